@@ -51,9 +51,11 @@ checks: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs/check_site.py site
 
-# Each worker has one thread for matrices; more would wait for each other.
+# Each worker has one thread for matrices; more would wait for each other. Plain assertions start
+# faster; tests that fail are run again with assertions that show their values.
 suite: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --assert=plain \
+	|| { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run $(ARGS)
@@ -65,4 +67,4 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) dist site .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist site .mypy_cache .pytest_cache .ruff_cache

@@ -25,7 +25,7 @@ from numpy.random import Generator
 
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import coefficient, jackknife, percentiles
-from cranfield.assess.agreement.tables import Tables, labelled, of_joint
+from cranfield.assess.agreement.tables import Tables, read_ratings, tables_from_joint
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 
@@ -57,24 +57,24 @@ def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
     """Yield a name, how topics are drawn, and the tables of the whole population."""
     grades = np.arange(GRADES, dtype=np.float64)
     whole = generated(stream(SEED, 0), POPULATION)
-    yield "generated", generated, of_joint(whole.sum(axis=0), grades)
+    yield "generated", generated, tables_from_joint(whole.sum(axis=0), grades)
     alike = partial(generated, alike=True)
     whole = alike(stream(SEED, 0), POPULATION)
-    yield "topics alike", alike, of_joint(whole.sum(axis=0), grades)
+    yield "topics alike", alike, tables_from_joint(whole.sum(axis=0), grades)
     if folder is None:
         return
     human = cf.read_qrels(folder / "llmjudge_test_qrel_idx.txt")
     for name in JUDGES:
         judge = cf.read_qrels(folder / "submissions" / f"{name}.txt")
         labels = cf.assess.read_labels({"human": human, name: judge})
-        tables = labelled(labels).by_pair(None)[1]
+        tables = read_ratings(labels).count_pairs(None)[1]
         assert tables.joint is not None
         joint = tables.joint[:, 0]
 
         def draw(rng: Generator, topics: int, joint: Floats = joint) -> Floats:
             return joint[rng.integers(0, len(joint), topics)]
 
-        yield f"human and {name}", draw, of_joint(joint.sum(axis=0), tables.grades)
+        yield f"human and {name}", draw, tables_from_joint(joint.sum(axis=0), tables.grades)
 
 
 def covered(
@@ -82,25 +82,28 @@ def covered(
 ) -> dict[str, float]:
     """Return how often each interval holds the truth."""
     one = coefficient(asked)
-    true = float(one.of(truth))
+    true = float(one.compute(truth))
     found: dict[str, list[tuple[float, float]]] = {}
     for k in range(samples):
         rng = stream(SEED, 1, topics, k)
         joint = draw(rng, topics)
         total = joint.sum(axis=0)
         pairs = int(total.sum())
-        value = one.of(of_joint(total, truth.grades))
-        without = one.of(of_joint(total - joint, truth.grades))
+        value = one.compute(tables_from_joint(total, truth.grades))
+        without = one.compute(tables_from_joint(total - joint, truth.grades))
         by_pair = rng.multinomial(pairs, (total / pairs).ravel(), size=resamples).astype(np.float64)
         counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=resamples)
         by_topic = np.tensordot(counts.astype(np.float64), joint, axes=1)
         has = joint.sum(axis=(1, 2)) > 0
         limits = {
             "pairs": percentiles(
-                one.of(of_joint(by_pair.reshape(-1, *total.shape), truth.grades)), 0.95
+                one.compute(tables_from_joint(by_pair.reshape(-1, *total.shape), truth.grades)),
+                0.95,
             ),
-            "topics": percentiles(one.of(of_joint(by_topic, truth.grades)), 0.95),
-            "jackknife": jackknife(value, without, has, 0.95, shares=one.law.lowest == 0),
+            "topics": percentiles(one.compute(tables_from_joint(by_topic, truth.grades)), 0.95),
+            "jackknife": jackknife(
+                value, without, has, 0.95, are_proportions=one.formula.lowest == 0
+            ),
         }
         for name, (low, high) in limits.items():
             found.setdefault(name, []).append((float(low), float(high)))
@@ -121,7 +124,7 @@ def main() -> None:
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for name, draw, truth in populations(given.folder):
         for asked in MEASURES:
-            value = float(coefficient(asked).of(truth))
+            value = float(coefficient(asked).compute(truth))
             for topics in TOPICS:
                 shares = covered(asked, draw, truth, topics, given.samples, given.resamples)
                 cells = [f"{share:.3f}" for share in shares.values()]

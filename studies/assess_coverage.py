@@ -26,10 +26,10 @@ from scipy.special import stdtrit
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
+from cranfield.assess.judges.comparison import PROPORTIONS, UNBOUNDED, calibration, statistics
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import Scale
 from cranfield.base.arrays import Bools, Floats
@@ -94,9 +94,9 @@ def proportion(rng: Any, share: float, right: float, size: int, samples: int) ->
     topics, pairs = ITEMS // 8, 8
     beta = rng.beta(share * 9, (1 - share) * 9, (samples, topics))
     alike = (rng.random((samples, topics * pairs)) < np.repeat(beta, pairs, axis=1)).astype(float)
-    labelled = pairs * max(5, size // pairs)
+    read_ratings = pairs * max(5, size // pairs)
     of_topics = ppi_mean(
-        first(alike, labelled),
+        first(alike, read_ratings),
         judged(rng, alike, right),
         seed=SEED,
         clusters=np.repeat(np.arange(topics), pairs),
@@ -154,7 +154,7 @@ def documents(folder: Path, samples: int) -> None:
                         for lambda_ in (None, 0.0)
                     )
                     fixed, sampled, alone = (
-                        replace(data, fixed=of_these).means()
+                        replace(data, fixed_topics=of_these).means()
                         for of_these, data in ((True, both), (False, both), (True, people_only))
                     )
                     known = ~np.isnan(fixed.low)
@@ -184,9 +184,11 @@ def judges(folder: Path, samples: int) -> None:
     counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
     of_all = statistics(Scale(0, 3), "ordinal")
-    of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.cut(2))
-    truth = {name: law(of_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()}
-    shares = {*SHARES, "overlap(rel=2)"}
+    of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.binarize(2))
+    truth = {
+        name: law(tables_from_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()
+    }
+    shares = {*PROPORTIONS, "overlap(rel=2)"}
     calibrated = np.stack([calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
     often = joint.sum(axis=(0, 2))[:, :, None] >= LEAST_PAIRS
     often = np.broadcast_to(often, calibrated.shape)
@@ -197,12 +199,15 @@ def judges(folder: Path, samples: int) -> None:
             rng = stream(SEED, 4, size, k)
             some = joint[rng.integers(many, size=size)]
             total = some.sum(axis=0)
-            tables, without = of_joint(total, grades), of_joint(total - some, grades)
+            tables, without = (
+                tables_from_joint(total, grades),
+                tables_from_joint(total - some, grades),
+            )
             has = some.sum(axis=(2, 3)) > 0
             for name, law in of_all.items():
                 options: dict[str, Any] = {"bounded": name not in UNBOUNDED}
                 low, high = jackknife(
-                    law(tables), law(without), has, 0.95, shares=name in shares, **options
+                    law(tables), law(without), has, 0.95, are_proportions=name in shares, **options
                 )
                 hits[name] += counted(low, high, truth[name])
             parts = [calibration(one, 0.95) for one in np.swapaxes(some, 0, 1).astype(np.int64)]

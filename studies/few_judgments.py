@@ -33,7 +33,7 @@ from cranfield.assess.estimates.documents import (
     estimate_scores,
 )
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.estimates.scores import Topics
+from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
@@ -234,7 +234,7 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
             for table in (people, judge)
         )
         y[:, size:] = np.nan
-        data = Topics(y, f, Fit(seed=SEED))
+        data = TopicEstimates(y, f, Fit(seed=SEED))
         first, second = np.arange(samples), np.arange(samples, 2 * samples)
         difference = truth[pairs[0]] - truth[pairs[1]]
         values, nothing = data.values(), np.zeros(size)

@@ -52,7 +52,7 @@ def main() -> None:
 def judged_pool(runs: Runs, qrels: Qrels) -> Pool:
     whole = cf.assess.pool(runs, DEPTH)
     by_system = whole.unjudged(qrels).by_system()
-    return whole.of_systems(by_system.filter(unjudged=0)["system"].to_list())
+    return whole.select_systems(by_system.filter(unjudged=0)["system"].to_list())
 
 
 def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:

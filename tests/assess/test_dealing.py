@@ -43,14 +43,14 @@ def test_everything_is_dealt(
         assert several == wanted * [assessors]
     assert dealt.repeated == sum(n > 1 for n in times.values())
     for topic, size in sizes.items():
-        counts = [dealt.of(name).filter(topic=topic).height for name in dealt.assessors]
+        counts = [dealt.sheet(name).filter(topic=topic).height for name in dealt.assessors]
         if by == "document":
             assert max(counts) - min(counts) <= 1
         else:
             shared = round(overlap * size)
             assert sum(count > shared for count in counts) <= 1
     for name in dealt.assessors:
-        rows = dealt.of(name).rows()
+        rows = dealt.sheet(name).rows()
         if arranged == "judging":
             assert rows == [row for row in given.rows() if row in set(rows)]
         if arranged == "id":
@@ -64,11 +64,11 @@ def test_a_topic_is_dealt_as_if_it_were_alone() -> None:
         alone = sheets(one, assessors=3, overlap=0.2, arranged=arranged, seed=4)
         among = sheets(two, assessors=3, overlap=0.2, arranged=arranged, seed=4)
         for name in alone.assessors:
-            assert alone.of(name).rows() == among.of(name).filter(topic="a").rows()
-    assert sheets(one, arranged="shuffled").of("1").rows() != one.rows()
+            assert alone.sheet(name).rows() == among.sheet(name).filter(topic="a").rows()
+    assert sheets(one, arranged="shuffled").sheet("1").rows() != one.rows()
     assert (
-        sheets(one, arranged="shuffled", seed=1).of("1").rows()
-        != sheets(one, arranged="shuffled", seed=2).of("1").rows()
+        sheets(one, arranged="shuffled", seed=1).sheet("1").rows()
+        != sheets(one, arranged="shuffled", seed=2).sheet("1").rows()
     )
 
 
@@ -77,7 +77,7 @@ def test_some_of_the_assessors() -> None:
     times = Counter(dealt.rows["doc"])
     assert Counter(times.values()) == {1: 15, 2: 15}
     assert dealt.repeated == 15
-    assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 for several)"
+    assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 judged by several)"
 
 
 def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     with pytest.raises(cf.InputError, match="grade"):
         cf.read_qrels(tmp_path / "s-1.tsv")
     (tmp_path / "s-1.tsv").write_text(text.replace("\t\n", "\t1\n"))
-    assert len(cf.read_qrels(tmp_path / "s-1.tsv")) == dealt.of("1").height
+    assert len(cf.read_qrels(tmp_path / "s-1.tsv")) == dealt.sheet("1").height
     one = sheets(frame({"q": 2}))
     one.write(tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == (

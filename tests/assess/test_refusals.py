@@ -61,8 +61,8 @@ REFUSED: list[Case] = [
         ({"by": "x"}, "unknown by 'x'; expected one of: document, topic"),
         ({"assessors": 0}, "assessors must be an integer from 1"),
         ({"assessors": 10**20}, "assessors must be an integer from 1 to 10,000"),
-        ({"assessors": ["a", "a"]}, "different names"),
-        ({"assessors": "ab"}, "different names"),
+        ({"assessors": ["a", "a"]}, "distinct names"),
+        ({"assessors": "ab"}, "distinct names"),
         ({"assessors": ["../a"]}, "valid in a file name"),
         ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
         ({"overlap": NONE}, "overlap must be a number from 0 to 1"),
@@ -84,8 +84,8 @@ REFUSED: list[Case] = [
         (("stat",), {"size": 10**30}, "size must be an integer from 1 to 1,000,000,000"),
         (("strata",), {"strata": {10**30: 1}}, "the last rank of a stratum must be an integer"),
         (("strata",), {"strata": {"8": 1}}, "the last rank of a stratum must be an integer"),
-        (("uniform",), {"size": 1.5}, "an integer from 1 or a proportion"),
-        (("uniform",), {"size": True}, "an integer from 1 or a proportion"),
+        (("uniform",), {"size": 1.5}, "a positive integer, or a proportion"),
+        (("uniform",), {"size": True}, "a positive integer, or a proportion"),
         (("strata",), {"strata": {}}, "strata must map last ranks"),
         (("strata",), {"strata": {8: 0}}, "the sample size to rank 8"),
         (("strata",), {"strata": {4: 1}}, "4 documents of the pool are below the last stratum"),
@@ -137,7 +137,7 @@ REFUSED: list[Case] = [
         ({"depth": 1, "ties": "x"}, "unknown ties 'x'; expected one of:"),
         ({"depth": 1, "contributors": "a"}, "contributors: expected a list, got 'a'"),
         ({"depth": 1, "contributors": ["z"]}, "unknown system 'z' in contributors"),
-        ({"depth": 1, "contributors": []}, "at least one run"),
+        ({"depth": 1, "contributors": []}, "at least one system"),
     ),
     (order, (RUN, "MaxMean"), {}, "MaxMean learns from judgments, got none"),
     (next_documents, (RUN, None, "MaxMean", 10**30), {}, "n must be an integer from 1 to"),
@@ -150,7 +150,7 @@ REFUSED: list[Case] = [
         ({"unmet": "zero"}, "unknown unmet 'zero'"),
         ({"prior": [0.5, 0.6]}, "sum to 1"),
         ({"prior": [[0.5], [0.5]]}, "prior"),
-        ({"prior": [1.0]}, "expected 2 numbers"),
+        ({"prior": [1.0]}, "must be 2 numbers"),
         ({"tolerance": "x"}, "tolerance must be a finite number"),
         ({"iterations": 0}, "iterations must be an integer from 1"),
         ({"tie": "first"}, "unknown tie 'first'"),
@@ -184,7 +184,7 @@ REFUSED: list[Case] = [
         (([1, 2, NONE], [1, 2, 3]), {}, "(2 if lambda_ is set), got 2"),
         (([[1, 2, 3], [NONE] * 3], [1, 2, 3]), {}, "got 0"),
         (([1, 2, 3], [1, NONE, 3]), {}, "labels of the judge must be finite"),
-        (([1, 2, 3], [1, 3]), {}, "of the judge's shape (2,)"),
+        (([1, 2, 3], [1, 3]), {}, "the judge's shape (2,)"),
         (([1, 2, np.inf], [1, 2, 3]), {}, "human labels must be finite"),
         ((["a", "b", "c"], [1, 2, 3]), {}, "human labels must be numbers"),
         (([[[1]]], [1]), {}, "judge's shape"),
@@ -198,8 +198,8 @@ REFUSED: list[Case] = [
     *cases(
         allocation,
         (([5, 5], [1, 1], 3), {}, "labels must be an integer from 4 to 10, got 3"),
-        (([5, 5], [1], 4), {}, "must have one shape"),
-        (([], [], 0), {}, "must have one shape"),
+        (([5, 5], [1], 4), {}, "must be sequences of the same length"),
+        (([], [], 0), {}, "must be sequences of the same length"),
         (([5, 0.5], [1, 1], 4), {}, "sizes of strata must be integers from 1"),
         (([5, 1e308], [1, 2], 4), {}, "sizes of strata must be integers from 1 to"),
         (([5, 2], [1, 1e308], 4), {}, "finite numbers from 0 to 1e+100"),
@@ -227,5 +227,5 @@ def test_sheets_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(CranfieldError, match=words):
             dealt.write(tmp_path / name)
     with pytest.raises(cf.PolicyError, match="unknown assessor 'z'; expected one of: 1"):
-        sheets(TWO).of("z")
+        sheets(TWO).sheet("z")
     assert list(tmp_path.iterdir()) == []

@@ -27,12 +27,22 @@ from cranfield.online.experiments.estimates import SEQUENTIAL
 from cranfield.online.interleaving.method import METHODS as INTERLEAVING
 from cranfield.online.measures.online_measure import MEASURES as ONLINE
 from cranfield.reporting.charts.registry import CHARTS
-from cranfield.scales.admissible import NEEDED
+from cranfield.scales.admissible import STATISTICS_AND_TESTS
 from cranfield.significance.effects import KINDS as EFFECTS
 from cranfield.significance.registry import CORRECTIONS, TESTS
 
 SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
-OTHERS = (COEFFICIENTS, CROWD_MODELS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
+OTHERS = (
+    COEFFICIENTS,
+    CROWD_MODELS,
+    DESIGNS,
+    STUDIES,
+    CHARTS,
+    STATISTICS_AND_TESTS,
+    CORRECTIONS,
+    EFFECTS,
+    TESTS,
+)
 """All registries but that of measures, whose grammar tells upper and lower case apart."""
 
 

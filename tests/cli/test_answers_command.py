@@ -71,7 +71,7 @@ def test_nuggets_and_what_they_do_not_tell(texts: Path) -> None:
         "cranfield: warning: 1 answer is missing and counted as 0: topic 'p' of 'one'"
     )
     assert needs.startswith(
-        "cranfield: warning: measure skipped: SSharp needs the vital string length"
+        "cranfield: warning: measure skipped: SSharp requires the vital string length"
     )
 
 
@@ -157,7 +157,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--citations", "citations.csv", "--tokeniser", "whitespace"), "requires --references"),
         (("--citations", "citations.csv", "-f", "parquet"), "--format parquet requires --output"),
         (("--citations", "citations.csv", "--label", "x"), "label requires --format latex"),
-        (("--nuggets", "nuggets.csv", "answers.csv", "-m", "SSharp"), "SSharp needs the vital"),
+        (("--nuggets", "nuggets.csv", "answers.csv", "-m", "SSharp"), "SSharp requires the vital"),
         (("--citations", "citations.csv", "--places", "-1"), "places: -1 is not in the range"),
         (("--citations",), "Missing argument 'ANSWERS...'"),
     ],

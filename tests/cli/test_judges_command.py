@@ -87,12 +87,12 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     assert (out, (labelled / "out").exists()) == ("", False)
     assert err == (
         "cranfield: error: odd.txt:2: grade 5 is outside the scale 0 to 2 of the human judgments;"
-        " --cut replaces it by the nearest one, --scale ... sets another scale"
+        " use --cut to clip grades, or --scale ... to set another scale"
         " (topic '1', document 'b')\n"
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
-    assert "note: odd: 1 grade outside the scale 0 to 2 set to its nearest grade" in out
-    assert "missing: number of documents that people judged and the judge did not" in out
+    assert "note: odd: 1 grade outside the scale 0 to 2 clipped to it" in out
+    assert "missing: number of documents that people judged but the judge did not" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
     assert "kappa 0|12345" in out
 
@@ -110,7 +110,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
-        (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
+        (["fine.txt", "--scale", "3"], "its lowest and highest grade"),
         (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect cannot be used"),
         (["fine.txt", "--own-runs", "--families", "families.csv"], "expected a judge"),
     ],
@@ -151,7 +151,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
     if form == "text":
         assert (
             "Prediction-powered P@5 by Olz-gpt4o: " in out
-            and "95% confidence interval of each mean" in out
+            and "95% confidence interval for" in out
         )
         assert "Kendall" not in out
     if form == "json":

@@ -66,10 +66,10 @@ def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) ->
 
 def test_judgments_of_nobody_are_no_labels(labelled: Path) -> None:
     _, err = cranfield(labelled, "labels", "ann.qrels", status=2)
-    assert "ann.qrels: looks like judgments; name the assessor: NAME=ann.qrels" in err
+    assert "got TREC judgments; name their assessor with NAME=ann.qrels" in err
     columns = "topic doc worker grade"
     assert f"--columns '{columns}'" in err
-    with pytest.raises(cf.InputError, match="name the assessor"):
+    with pytest.raises(cf.InputError, match="name their assessor"):
         cf.assess.read_labels(labelled / "ann.qrels")
     out, _ = cranfield(labelled, "labels", "ann.qrels", "--columns", columns)
     assert "3 labels" in out
@@ -124,14 +124,14 @@ REFUSED = [
     (["labels.csv", "--grades", "0..1"], "labels.csv:6: grade 2 is outside the scale (0, 1)"),
     (["labels.csv", "--grades", "x"], "such as 0..3, got 'x'"),
     (["labels.csv", "-m", "gamma"], "unknown measure of agreement 'gamma'; expected one of"),
-    (["labels.csv", "-m", "kappa"], "kappa needs two assessors"),
+    (["labels.csv", "-m", "kappa"], "kappa requires two assessors"),
     (["labels.csv", "--against", "eve"], "unknown assessor 'eve'"),
     (["labels.csv", "--confidence", "95"], "confidence must be a number between 0 and 1"),
     (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),
     (["labels.csv", "--qrels", "-"], "two different files"),
     (["labels.csv", "--qrels", "no/where"], "no/where: cannot be written"),
     (["-", "--gold", "-"], "only one file can be standard input"),
-    (["gold", "--columns", "- - worker grade"], "lack doc"),
+    (["gold", "--columns", "- - worker grade"], "must include doc"),
 ]
 
 

@@ -100,7 +100,7 @@ def test_options_reach_judgments_by_name(tmp_path: Path, suffix: str) -> None:
             ("columns", None, "has no grade column"),
             ("columns", {"grade": "zebra"}, "no column 'zebra'"),
             ("columns", {"worker": "unit", "grade": "points"}, "unknown column 'worker'"),
-            ("missing", "error", "has no grade .missing='drop'"),
+            ("missing", "error", "has no grade; use missing='drop'"),
             ("repeats", "error", "a second label of worker 'ann'"),
         ):
             with pytest.raises(cf.CranfieldError, match=reason):
@@ -430,7 +430,7 @@ def test_labels_without_a_topic_by_name(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     files = ("ann=ann.jsonl", "bob=bob.jsonl")
     _, err = cranfield(tmp_path, "labels", *files, status=2)
-    assert "--columns doc=... says which it is" in err
+    assert "use --columns doc=... if its name" in err
     out, _ = cranfield(tmp_path, "labels", *files, "--columns", "doc=id")
     assert "4 labels of 2 pairs by 2 workers" in out
 
@@ -471,7 +471,7 @@ def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
         {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
     )
     with pytest.raises(
-        cf.InputError, match="number the votes of unknown workers in a column worker"
+        cf.InputError, match="number the labels of each document in a column worker"
     ):
         read_labels(votes)
     numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))

@@ -86,7 +86,7 @@ def test_formats(campaign: Path) -> None:
     assert out == ""
     assert "leave-one-out test by run: 6 runs, 6 contributing runs, pool depth 4\n" in text
     assert "AP: 6 systems, 12 topics; samples without replacement" in text
-    assert "\nSamples of topics against all topics; " in text
+    assert "\nSamples of topics compared with all topics; " in text
     assert "\ntopics needed\n" not in text
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
     assert "\ntopics needed\n" in out
@@ -112,7 +112,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command, "--format", "json") == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--seed", "1", status=2)
-    assert "contains another study: seed was 0, and is 1" in err
+    assert "contains another study: seed was 0, now 1" in err
 
 
 def test_scores_from_a_file(campaign: Path) -> None:
@@ -224,7 +224,7 @@ def test_reproduction_with_files_of_documents(campaign: Path) -> None:
 def test_replication(campaign: Path) -> None:
     half = ("--original-baseline", "s3.run", "--baseline", "s4.run")
     out, _ = cranfield(campaign, *REPRODUCTION, *half, "--other-qrels", "qrels.txt", "-m", "AP")
-    assert "Replication of baseline: 12 topics and 12 others" in out
+    assert "Replication of baseline: 12 topics and 12 other topics" in out
     assert "welch" in out
     assert "RMSE" not in out
 

@@ -55,7 +55,7 @@ def test_generalised_linear_models(campaign: Path) -> None:
     assert study["tests"] == alarms["tests"] == ["glm", "glm(link='probit')+tukey"]
     _, err = cranfield(campaign, *SCORES, *tests, status=2)
     assert err == (
-        "cranfield: error: glm requires scores from 0 to 1, which the null 'centred' does not keep;"
+        "cranfield: error: glm requires scores from 0 to 1, but the null 'centred' shifts scores;"
         " use 'simulated' or 'swapped'\n"
     )
     _, err = cranfield(campaign, *SCORES, "-t", "glm(link=probit)", status=2)
@@ -98,7 +98,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
     assert cranfield(campaign, *command) == first
     assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
     _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)
-    assert "contains another study: alpha was 0.05, and is 0.1" in err
+    assert "contains another study: alpha was 0.05, now 0.1" in err
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection import policies
 from cranfield.collection.judged.judging import Judging
-from cranfield.evaluation.evaluate_runs import OfSessions
+from cranfield.evaluation.evaluate_runs import SessionOptions
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)
@@ -47,7 +47,7 @@ def test_options_of_sessions_have_names() -> None:
     shown = inspect.signature(cf.evaluate_sessions).parameters
     assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
     judged = inspect.signature(cf.judge).parameters
-    for name in OfSessions.__annotations__:
+    for name in SessionOptions.__annotations__:
         assert shown[name].annotation == judged[name].annotation
     rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
     given: dict[str, Any] = {"topics": {"s": "t"}}

@@ -186,9 +186,9 @@ def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measures": "GMAP"}, "GMAP has no expected score here"),
-        ({"measures": "NumRelRet"}, "must be an arithmetic mean"),
-        ({"measures": "AWRF@5"}, "require no other data"),
+        ({"measures": "GMAP"}, "requires only judgments, got GMAP"),
+        ({"measures": "NumRelRet"}, "an arithmetic mean over topics"),
+        ({"measures": "AWRF@5"}, "requires only judgments"),
         ({"ties": "expected"}, "ties='expected' cannot be combined"),
         ({"topics_with_grade": 1}, "topics_with_grade cannot be combined"),
         ({"lengths": {"a": 2}}, "lengths cannot be combined"),
@@ -215,12 +215,16 @@ def test_the_command(tmp_path: Path) -> None:
     values = np.array([row[3:] for row in rows[1:]], dtype=float)
     deviation = np.sqrt(0.4 + 0.54 / 4 - 0.67**2)
     np.testing.assert_allclose(values, [[0.67, deviation, 0, 0], [0.2, 0.4, 0, 0]], rtol=1e-12)
-    assert "taken as calibrated" in error
+    assert "assumed calibrated" in error
     status, out, _ = ended_with(tmp_path, *evaluate)
-    assert "0.4350" in out and "95% intervals of the mean by true judgments" in out
+    assert "0.4350" in out and "95% confidence intervals of the mean" in out
     (tmp_path / "fixed.yml").write_text("fixed-topics: true\nconfidence: 0.9\n")
     status, out, _ = ended_with(tmp_path, *evaluate, "--settings", "fixed.yml")
-    assert status == 0 and "90% intervals of the mean by true judgments of these topics" in out
+    assert (
+        status == 0
+        and "90% confidence intervals of the mean score by the true judgments of these topics"
+        in out
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_systems_side_by_side(index: bool, tmp_path: Path) -> None:
             rows.append(f"{k},{row}" if index else row)
         (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
     files = [tmp_path / f"{name}.csv" for name in values]
-    with pytest.warns(CranfieldWarning, match="they hold text"):
+    with pytest.warns(CranfieldWarning, match="they contain text"):
         scores = read_scores(files, measure="faithfulness")
     assert scores.systems == ("pipe-a", "pipe-b")
     order = [scores.topics.index(f"question {k}?") for k in range(12)]

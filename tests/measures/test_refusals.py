@@ -228,7 +228,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("interval(DCG@10, tie='mid')", "no parameter 'tie'"),
     ("interval(DCG@10, ties='first')", "must be one of 'unique', 'mid', 'min', 'max'"),
     ("interval(DCG@10, raw=1)", "must be True or False"),
-    ("interval(interval(P@5))", "interval(P@5) already is interval-scaled"),
+    ("interval(interval(P@5))", "interval(P@5) is already interval-scaled"),
     ("interval(GMAP@5)", "GMAP@5 is not averaged over topics by the arithmetic mean"),
     ("interval(Bpref@5)", "depends on more than the grades by rank"),
     ("interval(SetF)", "depends on more than the grades by rank"),

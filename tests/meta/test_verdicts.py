@@ -167,7 +167,7 @@ def test_facets() -> None:
     relative = variances["system"] / (variances["system"] + noise)
     _has(
         study,
-        f"{100 * shares['topic']:.1f}%, comes from topics, whatever the system",
+        f"{100 * shares['topic']:.1f}%, comes from topics, for all systems alike",
         f"{100 * shares['system']:.1f}% from systems",
         f"is {relative:.2f} (1:",
     )
@@ -178,9 +178,9 @@ def test_reproduction() -> None:
     means = [float(np.mean(SCORED["AP"].values[:, k])) for k in range(4)]
     _has(
         study,
-        f"By AP, the first of 2 measures, the baseline run has a mean of {means[1]:.4f} where the"
-        f" original has {means[0]:.4f}",
-        f"the advanced run has a mean of {means[3]:.4f} where the original has {means[2]:.4f}",
+        f"By AP, the first of 2 measures, the baseline run has a mean of {means[1]:.4f}"
+        f" (original {means[0]:.4f}",
+        f"the advanced run has a mean of {means[3]:.4f} (original {means[2]:.4f}",
         f"The improvement is {(means[3] - means[1]) / (means[2] - means[0]):.2f} times the",
     )
 
@@ -198,7 +198,7 @@ def test_scales() -> None:
     if row["overall"] < 1:
         _has(study, f"most with {row['measure']} at cutoff 5: Kendall's tau {row['overall']:.2f}")
     share = study.changes["changed % of all"].max()
-    _has(study, f"changes {share:.1f}% at most" if share else "no decision on a pair")
+    _has(study, f"changes up to {share:.1f}%" if share else "no decision on a pair")
 
 
 def test_interleaving() -> None:

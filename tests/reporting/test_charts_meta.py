@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.meta.measure_studies.discriminative import DiscriminativePower
-from cranfield.reporting.charts.studies import asl_chart, thinned
+from cranfield.reporting.charts.studies import asl_chart, select_points
 
 
 def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> DiscriminativePower:
@@ -62,7 +62,7 @@ def test_many_pairs_are_thinned_without_changing_the_look() -> None:
     random = np.random.default_rng(0)
     p = np.sort(random.beta(0.2, 1, pairs))
     curves = pl.DataFrame({"measure": "A", "rank": np.arange(1, pairs + 1), "p": p})
-    few = thinned(curves, pairs, 500)
+    few = select_points(curves, pairs, 500)
     assert few.height <= 2 * 501
     # In each column of the chart the curve covers the same interval.
     for start in range(0, 500, 50):

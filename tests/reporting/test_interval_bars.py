@@ -7,26 +7,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.reporting.comparison_formats import WIDTH, bars, comparison_text, with_bars
+from cranfield.reporting.comparison_formats import (
+    AXIS_WIDTH,
+    add_bars,
+    comparison_text,
+    draw_text_bars,
+)
 
 
 @given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5))
 def test_ends(middle: float, below: float, above: float) -> None:
     low, high = middle - below, middle + above
-    [bar] = bars(np.array([middle]), np.array([low]), np.array([high]), (0.0, 1.0))
-    first = round(max(low, 0) * (WIDTH - 1))
-    last = round(min(high, 1) * (WIDTH - 1))
+    [bar] = draw_text_bars(np.array([middle]), np.array([low]), np.array([high]), (0.0, 1.0))
+    first = round(max(low, 0) * (AXIS_WIDTH - 1))
+    last = round(min(high, 1) * (AXIS_WIDTH - 1))
     assert len(bar) == last + 1
     assert bar.strip() == bar[first:]
-    assert bar[round(middle * (WIDTH - 1))] == "●"
+    assert bar[round(middle * (AXIS_WIDTH - 1))] == "●"
 
 
 def test_beyond_and_unknown() -> None:
     middle = np.array([-5.0, 9.0, np.nan])
-    assert bars(middle, middle, middle, (0.0, 1.0)) == ["◂", " " * (WIDTH - 1) + "▸", ""]
+    assert draw_text_bars(middle, middle, middle, (0.0, 1.0)) == [
+        "◂",
+        " " * (AXIS_WIDTH - 1) + "▸",
+        "",
+    ]
     endless = np.array([np.inf])
-    assert bars(np.array([0.5]), -endless, endless, (0.0, 1.0)) == [
-        "─" * (WIDTH // 2) + "●" + "─" * (WIDTH // 2)
+    assert draw_text_bars(np.array([0.5]), -endless, endless, (0.0, 1.0)) == [
+        "─" * (AXIS_WIDTH // 2) + "●" + "─" * (AXIS_WIDTH // 2)
     ]
 
 
@@ -37,7 +46,7 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     text = comparison_text(found, anova=True)
     lines = text.splitlines()
     assert lines[0].startswith("Of 4 systems, ")
-    table, said = with_bars(found["nDCG@10"].comparison)
+    table, said = add_bars(found["nDCG@10"].comparison)
     assert said in lines
     assert sum("●" in line for line in lines) == 8
     assert text.index("●") < text.index("Source")
@@ -50,6 +59,6 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
 def test_no_bars_where_limits_hold_for_single_pairs() -> None:
     scores = {"a": [0.1, 0.4, 0.3, 0.2], "b": [0.2, 0.4, 0.6, 0.3], "c": [0.5, 0.4, 0.7, 0.8]}
     found = cf.compare(scores, test="t", correction="none")
-    assert with_bars(found)[1] == "" or "bars" in with_bars(found)[1]
+    assert add_bars(found)[1] == "" or "bars" in add_bars(found)[1]
     text = comparison_text({"": cf.meaningfulness(found)})
     assert "on these scores" in text

@@ -16,7 +16,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import plain
-from cranfield.reporting.tables import beats, evaluation_table, topics_table
+from cranfield.reporting.tables import evaluation_table, is_significantly_better, topics_table
 from cranfield.tabular import Cell, Table, as_cell, from_frame
 
 SYSTEMS = ("a_1", "b&2", "c", "d", "e")
@@ -100,7 +100,9 @@ def test_letters_of_systems_beaten(lower: bool) -> None:
     expected = ["".join(np.array([*"abcde"])[row]) for row in theirs]
     assert marks(found, 2) == expected
     assert any(expected)
-    assert beats(cf.compare(scores, test="t", correction="none")).tolist() == theirs
+    assert (
+        is_significantly_better(cf.compare(scores, test="t", correction="none")).tolist() == theirs
+    )
 
 
 def test_letters_of_groups() -> None:
@@ -400,7 +402,10 @@ def test_what_was_tested_is_shown() -> None:
     assert "| a | x | 0.1542 |" in filled
     assert "| b | y | **0.5105**<sup>a</sup> |" in filled
     plain = cf.table(scores).to_markdown()
-    assert "AP: 1 system lacks scores (up to 10 of 12 topics); means are over the others" in plain
+    assert (
+        "AP: 1 system lacks scores (up to 10 of 12 topics); means are over the other topics"
+        in plain
+    )
     both = {
         "AP": scores,
         "RR": cf.Scores(np.stack([y, y + y], axis=1), names, ("x", "y"), "RR"),

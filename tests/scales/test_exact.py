@@ -63,7 +63,7 @@ def test_exact_values_are_the_scores(
         judgments = [min(one, grades) for one in judgments]
     found = exact_values(measure, runs, grades, judgments)
     expected = score_runs(measure, runs, grades=grades, judgments=judgments)
-    values = np.array([float(found.value(place)) for place in found.place])
+    values = np.array([float(found.value(place)) for place in found.index])
     assert values == pytest.approx(expected, rel=1e-12, abs=1e-14)
     assert found.exact
 
@@ -151,7 +151,7 @@ def test_images_and_scales_agree(
     assert (found.own.scale is INTERVAL) == values.gaps().equispaced
     own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
-    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
+    monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     proved = scale_of(text, length, grades).own
     assert not proved.decided or proved.scale is found.own.scale
 
@@ -170,7 +170,7 @@ def test_irrational_numbers_are_ordered_and_subtracted() -> None:
     runs = all_runs(5, 2)
     for text in ("DCG", "nDCG", "DCG(gains={0: -0.3, 1: 0.2, 2: 0.5})"):
         found = exact_values(parse_measure(text), runs, 2)
-        numbers = [found.value(place) for place in range(found.size)]
+        numbers = [found.value(index) for index in range(found.size)]
         floats = np.array([float(one) for one in numbers])
         assert (np.diff(floats) > 0).all()
         rng = np.random.default_rng(4)
@@ -197,7 +197,7 @@ def test_values_that_nearly_tie_are_told_apart() -> None:
             context.prec = 50
             exact = 10**9 * Decimal(2).ln() / Decimal(3).ln()
             first = Decimal(repr(gain)) > exact
-        assert found.place.tolist() == ([1, 0] if first else [0, 1])
+        assert found.index.tolist() == ([1, 0] if first else [0, 1])
     scores = score_runs(DCG(gains={1: 1e9, 2: close}), runs, grades=2)
     assert abs(scores[0] - scores[1]) <= 2.0**-23  # a unit in the last place
 

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.form import ONE, Additive, Stateful, approximate, root, scaled
+from cranfield.scales.forms.form import (
+    ONE,
+    Additive,
+    Stateful,
+    inverse_log,
+    root,
+    scaled_inverse_log,
+)
 from cranfield.scales.forms.measure_forms import FORMS, form
 from cranfield.scales.forms.stateful import Walk, split
 from cranfield.scales.images.representation import count_pairs
@@ -83,8 +90,8 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     if isinstance(found.shape, Additive):
         raw = found.shape.weights()[np.arange(5), runs].sum(axis=1)
     else:
-        walk = Walk.of(found.shape)
-        raw = walk.run(runs) * float(walk.unit)
+        walk = Walk.from_form(found.shape)
+        raw = walk.values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
 
@@ -109,15 +116,15 @@ def test_roots(x: Fraction) -> None:
     r, power = root(x)
     assert r**power == x
     assert root(r) == (r, 1)
-    assert approximate(r) == pytest.approx(1 / log(r), rel=1e-13)
+    assert inverse_log(r) == pytest.approx(1 / log(r), rel=1e-13)
 
 
 def test_precise_inverse_logarithms() -> None:
-    assert scaled(ONE, 10) == 1024
-    long, short = scaled(Fraction(3), 4000), scaled(Fraction(3), 200)
+    assert scaled_inverse_log(ONE, 10) == 1024
+    long, short = scaled_inverse_log(Fraction(3), 4000), scaled_inverse_log(Fraction(3), 200)
     assert abs((long >> 3800) - short) <= 1
     # 1 / ln 2 = log2 e, to more digits than a float has.
-    assert str(scaled(Fraction(2), 400) * 10**40 >> 400).startswith(
+    assert str(scaled_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
         "144269504088896340735992468100"
     )
 
@@ -145,7 +152,7 @@ def test_cascade_stops_with_the_chance_of_the_paper() -> None:
 )
 def test_a_better_grade_is_known_not_to_be_worse(text: str, rises: bool) -> None:
     found = form(parse_measure(text), 3, 2)
-    assert found is not None and found.shape.rises is rises
+    assert found is not None and found.shape.is_monotone is rises
 
 
 @given(
@@ -171,7 +178,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
         return tuple(total.items())
 
     def value(total: Any) -> int:
-        return sum(int(factor * 4) * scaled(base, 300) for base, factor in total)
+        return sum(int(factor * 4) * scaled_inverse_log(base, 300) for base, factor in total)
 
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)

@@ -57,7 +57,7 @@ def test_example_13_recall_is_a_surrogate() -> None:
     assert "surrogate" in cf.interval("R@2").info.scale_note
     assert cf.interval("P@2").info.scale_note == ""
     assert cf.interval("P@2").info.scale == cf.Scale.INTERVAL
-    assert cf.interval("P@2", ties="mid").info.scale_note.startswith("ranks of ties")
+    assert cf.interval("P@2", ties="mid").info.scale_note.startswith("ranks are equispaced only")
 
 
 def test_short_rankings_are_padded() -> None:
@@ -150,7 +150,7 @@ def test_the_lowest_relevant_grade_reaches_the_measure_inside() -> None:
 
 def test_gains_of_documents_that_are_not_relevant_are_refused() -> None:
     for gains in ("{0: 1, 1: 2}", "{-1: -1, 1: 2}"):
-        with pytest.raises(MeasureError, match="gains of grades up to 0"):
+        with pytest.raises(MeasureError, match="gains of grades 0 and below"):
             evaluated({"a": [1]}, f"interval(DCG(gains={gains})@3)")
 
 

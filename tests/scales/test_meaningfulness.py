@@ -149,7 +149,7 @@ def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
     assert meaningfulness(cf.compare(all_runs)).verdict == MEANINGFUL
     said = meaningfulness(cf.compare(feasible))
     assert (said.verdict, said.depends_on_topic) == (NOT_INVARIANT, True)
-    with pytest.raises(PolicyError, match="take sign or friedman$"):
+    with pytest.raises(PolicyError, match="use sign or friedman$"):
         said.require()
     assert meaningfulness(cf.compare(feasible, test="friedman")).verdict == MEANINGFUL
 
@@ -186,10 +186,10 @@ def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> No
 
 def test_strict(ev: cf.Evaluation) -> None:
     meaningfulness(cf.compare(ev["P@20"])).require()
-    with pytest.raises(PolicyError, match="take sign or friedman$"):
+    with pytest.raises(PolicyError, match="use sign or friedman$"):
         meaningfulness(cf.compare(ev["nDCG@20"])).require()
     other = cf.compare(replace(ev["P@20"], measure="RR@20", scale=cf.Scale.ORDINAL))
-    with pytest.raises(PolicyError, match=r"take sign or friedman, or the .* interval\(RR@20\)"):
+    with pytest.raises(PolicyError, match=r"use sign or friedman or the .* interval\(RR@20\)"):
         meaningfulness(other).require()
     with pytest.raises(PolicyError, match="unknown"):
         meaningfulness(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]})).require()
@@ -199,8 +199,8 @@ def test_an_example_goes_by_means_where_the_test_goes_by_ranks() -> None:
     a = np.r_[np.full(80, 0.3), np.full(40, 0.9)]
     b = np.r_[np.full(80, 0.4), np.full(40, 0.31)]
     found = meaningfulness(cf.compare({"A": a, "B": b}, test="kruskal-wallis"))
-    assert found._example().startswith("for example: A has the higher mean")
-    assert found._example().endswith("on more topics (120, A: 40)")
+    assert found._describe_example().startswith("for example: A has the higher mean")
+    assert found._describe_example().endswith("on more topics (120, A: 40)")
 
 
 def test_the_scale_is_read_from_the_name_of_the_measure() -> None:
@@ -337,7 +337,7 @@ def test_low_scores_are_high_ones_turned_over(rows: list[list[int]]) -> None:
     except cf.CranfieldError:
         return
     np.testing.assert_array_equal(one.dominance.holds, other.dominance.holds)
-    examples = [result._example().split(" has the ") for result in (one, other)]
+    examples = [result._describe_example().split(" has the ") for result in (one, other)]
     # The better system comes first in both, or there is no example.
     assert examples[0][0] == examples[1][0]
 
@@ -350,7 +350,7 @@ def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     assert (found.verdict, found.depends_on_size) == (NOT_INVARIANT, True)
     assert "for retrieved sets of one size only" in found.lines()[0]
     assert set(found.alternatives()) == {"sign", "friedman"}
-    with pytest.raises(PolicyError, match="take sign or friedman$"):
+    with pytest.raises(PolicyError, match="use sign or friedman$"):
         found.require()
     for test in ("sign", "friedman", "kruskal-wallis"):
         assert meaningfulness(cf.compare(scores, test=test)).verdict == MEANINGFUL

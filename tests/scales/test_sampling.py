@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.measures import parse_measure
-from cranfield.scales.forms.form import Stateful, with_at_most
+from cranfield.scales.forms.form import Stateful, limit_relevant
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.images import sampling, windows
@@ -24,7 +24,7 @@ def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -
     """The walk of a measure on runs of a length."""
     exact = form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
     assert exact is not None and isinstance(exact.shape, Stateful)
-    return Walk.of(exact.shape if limit is None else with_at_most(exact.shape, limit, 1))
+    return Walk.from_form(exact.shape if limit is None else limit_relevant(exact.shape, limit, 1))
 
 
 def average_precision(run: tuple[int, ...]) -> Fraction:
@@ -40,15 +40,15 @@ def average_precision(run: tuple[int, ...]) -> Fraction:
 @pytest.fixture
 def few_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short runs, whose first ranks would otherwise be listed altogether."""
-    monkeypatch.setattr(sampling, "MOST_HEADS", 100)
-    monkeypatch.setattr(sampling, "SAMPLES", 2**10)
-    monkeypatch.setattr(sampling, "DRAWS", 2**16)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 100)
+    monkeypatch.setattr(sampling, "MAX_SAMPLES", 2**10)
+    monkeypatch.setattr(sampling, "N_DRAWS", 2**16)
 
 
 def test_ties_are_those_of_an_enumeration(few_heads: None) -> None:
     length = 12
     drawn = SampledImage(walk_of("AP", length), 0, 1)
-    heads = Heads.of(drawn.search, sampling.MOST_HEADS)
+    heads = Heads.list_values(drawn.search, sampling.MAX_HEADS)
     # Each distinct value and number of relevant documents of the first ranks, with all last ranks.
     firsts = {(average_precision(first), sum(first)) for first in product((0, 1), repeat=heads.cut)}
     assert len(firsts) == heads.values.size
@@ -110,9 +110,9 @@ def test_exact_images(
 def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooManyTiesError, match="equispaced"):
         _equispaced()
-    monkeypatch.setattr(sampling, "MOST_NODES", 2**10)
-    monkeypatch.setattr(sampling, "MOST_HEADS", 4)
-    with pytest.raises(TooManyTiesError, match="ties are too many to count"):
+    monkeypatch.setattr(sampling, "MAX_NODES", 2**10)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 4)
+    with pytest.raises(TooManyTiesError, match="too many ties to count"):
         SampledImage(walk_of("AP", 20), 0, None)
 
 
@@ -122,14 +122,14 @@ def _equispaced() -> SampledImage:
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Any]:
         return Fraction(grade), 0
 
-    return SampledImage(Walk.of(Stateful(20, 1, "count", 0, step)), 0, None)
+    return SampledImage(Walk.from_form(Stateful(20, 1, "count", 0, step)), 0, None)
 
 
 def test_scores_say_that_they_are_estimated(
     few_heads: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "MOST_PAIRS", 2**10)
-    monkeypatch.setattr(sampling, "MOST_HEADS", 100)
+    monkeypatch.setattr(windows, "MAX_PAIRS", 2**10)
+    monkeypatch.setattr(sampling, "MAX_HEADS", 100)
     represent.cache_clear()
     qrels = {"q": {"a": 1, "b": 1, "c": 1}}
     run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}

@@ -241,7 +241,7 @@ def test_proofs_agree_with_looking_at_all_runs(
         assert verdict.decided
         check_witness(verdict, measure, grades, ORDERS)
         assert verdict.order in str(full)
-    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
+    monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     quick = scale_of(measure, length, grades)
     for one, other in zip(
         (quick.own, quick.set_based, quick.rank_based),
@@ -302,7 +302,7 @@ def test_undecided_is_said() -> None:
     assert not found.own.decided
     assert found.own.scale is ORDINAL
     assert "not decided" in str(found)
-    assert "N = 18" in str(found)
+    assert "up to length 18" in str(found)
     assert not found.exact
     assert "2^-40" in str(found)
 
@@ -333,7 +333,7 @@ def test_recall_base_leaves_runs_out() -> None:
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
 def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     full = scale_of(AP, 4, 2, judgments=base)
-    monkeypatch.setattr(verdicts, "MOST_LISTED", 1)
+    monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     quick = scale_of(AP, 4, 2, judgments=base)
     assert quick.runs == full.runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):

@@ -53,17 +53,17 @@ def test_a_clicked_document_counts_where_it_comes_first() -> None:
 
 def test_short_stays_do_not_count() -> None:
     sessions = sessions_of(LISTS, clicks=CLICKS)
-    with pytest.warns(cf.CranfieldWarning, match="1 click of unknown length excluded"):
+    with pytest.warns(cf.CranfieldWarning, match="1 click of unknown dwell time excluded"):
         [[first], [second]] = evaluate_sessions(sessions, "clicks:30", "sDCG")["sDCG"].values
     assert (first, second) == (pytest.approx(1 / log2(3)), 1)
     with (
-        pytest.warns(cf.CranfieldWarning, match="of unknown length"),
-        pytest.raises(cf.InputError, match="has no clicks of 100 seconds"),
+        pytest.warns(cf.CranfieldWarning, match="of unknown dwell time"),
+        pytest.raises(cf.InputError, match="has no clicks of at least 100 seconds"),
     ):
         sessions.clicked(100)
     with pytest.raises(cf.PolicyError, match="min_seconds"):
         sessions.clicked(0)
-    with pytest.raises(cf.InputError, match="has no clicks, from which gains could come"):
+    with pytest.raises(cf.InputError, match="has no clicks from which to derive judgments"):
         evaluate_sessions(sessions_of(LISTS), "clicks", "sDCG")
 
 
@@ -75,4 +75,4 @@ def test_command(tmp_path: Path) -> None:
     assert out.splitlines()[-1] == f"log,{1 / log2(3)}"
     assert not err
     _, err = cranfield(tmp_path, "sessions", "clicks", "s.csv", status=2)
-    assert "has no clicks, from which gains could come" in err
+    assert "has no clicks from which to derive judgments" in err

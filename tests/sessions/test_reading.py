@@ -48,7 +48,7 @@ def test_real_extract() -> None:
     assert sessions.queries.height == 6
     assert sessions.counts.repeated == 8
     assert repr(sessions) == (
-        "Sessions(2 sessions, 6 queries, 60 results, 11 clicks; 8 results that came before)"
+        "Sessions(2 sessions, 6 queries, 60 results, 11 clicks; 8 repeated results)"
     )
     first = sessions.results.row(0, named=True)
     assert (first["rank"], first["doc"]) == (1, "clueweb12-0714wb-65-18806")
@@ -104,7 +104,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning) as warned:
         sessions = read_sessions(written(tmp_path, text))
     said = " ".join(str(one.message) for one in warned)
-    assert "1 click on ranks that do not exist, excluded" in said
+    assert "1 click on ranks without a result excluded" in said
     assert "1 document repeated in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts
@@ -112,7 +112,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     assert counts.without_queries == counts.without_topic == ("2",)
     assert repr(sessions).endswith(
         "0 clicks; 1 session without a topic, 1 session without a query, 1 empty list,"
-        " 1 document twice in a list, 1 click on no result)"
+        " 1 document repeated in one list, 1 click on ranks without a result)"
     )
 
 
@@ -126,13 +126,17 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
         ("<log>\n<session/></log>", 2, "a session has no num"),
         ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' occurs twice"),
         (log("\n", interaction(1, {}), "\n", interaction(1, {})), 3, "query '1' occurs twice"),
-        (log(interaction(0, {})), 1, "query number '0' is not a whole number from 1"),
+        (log(interaction(0, {})), 1, "query number must be a positive integer, got '0'"),
         (log(interaction(1, {1: "a"}), "\n", RESULT.format(1, "b")), 2, "rank '1' occurs twice"),
         (log(interaction(1, {1: " "})), 1, "result 1 has no document"),
         (log("<result/>"), 1, "a result has no rank"),
-        (log(interaction(1, {1: "a"}, click("one"))), 1, "rank 'one' is not a whole number"),
-        (log(interaction(1, {1: "a"}, click(""))), 1, "neither a rank nor a document"),
-        (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "time 'noon' is not a number"),
+        (
+            log(interaction(1, {1: "a"}, click("one"))),
+            1,
+            "rank must be a positive integer, got 'one'",
+        ),
+        (log(interaction(1, {1: "a"}, click(""))), 1, "must have a rank or a document"),
+        (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "got 'noon'"),
         ('<!DOCTYPE log [\n<!ENTITY a "aaaa">\n]><log/>', 2, "declares entities"),
         (f"<!DOCTYPE log [\n<!ENTITY a {PASSWD}>\n]><log>&a;</log>", 2, "declares entities"),
         (f"<!DOCTYPE log [<!ENTITY % a {PASSWD}> %a;]><log/>", 1, "declares entities"),
@@ -210,7 +214,7 @@ def test_scores_become_ranks_and_named_queries_numbers() -> None:
 
 def test_clicks_on_no_result_are_counted() -> None:
     lost = [CLICKS[0] | change for change in ({"query": 9}, {"session": "?"}, {"system": "?"})]
-    with pytest.warns(CranfieldWarning, match="3 clicks on ranks that do not exist"):
+    with pytest.warns(CranfieldWarning, match="3 clicks on ranks without a result"):
         assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).lost_clicks == 3
 
 
@@ -231,7 +235,7 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
         ("<result rank='1'><interaction num='2'/></result>", "inside a result"),
         ("<result rank='1'><click/><docno>a</docno></result>", "inside a result"),
         ("<click><click/></click>", "inside a click"),
-        ("<result rank='٣'><docno>a</docno></result>", "not a whole number"),
+        ("<result rank='٣'><docno>a</docno></result>", "positive integer"),
     ],
 )
 def test_parts_of_xml_in_a_wrong_place(inside: str, reason: str, tmp_path: Path) -> None:

@@ -71,16 +71,16 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: LISTS.qrels({"w": {"a": 1}}), r"no session has a judged topic .*'s'"),
         (
             lambda: read_sessions(pl.DataFrame(ROWS).drop("topic")).qrels({"w": {"a": 1}}),
-            "no session has a topic, judgments have 'w'",
+            "topics of sessions are unknown, judged topics such as 'w'",
         ),
         (lambda: EXTRACT.followed_by({"x": {"77": {"a": 1.0}}}), "no topic of the run"),
-        (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, not of 2"),
+        (lambda: EXTRACT.followed_by(RUNS).followed_by(RUNS), "of one system, got 2"),
         (lambda: EXTRACT.followed_by(NAMESAKES), "'same'"),
     ],
     "rows": [
-        (lambda: with_first_row(rank=0), "row 1: rank '0' is not a whole number from 1"),
+        (lambda: with_first_row(rank=0), "row 1: rank '0' is not a positive integer"),
         (lambda: with_first_row(rank="first"), "row 1: rank 'first'"),
-        (lambda: with_first_row(rank=1), "rank 1 twice in query 1 of session 's'"),
+        (lambda: with_first_row(rank=1), "rank 1 occurs twice in query 1 of session 's'"),
         (lambda: with_first_row(query=0), "query numbers"),
         (lambda: with_first_row(query="01"), "query number"),
         (lambda: with_first_row(topic="u"), "session 's' has topic 'u' and 't'"),
@@ -89,7 +89,10 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "tables": [
         (lambda: read_sessions([]), "is empty"),
         (lambda: read_sessions({}), "has no session column"),
-        (lambda: read_sessions({"session": ["s"], "query": [1], "doc": ["a"]}), "neither a rank"),
+        (
+            lambda: read_sessions({"session": ["s"], "query": [1], "doc": ["a"]}),
+            "a column rank or score",
+        ),
         (lambda: read_sessions({"session": ["s"], "query": [1, 2]}), "different lengths"),
         (lambda: read_sessions({"session": {"q": 1}}), "columns"),
         (lambda: read_sessions([("s", 1)]), "row 1: expected records with named fields .* a tuple"),
@@ -105,11 +108,11 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             lambda: read_sessions(
                 [row | {"system": str(row["rank"])} for row in ROWS], clicks=[CLICK]
             ),
-            "has no system column",
+            "expected a column system",
         ),
         (lambda: read_sessions(ROWS, clicks=[CLICK | {"time": "x"}]), "row 1: time 'x'"),
         (lambda: read_sessions(XML, clicks=[CLICK]), "has its own clicks"),
-        (lambda: read_sessions(read_sessions(ROWS), clicks=[CLICK]), "read already"),
+        (lambda: read_sessions(read_sessions(ROWS), clicks=[CLICK]), "to a Sessions object"),
     ],
 }
 

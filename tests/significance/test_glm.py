@@ -289,7 +289,7 @@ def test_studies_of_tests() -> None:
     assert alarms.summary()["any pair"].to_numpy().max() < 0.5
     power = cf.meta.power_of_tests(table, names, sizes=[20], repeats=5)
     assert power.errors()["power"].to_numpy().min() > 0
-    with pytest.raises(cf.PolicyError, match="the null 'centred' does not keep; use 'simulated'"):
+    with pytest.raises(cf.PolicyError, match="the null 'centred' shifts scores; use 'simulated'"):
         cf.meta.false_alarms(table, ["t", "glm"], sizes=[20], repeats=20)
 
 

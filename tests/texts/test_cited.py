@@ -122,10 +122,10 @@ def test_order_and_names_change_nothing() -> None:
     [
         ("q,1,d,full\nq,1,d,none", "c.csv:3: sentence '1' cites 'd' twice (topic 'q')"),
         ("q,1,d,", "c.csv:2: citation 'd' has no support label (topic 'q')"),
-        ("q,1,,full", "c.csv:2: has support, but no citation (topic 'q')"),
+        ("q,1,,full", "c.csv:2: has support but no citation (topic 'q')"),
         (
             "q,1,,\nq,1,d,full",
-            "c.csv:3: sentence '1' has a row without citation, but also other rows (topic 'q')",
+            "c.csv:3: sentence '1' has a row without a citation, but also other rows (topic 'q')",
         ),
         (
             "q,1,d,-1",
@@ -157,7 +157,7 @@ def test_support_that_is_true_or_false_is_read_with_a_warning() -> None:
 
 def test_citations_need_a_name() -> None:
     row = {"topic": "q", "sentence": 1, "support": "full"}
-    with pytest.raises(InputError, match="row 1: has support, but no citation"):
+    with pytest.raises(InputError, match="row 1: has support but no citation"):
         read_citations([row])
     with pytest.raises(InputError, match="row 1: citation .* is not text or a number"):
         read_citations([row | {"citation": ["d"]}])
@@ -202,7 +202,7 @@ def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
     assert judged.systems == ("ours", "theirs")
     found = values(judged, "CitationPrecision", "CitationRecall")
     assert found == [[[0.5, 0.5]], [[pytest.approx(1 / 3), 0.5]]]
-    with pytest.raises(InputError, match="has citations, but not their support: give a table"):
+    with pytest.raises(InputError, match="expected the support of citations"):
         read_citations(files[0])
     support.write_text(f"{head}q,ours,1,d1,full\n")
     with pytest.raises(InputError, match="jsonl:1: citation .d2. of sentence 3 has no support"):

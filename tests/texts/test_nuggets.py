@@ -81,10 +81,10 @@ def test_partial_support_is_no_match() -> None:
 
 
 def test_what_is_lacking_is_said() -> None:
-    with pytest.raises(MeasureError, match="NuggetF needs the length of each answer; topic 'q'"):
+    with pytest.raises(MeasureError, match="NuggetF requires the length of each answer; topic 'q'"):
         scores_of(["a"], "NuggetF")
     rows = [{"topic": "q", "nugget": "a"}]
-    with pytest.raises(MeasureError, match="WRecall needs the weight of each nugget"):
+    with pytest.raises(MeasureError, match="WRecall requires the weight of each nugget"):
         scores_of(["a"], "WRecall", gold=rows)
 
 

@@ -101,7 +101,7 @@ def test_what_is_lacking_is_said() -> None:
     judged = judge_answers({"a": {"q": ["x"]}}, gold)
     with pytest.raises(MeasureError, match="position of each nugget; topic 'q' and system 'a'"):
         evaluate_answers(judged, "SMeasure")
-    with pytest.raises(MeasureError, match="TMeasure needs the length of each answer"):
+    with pytest.raises(MeasureError, match="TMeasure requires the length of each answer"):
         evaluate_answers(judged, "TMeasure")
     with pytest.raises(MeasureError, match="a number > 0"):
         SMeasure(L=0)

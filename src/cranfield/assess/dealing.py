@@ -1,4 +1,4 @@
-"""Sheets for assessors: the documents that each judges, in order."""
+"""Sheets for assessors: the documents that each assessor judges, in order."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import (
-    PolicyError,
-    check_choice,
-    check_number,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import PolicyError, check_choice, check_number, check_whole, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
@@ -25,29 +19,31 @@ from cranfield.collection.qrels import topic_order
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
 
-ARRANGED = ("judging", "id", "shuffled")
-FORMS = ("auto", "tsv", "jsonl", "trec")
-DEALT = ("document", "topic")
+ARRANGEMENTS = ("judging", "id", "shuffled")
+FORMATS = ("auto", "tsv", "jsonl", "trec")
+DISTRIBUTIONS = ("document", "topic")
 
-MOST = 10_000
-"""Maximum number of assessors without names."""
+MAX_ASSESSORS = 10_000
+"""Maximum number of assessors if only their number is given."""
 
-_OF_ORDER, _OF_SHARES = 0, 1
-"""Random streams of a topic: for the order on the sheet, and for the assessors."""
+_ORDER_STREAM, _ASSESSOR_STREAM = 0, 1
+"""Indices of the random streams of a topic: for the order on sheets, and for the assessors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sheets(TableResult):
-    """Documents to judge by assessor, one sheet after the other; made by :func:`sheets`.
+    """Documents to judge, sheet by sheet; returned by :func:`sheets`.
 
     Attributes
     ----------
+    rows
+        Data frame with a row for each assessor and document.
     assessors
         Names of the assessors.
     documents, repeated
-        Number of documents to judge, and of those that several assessors judge.
+        Number of documents to judge, and of documents that several assessors judge.
     arranged, seed
-        Order of the documents of a sheet, and the seed of all draws.
+        Order of the documents on a sheet, and seed of the random numbers.
     """
 
     name: ClassVar[str] = "sheets"
@@ -63,64 +59,64 @@ class Sheets(TableResult):
     arranged: str
     seed: int
 
-    def of(self, assessor: str) -> pl.DataFrame:
-        """Return the sheet of an assessor: topic, doc."""
+    def sheet(self, assessor: str) -> pl.DataFrame:
+        """Return the sheet of an assessor, a data frame with columns topic and doc."""
         check_choice("assessor", assessor, self.assessors)
         return self.rows.filter(assessor=assessor).drop("assessor")
 
     def write(self, path: str | PathLike[str], *, format: str = "auto") -> list[str]:
-        """Write the sheets, each whole or not at all, and return the names of the files.
+        """Write each sheet to a file, completely or not at all, and return the file names.
 
         Parameters
         ----------
         path
-            The file; with several assessors a name with `{}`, which stands for the name of each.
-            Compressed by its suffix; `-` is standard output.
+            File name; with several assessors it must contain `{}`, which is replaced by the name of
+            each. Files are compressed by their suffix; `-` is standard output.
         format
-            `tsv` and `jsonl`, with an empty `grade` to fill in, so that :func:`read_qrels` reads
-            the result; `trec`, whose lines lack only the grade: topic, 0, document. By default the
-            suffix decides, else `trec`.
+            `tsv` or `jsonl`, with an empty column `grade` to fill in, after which
+            :func:`read_qrels` reads the file; or `trec`, with lines of topic, 0 and document, to
+            which a grade can be appended. By default chosen by the suffix, else `trec`.
 
         Raises
         ------
         PolicyError
             For an unknown format, and a name without `{}` for several sheets.
         CranfieldError
-            If an id has a blank, which lines of TREC cannot express.
+            If an id contains a blank, which the format `trec` does not allow.
         """
-        check_choice("format", format, FORMS)
+        check_choice("format", format, FORMATS)
         name = fspath(path)
         if len(self.assessors) > 1 and "{}" not in name:
             n_assessors = len(self.assessors)
             raise PolicyError(
                 f"expected {{}} in the file name for {n_assessors} assessors, got {quoted(name)}"
             )
-        form = format
-        if form == "auto":
-            form = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
+        file_format = format
+        if file_format == "auto":
+            file_format = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
         files = [name.replace("{}", assessor) for assessor in self.assessors]
         for assessor, file in zip(self.assessors, files, strict=True):
-            rows = self.of(assessor)
-            if form == "trec":
+            rows = self.sheet(assessor)
+            if file_format == "trec":
                 write_lines(rows.select("topic", pl.lit("0").alias("iteration"), "doc"), file)
             else:
-                write_table(rows.with_columns(grade=pl.lit(None, pl.Int32)), file, form)
+                write_table(rows.with_columns(grade=pl.lit(None, pl.Int32)), file, file_format)
         return files
 
     def heading(self) -> list[str]:
         """Return one line: the number of documents and assessors."""
         return [
             f"{counted(self.documents, 'document')} for"
-            f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} for several"
+            f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} judged by several"
         ]
 
 
 def sheets(
     documents: Any,
     *,
-    arranged: Annotated[str, OneOf(ARRANGED)] = "judging",
+    arranged: Annotated[str, OneOf(ARRANGEMENTS)] = "judging",
     assessors: int | Iterable[str] = 1,
-    by: Annotated[str, OneOf(DEALT)] = "document",
+    by: Annotated[str, OneOf(DISTRIBUTIONS)] = "document",
     overlap: float = 0.0,
     each: int | None = None,
     seed: int = 0,
@@ -131,85 +127,85 @@ def sheets(
     ----------
     documents
         A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
-        columns topic and doc, no document twice in a topic.
+        columns topic and doc, in which no document of a topic occurs twice.
     arranged
-        Order of the documents on the sheets. `judging` (default): in the given order. `id`: by
-        topic, then document id. `shuffled`: topic by topic in random order, so that places do not
-        reveal ranks.
+        Order of the documents on the sheets. `judging` (default): in the order of `documents`.
+        `id`: by topic, then by document id. `shuffled`: by topic, then at random, so that positions
+        do not reveal ranks.
     assessors
         Number of assessors, or their names.
     by
-        How to distribute documents among the assessors. `document` (default): single documents of
-        each topic, at random and as evenly as possible; `topic`: whole topics, the largest first,
-        each to the assessor with the fewest documents.
+        How to distribute documents among the assessors. `document` (default): the documents of each
+        topic, at random and as evenly as possible. `topic`: entire topics, largest first, each to
+        the assessor with the fewest documents.
     overlap
-        Proportion, from 0 to 1, of the documents of each topic that more than one assessor judges.
+        Proportion, from 0 to 1, of the documents of each topic that several assessors judge.
     each
-        Number of assessors who judge each of these; by default all.
+        Number of assessors who judge each of these documents; by default all.
     seed
-        Seed of the random numbers. Each topic has its own, independent of other topics.
+        Seed of the random numbers. Each topic has its own random stream.
 
     Raises
     ------
     PolicyError
-        For unknown options, an overlap outside 0 to 1, no assessors, two of one name.
+        For unknown options, an overlap outside 0 to 1, no assessors, or repeated names.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> pool = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}}, 3)
-    >>> dealt = cf.assess.sheets(pool, assessors=["ann", "bob"], overlap=0.4)
-    >>> dealt
-    Sheets(3 documents for 2 assessors, 1 for several)
-    >>> dealt.of("ann").rows()
+    >>> sheets = cf.assess.sheets(pool, assessors=["ann", "bob"], overlap=0.4)
+    >>> sheets
+    Sheets(3 documents for 2 assessors, 1 judged by several)
+    >>> sheets.sheet("ann").rows()
     [('q', 'y'), ('q', 'z')]
     """
-    check_choice("arranged", arranged, ARRANGED)
-    check_choice("by", by, DEALT)
+    check_choice("arranged", arranged, ARRANGEMENTS)
+    check_choice("by", by, DISTRIBUTIONS)
     check_whole("seed", seed, 0)
-    names = _names(assessors)
+    names = _check_assessors(assessors)
     check_number("overlap", overlap, 0, 1)
-    n_assessors = len(names) if each is None else each
-    check_whole("each", n_assessors, 1, len(names))
-    frame = _pairs(documents).with_row_index("place")
+    n_each = len(names) if each is None else each
+    check_whole("each", n_each, 1, len(names))
+    frame = _read_pairs(documents).with_row_index("position")
     frames = {
         str(topic): topic_documents
         for (topic,), topic_documents in frame.group_by("topic", maintain_order=True)
     }
     topics = topic_order(list(frames))
-    # Whole topics are dealt the largest first, each to the assessor with the fewest documents.
+    # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
     for topic in sorted(topics, key=lambda topic: -frames[topic].height):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
         loads[assessor_of_topic[topic]] += frames[topic].height
     assignments = []
-    for topic_place, topic in enumerate(topics):
-        topic_documents, random = frames[topic], stream_of(seed, topic, _OF_SHARES)
+    for topic_index, topic in enumerate(topics):
+        topic_documents, generator = frames[topic], stream_of(seed, topic, _ASSESSOR_STREAM)
         order = np.empty(topic_documents.height, dtype=np.int64)
-        order[random.permutation(topic_documents.height)] = np.arange(topic_documents.height)
-        first_assessor = (order + random.integers(len(names))) % len(names)
-        counts = np.where(order < round(overlap * topic_documents.height), n_assessors, 1)
+        order[generator.permutation(topic_documents.height)] = np.arange(topic_documents.height)
+        first_assessor = (order + generator.integers(len(names))) % len(names)
+        counts = np.where(order < round(overlap * topic_documents.height), n_each, 1)
         if by == "topic":
             first_assessor = np.full(topic_documents.height, assessor_of_topic[topic])
         if arranged == "id":
-            topic_documents = topic_documents.with_columns(place=pl.col("doc").rank("ordinal"))
+            topic_documents = topic_documents.with_columns(position=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
-            shuffled = stream_of(seed, topic, _OF_ORDER).permutation(topic_documents.height)
-            topic_documents = topic_documents.with_columns(place=pl.Series(shuffled))
+            shuffled = stream_of(seed, topic, _ORDER_STREAM).permutation(topic_documents.height)
+            topic_documents = topic_documents.with_columns(position=pl.Series(shuffled))
         row = np.repeat(np.arange(topic_documents.height), counts)
         repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
         assignments.append(
             topic_documents[row].select(
                 pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
-                pl.lit(0 if arranged == "judging" else topic_place, pl.Int64).alias("topic place"),
-                pl.col("place").cast(pl.Int64),
+                pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic index"),
+                pl.col("position").cast(pl.Int64),
                 "topic",
                 "doc",
             )
         )
-    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic place", "place")
+    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
     assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
-    repeated = (rows.height - frame.height) // max(n_assessors - 1, 1)
+    repeated = (rows.height - frame.height) // max(n_each - 1, 1)
     return Sheets(
         rows.select(assessor_names, "topic", "doc"),
         names,
@@ -222,17 +218,17 @@ def sheets(
 
 _NO_ROWS = pl.DataFrame(
     schema={
-        **dict.fromkeys(("assessor", "topic place", "place"), pl.Int64),
+        **dict.fromkeys(("assessor", "topic index", "position"), pl.Int64),
         **dict.fromkeys(("topic", "doc"), pl.String),
     }
 )
 
 
-def _pairs(documents: Any) -> pl.DataFrame:
+def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
         raise PolicyError(
-            f"expected a table with columns topic and doc, got {type(documents).__name__}"
+            f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
         )
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
@@ -241,13 +237,13 @@ def _pairs(documents: Any) -> pl.DataFrame:
     return frame
 
 
-def _names(assessors: Any) -> tuple[str, ...]:
+def _check_assessors(assessors: Any) -> tuple[str, ...]:
     if isinstance(assessors, (int, np.integer)):
-        check_whole("assessors", assessors, 1, MOST)
+        check_whole("assessors", assessors, 1, MAX_ASSESSORS)
         return tuple(str(k + 1) for k in range(assessors))
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):
-        raise PolicyError("assessors must be a positive integer or a list of different names")
+        raise PolicyError("assessors must be a positive integer or a list of distinct names")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
             raise PolicyError(

@@ -1,4 +1,4 @@
-"""Samples of a pool to judge, and estimates from them."""
+"""Sample documents of a pool to judge, and estimate numbers of relevant documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.pools.pool import UNJUDGED, Pool
-from cranfield.assess.sampling_designs import DESIGNS, Cells, Wanted, check_design
+from cranfield.assess.sampling_designs import DESIGNS, Cells, SampleSize, check_design
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     PolicyError,
@@ -31,22 +31,22 @@ from cranfield.sources.chunks import Origin
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedRelevant(TableResult):
-    """Estimated numbers of relevant documents; made by :meth:`Sample.relevant`.
+    """Estimated numbers of relevant documents; returned by :meth:`Sample.relevant`.
 
     Attributes
     ----------
     rows
-        The table, a row for each topic.
+        Data frame with a row for each topic.
     topics
         Ids of the topics.
     drawing
-        The design of the sample, as text.
+        Text form of the sampling design.
     variance
-        Estimator of the variances.
+        Name of the variance estimator.
     error
-        Standard errors of the estimates; shape (topics,). NaN if two documents of a topic cannot be
-        drawn together, or for an estimated variance below 0. Unlike in the table, it is 0 for an
-        estimated variance of 0, as the error of the total requires.
+        Standard errors of the estimates; shape (topics,). NaN if some pair of documents of a topic
+        cannot both be drawn, or if the estimated variance is negative. Unlike in the table, it is 0
+        for an estimated variance of 0, as the error of the total requires.
     """
 
     name: ClassVar[str] = "relevant"
@@ -56,7 +56,10 @@ class EstimatedRelevant(TableResult):
         "sampled": Column("Number of documents in the sample."),
         "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column("Standard error of the estimate; null if unknown, or only as 0."),
+        "standard error": Column(
+            "Standard error of the estimate; null if it is unknown, or estimated as 0 from a part"
+            " of the pool."
+        ),
     }
 
     topics: tuple[str, ...]
@@ -66,17 +69,17 @@ class EstimatedRelevant(TableResult):
 
     @property
     def total(self) -> float:
-        """Estimated number of relevant documents of all topics."""
+        """Estimated total number of relevant documents over topics."""
         return float(self.estimate.sum())
 
     @property
     def total_error(self) -> float:
-        """Standard error of the total: topics are sampled independently."""
+        """Standard error of the total, as topics are sampled independently."""
         return float(np.sqrt((self.error**2).sum()))
 
     @property
     def total_varies(self) -> bool:
-        """Whether the total has an error other than 0, or all documents were sampled."""
+        """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
         return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
@@ -90,34 +93,36 @@ class EstimatedRelevant(TableResult):
 
 
 def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> EstimatedRelevant:
-    """Estimate numbers of relevant documents from those of the sample."""
+    """Estimate numbers of relevant documents by topic from a sample."""
     cells, topics = sample.cells, sample.pool.topics
-    sampled, hits = (
-        np.bincount(cells.of_doc[documents], minlength=cells.size.size)
+    sampled, n_relevant = (
+        np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
         for documents in (sample.drawn, sample.drawn & relevant)
     )
-    variances = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
+    variances = VARIANCES[variance](
+        cells, sampled.astype(np.float64), n_relevant.astype(np.float64)
+    )
 
-    def by_topic(values: Floats | Ints) -> Floats:
+    def sum_by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
 
-    square = by_topic(np.where(cells.estimable, variances, np.nan))
-    # Terms that cancel may leave a rounding error below 0.
-    square[np.abs(square) < 1e-9] = 0.0
-    error = np.sqrt(np.where(square < 0, np.nan, square))
-    counts = {"pooled": cells.size, "sampled": sampled, "relevant": hits}
+    variance_by_topic = sum_by_topic(np.where(cells.is_estimable, variances, np.nan))
+    # If terms cancel, a rounding error may remain.
+    variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
+    error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
+    counts = {"pooled": cells.size, "sampled": sampled, "relevant": n_relevant}
     rows = pl.DataFrame(
         {
             "topic": pl.Series(topics, dtype=pl.String),
-            **{name: by_topic(values).astype(np.int64) for name, values in counts.items()},
-            "estimate": by_topic(hits / cells.chance),
+            **{name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()},
+            "estimate": sum_by_topic(n_relevant / cells.inclusion),
         }
     )
-    # An estimated variance of 0 serves the total, but means nothing alone.
+    # An estimated variance of 0 contributes to the total, but is not informative by itself.
     is_unknown = (error == 0) & (rows["sampled"] < rows["pooled"]).to_numpy()
-    single = pl.Series("standard error", np.where(is_unknown, np.nan, error)).fill_nan(None)
+    standard_error = pl.Series("standard error", np.where(is_unknown, np.nan, error)).fill_nan(None)
     return EstimatedRelevant(
-        rows=rows.with_columns(single),
+        rows=rows.with_columns(standard_error),
         topics=topics,
         drawing=sample.drawing,
         variance=variance,
@@ -126,62 +131,62 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
 
 
 def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
-    """Sum over pairs of documents, by pairs of cells, at the later cell."""
-    chance = cells.chance
-    worth, squares = relevant / chance, relevant / chance**2
-    inside = ratio(chance**2 - cells.together, cells.together) / chance**2
-    inside *= relevant * (sampled - relevant)
+    """Compute terms by cell; the terms of a pair of cells belong to the later cell."""
+    inclusion = cells.inclusion
+    weighted, squares = relevant / inclusion, relevant / inclusion**2
+    within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
+    within_cells *= relevant * (sampled - relevant)
     differences = (
         sampled * cells.sum_before(squares)
         + squares * cells.sum_before(sampled)
-        - 2 * worth * cells.sum_before(worth)
+        - 2 * weighted * cells.sum_before(weighted)
     )
-    between = ratio(1 - cells.ratio, cells.ratio) * differences
-    return inside + between + squares * cells.covariance / chance
+    between_cells = ratio(1 - cells.ratio, cells.ratio) * differences
+    return within_cells + between_cells + squares * cells.covariance / inclusion
 
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
-    chance = cells.chance
-    diagonal = relevant * (1 - chance) / chance**2
-    inside = relevant * (relevant - 1) / chance**2 - ratio(
-        relevant * (relevant - 1), cells.together
+    inclusion = cells.inclusion
+    diagonal = relevant * (1 - inclusion) / inclusion**2
+    within_cells = relevant * (relevant - 1) / inclusion**2 - ratio(
+        relevant * (relevant - 1), cells.pair_inclusion
     )
-    between = 2 * relevant / chance * cells.sum_before(relevant / chance)
-    return diagonal + inside - between * ratio(1 - cells.ratio, cells.ratio)
+    between_cells = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
+    return diagonal + within_cells - between_cells * ratio(1 - cells.ratio, cells.ratio)
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
     "sen-yates-grundy": _sen_yates_grundy,
     "horvitz-thompson": _horvitz_thompson,
 }
-"""Estimators of the variance of an estimated number, by name; parts of it by cell."""
+"""Estimators of the variance of the estimated number, by name; they return terms by cell."""
 
 
-OF_UNJUDGED = ("error", "nonrelevant")
-"""How to treat sampled documents without a judgment."""
+UNJUDGED_POLICIES = ("error", "nonrelevant")
+"""Ways to treat sampled documents without a judgment."""
 
 NOT_SAMPLED = -1
-"""Grade of pooled documents that were not sampled."""
+"""Grade that marks pooled documents outside the sample."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample(Result):
-    r"""Documents of a pool that were drawn to be judged; made by :func:`sample`.
+    r"""Sample of the documents of a pool, to be judged; returned by :func:`sample`.
 
     Attributes
     ----------
     pool
-        The pool.
+        Pool of documents.
     design
-        Name of the design.
+        Name of the sampling design.
     drawing
-        The design and its sizes, as text.
+        Text form of the design, with its sizes.
     seed
-        Seed of the random numbers. Those of a topic depend on the seed and its name only.
+        Seed of the random numbers; those of a topic depend only on the seed and the topic's id.
     drawn
         Whether a document of the pool was drawn; shape (documents,).
     cells
-        The strata or buckets of the design.
+        Strata or buckets of the design.
 
     Examples
     --------
@@ -212,48 +217,48 @@ class Sample(Result):
     @property
     def inclusion(self) -> Floats:
         """Inclusion probability of each document of the pool; shape (documents,)."""
-        return self.cells.chance[self.cells.of_doc]
+        return self.cells.inclusion[self.cells.doc_cell]
 
     @property
     def stratum(self) -> Ints:
         """Stratum or bucket of each document, from 1 in each topic; shape (documents,)."""
-        return self.cells.label[self.cells.of_doc]
+        return self.cells.label[self.cells.doc_cell]
 
     def joint(self, first: Any, second: Any) -> Floats:
-        """Return the probability that two documents are both drawn, for pairs of documents.
+        """Compute the joint inclusion probabilities of pairs of documents; shape (pairs,).
 
         Parameters
         ----------
         first, second
-            Indices of documents of the pool, in lists of equal length.
+            Indices of the first and the second document of each pair; shape (pairs,).
 
         Raises
         ------
         PolicyError
-            For invalid indices, and lists of different lengths.
+            For invalid indices, and sequences of different lengths.
         """
-        firsts = indices(first, "documents", len(self.pool))
-        seconds = indices(second, "documents", len(self.pool))
-        if firsts.size != seconds.size:
+        first_docs = indices(first, "documents", len(self.pool))
+        second_docs = indices(second, "documents", len(self.pool))
+        if first_docs.size != second_docs.size:
             raise PolicyError(
-                f"expected as many second documents as first,"
-                f" got {seconds.size:,} and {firsts.size:,}"
+                "first and second must have the same length, got"
+                f" {first_docs.size:,} and {second_docs.size:,}"
             )
-        return self.cells.joint(firsts, seconds)
+        return self.cells.joint(first_docs, second_docs)
 
     def redraw(self, seed: int) -> Sample:
-        """Return another sample of the same design, with another seed."""
+        """Draw another sample by the same design, with another seed."""
         check_whole("seed", seed, 0)
-        return replace(self, seed=int(seed), drawn=_drawn(self.pool, self.cells, seed))
+        return replace(self, seed=int(seed), drawn=_draw(self.pool, self.cells, seed))
 
     def judged(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
-        """Return the grade of each sampled document, and -1 for the others; shape (documents,).
+        """Return the grades of sampled documents, and -1 for other documents; shape (documents,).
 
         Parameters
         ----------
         judgments
-            In any form that :func:`cranfield.read_qrels` reads. Grades below 0 count as 0: in
-            judgments of samples they mark documents that were not sampled.
+            Judgments: any input of :func:`cranfield.read_qrels`. Grades below 0 count as 0, since
+            -1 marks documents outside the sample.
         unjudged
             How to treat sampled documents without a judgment: `error` (default) or `nonrelevant`.
 
@@ -262,7 +267,7 @@ class Sample(Result):
         PolicyError
             If a sampled document has no judgment.
         """
-        check_choice("unjudged", unjudged, OF_UNJUDGED)
+        check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
         grades = self.pool.graded(judgments)
         missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if missing.size and unjudged == "error":
@@ -270,16 +275,12 @@ class Sample(Result):
             doc = quoted(self.pool.docs[int(missing[0])])
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {doc}); unjudged='nonrelevant' counts them as not relevant"
+                f" document {doc}); use unjudged='nonrelevant' to count them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 
     def to_qrels(
-        self,
-        judgments: Any,
-        columns: Sequence[str] | None = None,
-        *,
-        unjudged: str = "error",
+        self, judgments: Any, columns: Sequence[str] | None = None, *, unjudged: str = "error"
     ) -> Qrels:
         """Return judgments of the sample, for infAP, xinfAP, infNDCG, infP and statAP.
 
@@ -288,19 +289,19 @@ class Sample(Result):
         judgments, unjudged
             As for :meth:`judged`.
         columns
-            `stratum`, for the inferred measures: it adds the documents that were not sampled, with
-            grade -1. `inclusion`, for statAP. By default those of the design; `stat` has no strata
-            of fixed size, and thus `inclusion` only.
+            `stratum`, for the inferred measures, which also adds the documents outside the sample,
+            with grade -1; `inclusion`, for statAP. By default all columns of the design; `stat` has
+            only `inclusion`, as its strata have no fixed sample size.
 
         Raises
         ------
         PolicyError
-            For a column that the design does not have, and as :meth:`judged`.
+            For a column that the design does not have, and as for :meth:`judged`.
 
         Notes
         -----
-        :func:`cranfield.write_qrels` writes one of the two columns as lines (`xqrels` or `prels`),
-        and both in a table, such as a `.csv` file.
+        :func:`cranfield.write_qrels` writes one of the two columns in text formats (`xqrels` or
+        `prels`), and both in a table, such as a `.csv` file.
         """
         check_several("columns", columns)
         design_columns = DESIGNS[self.design].columns
@@ -308,8 +309,8 @@ class Sample(Result):
         for name in columns:
             if name not in design_columns:
                 raise PolicyError(
-                    f"a sample by {quoted(self.design)} has no column {quoted(name)}"
-                    f" (it has {', '.join(design_columns)})"
+                    f"a sample by {quoted(self.design)} has no column {quoted(name)}; expected one"
+                    f" of: {', '.join(design_columns)}"
                 )
         grades = self.judged(judgments, unjudged=unjudged)
         rows = np.flatnonzero(self.drawn | ("stratum" in columns))
@@ -340,8 +341,8 @@ class Sample(Result):
 
         .. math:: \hat{R} = \sum_{d \in S} \frac{y_d}{\pi_d}
 
-        where :math:`y_d` is 1 for relevant documents (Horvitz and Thompson 1952). Both estimators
-        of its variance are unbiased if any two documents can be drawn together; otherwise the
+        where :math:`y_d` is 1 for relevant documents and else 0 (Horvitz and Thompson 1952). Both
+        variance estimators are unbiased if any two documents can both be drawn; otherwise the
         standard error is NaN.
 
         Parameters
@@ -357,19 +358,19 @@ class Sample(Result):
                 \left(\frac{y_d}{\pi_d} - \frac{y_e}{\pi_e}\right)^2
                 + \sum_d \frac{c_d\, y_d}{\pi_d^3}, \quad c_d = \sum_e (\pi_{de} - \pi_d \pi_e)
 
-            over the sample, and over the whole pool in :math:`c_d`, which is 0 for a sample of
-            fixed size: then it is the estimator of Sen, and of Yates and Grundy (1953).
-            `horvitz-thompson`,
+            where sums are over the sample, but over the whole pool in :math:`c_d`. For samples of
+            fixed size :math:`c_d` is 0, and this is the estimator of Sen, and of Yates and Grundy
+            (1953). Or `horvitz-thompson`,
 
             .. math:: \sum_d \frac{1 - \pi_d}{\pi_d^2} y_d + \sum_{d \ne e}
                 \frac{\pi_{de} - \pi_d \pi_e}{\pi_d \pi_e \pi_{de}} y_d y_e
 
-            which is more often below 0; then the standard error is NaN, too.
+            which is more often negative; then the standard error is NaN.
 
         Raises
         ------
         PolicyError
-            For an unknown variance, a grade below 1, and as :meth:`judged`.
+            For an unknown variance estimator, `rel` below 1, and as for :meth:`judged`.
 
         Examples
         --------
@@ -404,27 +405,27 @@ def sample(
     pool: Pool,
     design: str,
     *,
-    size: Wanted | None = None,
-    strata: Mapping[int, Wanted] | None = None,
+    size: SampleSize | None = None,
+    strata: Mapping[int, SampleSize] | None = None,
     seed: int = 0,
 ) -> Sample:
-    r"""Draw documents of a pool to be judged, with known inclusion probabilities.
+    r"""Sample documents of a pool to be judged, with known inclusion probabilities.
 
     Parameters
     ----------
     pool
-        Made by :func:`cranfield.assess.pool`.
+        Pool, as returned by :func:`cranfield.assess.pool`.
     design
-        `uniform`, `strata` or `stat`.
+        Sampling design: `uniform`, `strata` or `stat`.
     size
-        With `uniform` the number of documents of each topic, or their proportion, such as 0.1. With
-        `stat` the approximate number of documents of each topic.
+        For `uniform`, the number of documents of each topic, or their proportion, such as 0.1. For
+        `stat`, the approximate number of documents of each topic.
     strata
-        With `strata`: by the last rank of each stratum, the number or proportion drawn of it in
-        each topic: `{10: 1.0, 50: 0.2, 100: 25}`. A document belongs to the first stratum that
-        includes its best rank in any run.
+        For `strata`, a mapping from the last rank of each stratum to the number or proportion of
+        its documents to sample in each topic: `{10: 1.0, 50: 0.2, 100: 25}`. A document belongs to
+        the first stratum that includes its best rank in any run.
     seed
-        Seed of the random numbers. Each topic has its own, independent of other topics.
+        Seed of the random numbers. Each topic has its own random stream.
 
     Raises
     ------
@@ -433,13 +434,14 @@ def sample(
 
     Notes
     -----
-    A proportion is rounded, to one document at least. `uniform` is simple random sampling, `strata`
-    the design of Yilmaz, Kanoulas and Aslam (2008). `stat` is Stevens' method as Aslam and Pavlu
-    (2007) use it. Rank r of a run of Z documents weighs :math:`1 + \sum_{k=r}^{Z} 1/k`, scaled to
-    sum 1; a document has the mean over runs. In descending order of it, documents are cut into
-    buckets of `size` documents (the last may be smaller); `size` buckets are drawn with
-    replacement, by the sum of their weights, and as many documents taken of each. The number from
-    the last bucket is cut at its size, with probabilities by the binomial distribution.
+    A proportion is rounded, to at least one document. `uniform` is simple random sampling, `strata`
+    the design of Yilmaz, Kanoulas and Aslam (2008). `stat` is Stevens' method as used by Aslam and
+    Pavlu (2007). Rank r of a run with Z documents has the weight :math:`1 + \sum_{k=r}^{Z} 1/k`,
+    scaled to sum to 1; the weight of a document is the mean over runs. Documents in descending
+    order of weight are divided into buckets of `size` documents (the last may be smaller). Then
+    `size` buckets are drawn with replacement, with probabilities proportional to their total
+    weight, and for each draw a document of the bucket is sampled. The sample size of a smaller last
+    bucket is limited to its number of documents; its probabilities are binomial.
 
     Examples
     --------
@@ -456,8 +458,8 @@ def sample(
     sizes, drawing = check_design(design, size, strata)
     check_whole("seed", seed, 0)
     cells = DESIGNS[design].cells(pool, sizes)
-    return Sample(pool, design, drawing, int(seed), _drawn(pool, cells, seed), cells)
+    return Sample(pool, design, drawing, int(seed), _draw(pool, cells, seed), cells)
 
 
-def _drawn(pool: Pool, cells: Cells, seed: int) -> Bools:
-    return cells.drawn([stream_of(seed, topic) for topic in pool.topics])
+def _draw(pool: Pool, cells: Cells, seed: int) -> Bools:
+    return cells.draw([stream_of(seed, topic) for topic in pool.topics])

@@ -1,8 +1,8 @@
-"""Sampling designs: how a pool is cut into strata, each sampled at its own rate.
+"""Sampling designs: partition a pool into strata, and sample each at its own rate.
 
-Every design cuts the pool of a topic into cells, draws a number for each of them, and takes that
-many of its documents at random without replacement. The moments of the numbers determine all
-inclusion probabilities.
+Each design partitions the pool of a topic into cells (strata or buckets), draws a sample size for
+each cell, and samples documents of the cell at random without replacement. The moments of the
+sample sizes determine all inclusion probabilities.
 """
 
 from __future__ import annotations
@@ -26,213 +26,222 @@ from cranfield.collection.policies import DEEPEST
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of all topics, one topic after the other.
+    """Cells (strata or buckets) of all topics, topic by topic.
 
-    of_doc: the cell of each document; shape (documents,).
-    topic, label, size: topic of each cell, its number in the topic from 1, number of documents.
-    expected, pairs: mean of the number k of documents drawn of each cell, and of k (k - 1).
-    ratio: E(k h) / (E(k) E(h)) for a cell and any earlier cell of its topic.
-    numbers: draws the number for each cell of a topic.
+    doc_cell: cell of each document; shape (documents,).
+    topic, label, size: topic, number within the topic from 1, and number of documents of each cell.
+    mean_count, pairs: mean of the sample size k of each cell, and of k (k - 1).
+    ratio: E(k h) / (E(k) E(h)) for the sample sizes of a cell and any earlier cell of its topic.
+    draw_counts: function that draws the sample size of each cell of a topic.
     """
 
-    of_doc: Ints
+    doc_cell: Ints
     topic: Ints
     label: Ints
     size: Ints
-    expected: Floats
+    mean_count: Floats
     pairs: Floats
     ratio: Floats
-    numbers: Callable[[int, Generator], Ints]
+    draw_counts: Callable[[int, Generator], Ints]
 
     @cached_property
-    def chance(self) -> Floats:
+    def inclusion(self) -> Floats:
         """Inclusion probability of each document of a cell."""
-        return self.expected / self.size
+        return self.mean_count / self.size
 
     @cached_property
-    def together(self) -> Floats:
-        """Probability of drawing two documents of a cell; 0 for a cell of one."""
+    def pair_inclusion(self) -> Floats:
+        """Joint inclusion probability of two documents of a cell; 0 for a single document."""
         return ratio(self.pairs, self.size * (self.size - 1.0))
 
     def sum_before(self, values: Floats) -> Floats:
-        """Sum over the earlier cells of the topic of each cell."""
+        """Sum values over the earlier cells of the same topic, for each cell."""
         return scan(values, places(self.topic), np.add) - values
 
     def sum_all(self, values: Floats) -> Floats:
-        """Sum over all cells of the topic of each cell."""
+        """Sum values over all cells of the same topic, for each cell."""
         sums: Floats = np.bincount(self.topic, weights=values).astype(np.float64)
         return sums[self.topic]
 
     def joint(self, first: Ints, second: Ints) -> Floats:
-        """Probability that both of two documents are drawn."""
-        first_cell, second_cell = self.of_doc[first], self.of_doc[second]
-        independent = self.chance[first_cell] * self.chance[second_cell]
-        across = np.where(
+        """Compute the joint inclusion probabilities of pairs of documents."""
+        first_cell, second_cell = self.doc_cell[first], self.doc_cell[second]
+        independent = self.inclusion[first_cell] * self.inclusion[second_cell]
+        between = np.where(
             self.topic[first_cell] == self.topic[second_cell],
             independent * self.ratio[np.maximum(first_cell, second_cell)],
             independent,
         )
-        within = np.where(first == second, self.chance[first_cell], self.together[first_cell])
-        return np.where(first_cell == second_cell, within, across)
+        within = np.where(
+            first == second, self.inclusion[first_cell], self.pair_inclusion[first_cell]
+        )
+        return np.where(first_cell == second_cell, within, between)
 
     @cached_property
     def covariance(self) -> Floats:
-        """Covariance of inclusion and size of the sample; 0 if it is fixed."""
-        later = self.expected * self.ratio
-        other_terms = self.sum_before(self.expected) * self.ratio
+        """Covariance of inclusion and sample size; 0 if the size is fixed."""
+        later = self.mean_count * self.ratio
+        other_terms = self.sum_before(self.mean_count) * self.ratio
         other_terms += self.sum_all(later) - self.sum_before(later) - later
-        inside = 1.0 + self.pairs / self.expected
-        return self.chance * (inside + other_terms - self.sum_all(self.expected))
+        own_term = 1.0 + self.pairs / self.mean_count
+        return self.inclusion * (own_term + other_terms - self.sum_all(self.mean_count))
 
     @cached_property
-    def estimable(self) -> Bools:
-        """Whether any two documents of the topic can be drawn together; shape (cells,)."""
-        never = (self.size > 1) & (self.pairs == 0)
-        never |= (places(self.topic) > 1) & (self.ratio == 0)
-        return np.asarray(self.sum_all(never.astype(np.float64)) == 0)
+    def is_estimable(self) -> Bools:
+        """Whether any two documents of the cell's topic can both be drawn; shape (cells,)."""
+        is_impossible = (self.size > 1) & (self.pairs == 0)
+        is_impossible |= (places(self.topic) > 1) & (self.ratio == 0)
+        return np.asarray(self.sum_all(is_impossible.astype(np.float64)) == 0)
 
-    def drawn(self, randoms: list[Generator]) -> Bools:
-        """Draw a sample with the random numbers of each topic; shape (documents,)."""
-        documents = np.bincount(self.topic[self.of_doc], minlength=len(randoms))
-        numbers = np.concatenate([self.numbers(t, random) for t, random in enumerate(randoms)])
-        # The documents of a cell with the smallest random numbers are taken.
-        keys = np.concatenate(
-            [random.random(n) for random, n in zip(randoms, documents, strict=True)]
+    def draw(self, generators: list[Generator]) -> Bools:
+        """Draw a sample with a generator for each topic; shape (documents,)."""
+        n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators))
+        counts = np.concatenate(
+            [self.draw_counts(t, generator) for t, generator in enumerate(generators)]
         )
-        order = np.lexsort((keys, self.of_doc))
+        # Within a cell, the documents with the smallest random numbers are sampled.
+        keys = np.concatenate(
+            [generator.random(n) for generator, n in zip(generators, n_docs, strict=True)]
+        )
+        order = np.lexsort((keys, self.doc_cell))
         begin = np.cumsum(self.size) - self.size
-        cell = self.of_doc[order]
+        cell = self.doc_cell[order]
         selected = np.empty(order.size, dtype=bool)
-        selected[order] = np.arange(order.size) - begin[cell] < numbers[cell]
+        selected[order] = np.arange(order.size) - begin[cell] < counts[cell]
         return selected
 
 
-def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
-    """Return the design of a fixed sample size per cell."""
+def fixed_size_cells(doc_cell: Ints, topic: Ints, label: Ints, size: Ints, n_drawn: Ints) -> Cells:
+    """Return cells with fixed sample sizes."""
 
-    def numbers(t: int, random: Generator) -> Ints:
-        return number[_of_topic(topic, t)]
+    def draw_counts(t: int, generator: Generator) -> Ints:
+        return n_drawn[_topic_cells(topic, t)]
 
-    k = number.astype(np.float64)
-    return Cells(of_doc, topic, label, size, k, k * (k - 1), np.ones(k.size), numbers)
+    k = n_drawn.astype(np.float64)
+    return Cells(doc_cell, topic, label, size, k, k * (k - 1), np.ones(k.size), draw_counts)
 
 
-def multinomial_numbers(
-    of_doc: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
+def multinomial_cells(
+    doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Draw cells with replacement by mass; only the last may be smaller than `draws`."""
+    """Return cells that are drawn with replacement by mass.
+
+    Only the last cell of a topic may have fewer documents than `draws`.
+    """
     m = float(draws)
-    expected, pairs = m * mass, m * (m - 1) * mass**2
-    shares = np.full(mass.size, (m - 1) / m)
+    mean_count, pairs = m * mass, m * (m - 1) * mass**2
+    ratios = np.full(mass.size, (m - 1) / m)
     short_topics = np.flatnonzero(size < draws)
     if short_topics.size:
-        # The number of draws of the last cell is binomial, cut at its size.
+        # The sample size of the last cell is binomial, but at most the size of the cell.
         p, j = mass[short_topics, None], np.arange(draws + 1.0)
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
-        chances = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
+        probabilities = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
         counts = np.minimum(j, size[short_topics, None])
-        expected[short_topics] = (chances * counts).sum(axis=1)
-        pairs[short_topics] = (chances * counts * (counts - 1)).sum(axis=1)
-        cross = ((m - j) * chances * counts).sum(axis=1)
-        shares[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * expected[short_topics])
+        mean_count[short_topics] = (probabilities * counts).sum(axis=1)
+        pairs[short_topics] = (probabilities * counts * (counts - 1)).sum(axis=1)
+        cross = ((m - j) * probabilities * counts).sum(axis=1)
+        ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * mean_count[short_topics])
 
-    def numbers(t: int, random: Generator) -> Ints:
-        topic_cells = _of_topic(topic, t)
+    def draw_counts(t: int, generator: Generator) -> Ints:
+        topic_cells = _topic_cells(topic, t)
         if topic_cells.start == topic_cells.stop:
             return size[topic_cells]
-        return np.minimum(random.multinomial(draws, mass[topic_cells]), size[topic_cells])
+        return np.minimum(generator.multinomial(draws, mass[topic_cells]), size[topic_cells])
 
-    return Cells(of_doc, topic, label, size, expected, pairs, shares, numbers)
+    return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
 
 
-def _of_topic(topic: Ints, t: int) -> slice:
+def _topic_cells(topic: Ints, t: int) -> slice:
     return slice(*np.searchsorted(topic, [t, t + 1]).tolist())
 
 
-Wanted = int | float
-"""Documents of a stratum: their number, or a proportion above 0 and up to 1."""
+SampleSize = int | float
+"""Number of documents of a stratum to sample, or their proportion, above 0 and at most 1."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A sampling design: makes the cells of a pool for a number of documents, or for `strata`.
+    """Sampling design.
 
-    columns: columns of judgments that are defined for it.
+    cells: function that returns the cells of a pool for a sample size or a mapping of strata.
+    columns: columns of judgments that are defined for the design.
+    requires_strata: whether it requires a mapping of strata instead of a sample size.
     """
 
     cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
-    strata: bool = False
+    requires_strata: bool = False
 
 
-def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
+def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
     ends = np.array(list(strata), dtype=np.int64)
-    beyond = np.flatnonzero(pool.best_rank > ends[-1])
-    if beyond.size:
+    below_last = np.flatnonzero(pool.best_rank > ends[-1])
+    if below_last.size:
         raise PolicyError(
-            f"{beyond.size:,} documents of the pool are below the last stratum, which ends at rank"
-            f" {ends[-1]}: end it at {pool.depth}, or pool to depth {ends[-1]}"
+            f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
+            f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
-    (topic, label), of_doc, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
-    draws = list(strata.values())
-    # At least one document of each stratum: otherwise nothing can be estimated for it.
-    number = [
-        min(int(draws[k - 1]), n)
-        if isinstance(draws[k - 1], (int, np.integer))
-        else max(1, int(np.floor(draws[k - 1] * n + 0.5)))
+    (topic, label), doc_cell, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
+    sizes = list(strata.values())
+    # A proportion yields at least one document, as an unsampled stratum allows no estimate.
+    n_drawn = [
+        min(int(sizes[k - 1]), n)
+        if isinstance(sizes[k - 1], (int, np.integer))
+        else max(1, int(np.floor(sizes[k - 1] * n + 0.5)))
         for k, n in zip(label.tolist(), size.tolist(), strict=True)
     ]
-    return fixed_numbers(of_doc, topic, label, size, np.array(number, dtype=np.int64))
+    return fixed_size_cells(doc_cell, topic, label, size, np.array(n_drawn, dtype=np.int64))
 
 
-def _stat(pool: Pool, size: int) -> Cells:
+def _stat_cells(pool: Pool, size: int) -> Cells:
     length = np.diff(pool.lists)
-    longest = int(length.max(initial=0))
-    # Sum over runs of W(r) = (1 + 1/r + ... + 1/Z) / 2Z, the weight of rank r of Z in AP.
-    harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, longest + 1))]
+    max_length = int(length.max(initial=0))
+    # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.
+    harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, max_length + 1))]
     z = np.repeat(length, length)
     weight = (1.0 + harmonic[z] - harmonic[pool.rank - 1]) / (2.0 * z)
     prior = np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
     label = np.empty(order.size, dtype=np.int64)
     label[order] = (places(pool.topic) - 1) // size + 1
-    (topic, label), of_doc, sizes = _cells(pool, label)
-    mass: Floats = np.bincount(of_doc, weights=prior, minlength=sizes.size).astype(np.float64)
+    (topic, label), doc_cell, sizes = _cells(pool, label)
+    mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]
-    return multinomial_numbers(of_doc, topic, label, sizes, mass, size)
+    return multinomial_cells(doc_cell, topic, label, sizes, mass, size)
 
 
 def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
-    """Return topic and label of each nonempty cell, the cell of each document, and sizes."""
+    """Return topic and label of each nonempty cell, the cell of each document, and cell sizes."""
     n_cells = int(label.max(initial=0)) + 1
-    codes, of_doc, size = np.unique(
+    codes, doc_cell, size = np.unique(
         pool.topic.astype(np.int64) * n_cells + label, return_inverse=True, return_counts=True
     )
-    return np.divmod(codes, n_cells), of_doc, size
+    return np.divmod(codes, n_cells), doc_cell, size
 
 
 DESIGNS = Registry(
     "sampling design",
     things={
-        "uniform": Design(lambda pool, size: _strata(pool, {pool.depth: size})),
-        "strata": Design(_strata, strata=True),
-        "stat": Design(_stat, columns=("inclusion",)),
+        "uniform": Design(lambda pool, size: _stratified_cells(pool, {pool.depth: size})),
+        "strata": Design(_stratified_cells, requires_strata=True),
+        "stat": Design(_stat_cells, columns=("inclusion",)),
     },
 )
-"""Designs by name."""
+"""Sampling designs by name."""
 
 
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
-    """Return the size or the strata of a design, and the text form of both."""
+    """Return the size or the sorted strata of a design, and the text form of the design."""
     name = DESIGNS.find(name)
     options, required = (
         {"size": size, "strata": strata},
-        "strata" if DESIGNS[name].strata else "size",
+        "strata" if DESIGNS[name].requires_strata else "size",
     )
     for option, value in options.items():
         if (value is None) == (option == required):
-            needs = "requires" if option == required else "does not use"
-            raise PolicyError(f"design {quoted(name)} {needs} {option}")
+            verb = "requires" if option == required else "does not use"
+            raise PolicyError(f"design {quoted(name)} {verb} {option}")
     if strata is None:
         if name == "stat":
             check_whole("size", size, 1, DEEPEST)
@@ -252,50 +261,50 @@ def _check_size(name: str, value: Any) -> None:
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not ((is_whole and value >= 1) or (isinstance(value, float) and 0 < value <= 1)):
         raise PolicyError(
-            f"{name} must be an integer from 1 or a proportion (0.1 is a tenth, 1.0 is all),"
-            f" got {value!r}"
+            f"{name} must be a positive integer, or a proportion above 0.0 and at most 1.0, got"
+            f" {value!r}"
         )
 
 
-MOST_ITEMS = 10**15
-"""Maximum size of a stratum; larger integers are not exact as floats."""
+MAX_ITEMS = 10**15
+"""Maximum size of a stratum, well below the integers that floats cannot represent."""
 
-WIDEST = 1e100
-"""Largest spread that can be multiplied by a size."""
+MAX_SPREAD = 1e100
+"""Maximum standard deviation, so that its product with a size does not overflow."""
 
 
 def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) -> Ints:
-    r"""Allocate human labels to strata so that the mean has the smallest standard error.
+    r"""Allocate human labels to strata so that the standard error of the mean is minimal.
 
     .. math:: n_h \propto N_h s_h
 
-    but at least `min_labels` labels of each stratum, and at most its size. Labels that a small
-    stratum cannot take go to the others; fractions go to the largest remainders, the first of equal
-    remainders.
+    subject to at least `min_labels` labels per stratum, and at most its size. Labels that exceed
+    the size of a stratum are distributed over the remaining strata. Numbers are rounded by largest
+    remainder, with ties resolved in order of the strata.
 
     Source: Neyman (1934); Cochran (1977), section 5.5.
 
     Parameters
     ----------
     sizes
-        Items of each stratum, such as the documents with each grade of a judge.
+        Number of items of each stratum, such as the documents with each grade of a judge.
     spreads
-        Standard deviation of the human labels in each, guessed or from a pilot; equal ones share
-        the labels out by size.
+        Standard deviation of the human labels in each stratum, assumed or from a pilot sample; if
+        all are equal, the allocation is proportional to size.
     labels
-        Human labels in all.
+        Total number of human labels.
     min_labels
-        Minimum for each stratum; a standard error needs two.
+        Minimum number of labels of each stratum; a standard error requires two.
 
     Returns
     -------
     array
-        Labels of each stratum; shape (strata,).
+        Number of labels of each stratum; shape (strata,).
 
     Raises
     ------
     PolicyError
-        For fewer labels than `min_labels` of each stratum, or more labels than items.
+        If `labels` is less than the sum of minimums, or more than the number of items.
 
     Examples
     --------
@@ -306,37 +315,38 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     spread = numbers(spreads, "spreads of strata")
     if size.ndim != 1 or size.shape != spread.shape or not size.size:
         raise PolicyError(
-            f"sizes and spreads must have one shape, got {size.shape} and {spread.shape}"
+            "sizes and spreads must be sequences of the same length, got shapes"
+            f" {size.shape} and {spread.shape}"
         )
-    if not ((size >= 1) & (size <= MOST_ITEMS) & (size == np.trunc(size))).all():
-        raise PolicyError(f"sizes of strata must be integers from 1 to {MOST_ITEMS:,}")
-    if not ((spread >= 0) & (spread <= WIDEST)).all():
-        raise PolicyError(f"spreads of strata must be finite numbers from 0 to {WIDEST:g}")
+    if not ((size >= 1) & (size <= MAX_ITEMS) & (size == np.trunc(size))).all():
+        raise PolicyError(f"sizes of strata must be integers from 1 to {MAX_ITEMS:,}")
+    if not ((spread >= 0) & (spread <= MAX_SPREAD)).all():
+        raise PolicyError(f"spreads of strata must be finite numbers from 0 to {MAX_SPREAD:g}")
     check_whole("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
     check_whole("labels", labels, int(low.sum()), int(size.sum()))
-    share = size * spread
-    if not share.any():
-        share = size
-    exact = _cut(share, low, size, labels)
-    number = np.floor(exact + 1e-9)
-    order = np.lexsort((number - exact, number >= size))
-    number[order[: int(labels - number.sum())]] += 1
-    return number.astype(np.int64)
+    weight = size * spread
+    if not weight.any():
+        weight = size
+    exact = _distribute(weight, low, size, labels)
+    n_labels = np.floor(exact + 1e-9)
+    order = np.lexsort((n_labels - exact, n_labels >= size))
+    n_labels[order[: int(labels - n_labels.sum())]] += 1
+    return n_labels.astype(np.int64)
 
 
-def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
-    """Return numbers proportional to shares, within bounds, that add up to a total."""
-    # If all strata with a share are full, the remainder is distributed by size.
-    limit = np.where(share > 0, high, low)
+def _distribute(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:
+    """Return numbers proportional to weights, within bounds, with the given total."""
+    # If all strata with positive weight are full, the remainder is distributed by size.
+    limit = np.where(weight > 0, high, low)
     if limit.sum() < total:
-        return _cut(np.where(share > 0, 0.0, high), limit, high, total)
-    # The sum rises with the factor of the shares, which bisection finds.
-    below, above = 0.0, float((high[share > 0] / share[share > 0]).max())
+        return _distribute(np.where(weight > 0, 0.0, high), limit, high, total)
+    # The sum increases with the factor of the weights, which is found by bisection.
+    lower, upper = 0.0, float((high[weight > 0] / weight[weight > 0]).max())
     for _ in range(200):
-        middle = (below + above) / 2
-        if np.clip(middle * share, low, high).sum() < total:
-            below = middle
+        middle = (lower + upper) / 2
+        if np.clip(middle * weight, low, high).sum() < total:
+            lower = middle
         else:
-            above = middle
-    return np.asarray(np.clip(above * share, low, high))
+            upper = middle
+    return np.asarray(np.clip(upper * weight, low, high))

@@ -1,4 +1,4 @@
-"""Stopping rules: when to stop judging."""
+"""Stopping rules: decide when to stop judging."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import gammaln
 
-from cranfield.assess.pools.pool import Pool, judgments_so_far
+from cranfield.assess.pools.pool import Pool, read_judgments
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.spec import (
@@ -30,13 +30,13 @@ from cranfield.base.text import counted
 from cranfield.collection.policies import DEEPEST
 from cranfield.result import Column, Columns, Result
 
-AT_A_TIME = 1 << 20
-"""Maximum number of pairs of judgment counts computed at a time."""
+BLOCK_SIZE = 1 << 20
+"""Maximum number of entries of the arrays computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgingState:
-    """Input of a rule: relevance in the order of judging, size of the pool, and targets."""
+    """Input of a rule: relevance in order of judging, size of the pool, and targets if any."""
 
     relevant: Bools
     total: int
@@ -44,26 +44,26 @@ class JudgingState:
 
     @cached_property
     def relevant_after(self) -> Ints:
-        """Relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
+        """Number of relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.relevant)], dtype=np.int64)
 
     @cached_property
-    def places(self) -> Ints:
-        """Number of judgments up to each relevant document; shape (relevant,)."""
+    def judgments_to_relevant(self) -> Ints:
+        """Number of judgments up to and including each relevant document; shape (relevant,)."""
         return np.flatnonzero(self.relevant) + 1
 
 
 Looks = tuple[Floats, Floats, Bools]
-"""Value of a rule, bound and decision, after each number of judgments."""
+"""Value, bound and decision of a rule after each number of judgments."""
 
 
 class Rule(Spec):
-    """A stopping rule for the judging of a topic; its text form is its identity."""
+    """Stopping rule for judging the documents of a topic; its text form is its identity."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     words: ClassVar[str] = ""
-    """Explanation of value and bound, with fields for both."""
+    """Template of a sentence with the fields `value` and `bound`."""
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         """Apply the rule after each number of judgments."""
@@ -71,10 +71,7 @@ class Rule(Spec):
 
 
 RULES: Registry[type[Rule]] = Registry(
-    "stopping rule",
-    "stops",
-    package="cranfield.assess",
-    base=Rule,
+    "stopping rule", "stops", package="cranfield.assess", base=Rule
 )
 
 
@@ -88,16 +85,12 @@ def rules() -> pl.DataFrame:
     """
     return RULES.table(
         "rule",
-        {
-            "parameters": parameters_of,
-            "what it does": summary_of,
-            "source": attrgetter("source"),
-        },
+        {"parameters": parameters_of, "what it does": summary_of, "source": attrgetter("source")},
     )
 
 
 def parse_rule(text: str | Rule) -> Rule:
-    """Read a stopping rule from its text form.
+    """Parse a stopping rule from its text form.
 
     Raises
     ------
@@ -116,30 +109,33 @@ _SOURCE = "Cormack and Grossman (2016)"
 
 
 def _bend(state: JudgingState, after: Ints) -> Floats:
-    """Return the bend of the curve of relevant documents, rho of :class:`Knee`; 0 without any."""
-    out = np.zeros(after.size)
-    # Between two relevant documents the ratio falls, so it is largest right after one.
-    i = state.places
-    rank = np.arange(1, i.size + 1)
-    for rows in row_slices(after.size, i.size, AT_A_TIME):
+    """Compute the bend of the gain curve, rho of :class:`Knee`; 0 without relevant documents."""
+    bends = np.zeros(after.size)
+    # The ratio decreases between relevant documents, so its maximum is right after one of them.
+    n_judged = state.judgments_to_relevant
+    rank = np.arange(1, n_judged.size + 1)
+    for rows in row_slices(after.size, n_judged.size, BLOCK_SIZE):
         s = after[rows, None]
-        later = 1.0 + state.relevant_after[s] - rank
-        ratio = np.where(i < s, rank / i * (s - i) / np.maximum(later, 1.0), 0.0)
-        out[rows] = ratio.max(axis=1, initial=0.0)
-    return out
+        n_later = 1.0 + state.relevant_after[s] - rank
+        ratio = np.where(
+            n_judged < s, rank / n_judged * (s - n_judged) / np.maximum(n_later, 1.0), 0.0
+        )
+        bends[rows] = ratio.max(axis=1, initial=0.0)
+    return bends
 
 
 class RecallTest(Rule):
-    r"""Stops when the last judgments had too few relevant documents for a recall below the target.
+    r"""Stop when the last judgments have too few relevant documents for a recall below the target.
 
-    The last n judged documents are an urn: with u relevant among them, r found in all and N
-    documents in the pool, of which s are judged, a recall below the target means at least
-    :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant documents in the urn and
-    the unjudged rest, and :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`.
-    The value is the smallest p of all n; the rule stops when it is below 1 - confidence. The
-    minimum of many repeated p-values is not a p-value: the probability to stop too early exceeds
-    1 - confidence. Documents should be in random order; judged best first, the urn has too many
-    relevant ones.
+    The last n judged documents are an urn, with u relevant documents. The pool has N documents, of
+    which s are judged and r are known to be relevant. A recall below the target means that the urn
+    and the unjudged documents have at least
+    :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant documents, and
+    :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`. The value is the
+    smallest p over all n; the rule stops when it is below 1 - confidence. The minimum of several
+    p-values is not a p-value: the probability of stopping too early exceeds 1 - confidence. The
+    test assumes documents in random order; if the best are judged first, the urn has more relevant
+    documents than a random sample would have.
     """
 
     name = "RecallTest"
@@ -147,38 +143,43 @@ class RecallTest(Rule):
     source = "Callaghan and Müller-Hansen (2020)"
     words = "smallest p {value:.4g} over all urns (not a p-value), stops below {bound:.4g}"
     recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
-    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the smallest p")
+    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound for the smallest p")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         value = np.ones(after.size)
-        # Of urns with equal relevant documents before them the longest has the smallest p: it
-        # begins with the first document, or after a relevant one.
-        begin = np.r_[0, state.places]
+        # Among urns with equal numbers of relevant documents before them, the longest has the
+        # smallest p; it starts at the first document or after a relevant one.
+        urn_starts = np.r_[0, state.judgments_to_relevant]
         recall = fraction_of(self.recall)
-        for rows in row_slices(after.size, begin.size, AT_A_TIME):
+        for rows in row_slices(after.size, urn_starts.size, BLOCK_SIZE):
             s = after[rows]
             r = state.relevant_after[s]
-            missing = r * recall.denominator // recall.numerator + 1 - r
-            row, urn = np.nonzero(begin < s[:, None])
-            p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], state.total - s[row])
+            n_missing = r * recall.denominator // recall.numerator + 1 - r
+            row, urn = np.nonzero(urn_starts < s[:, None])
+            p = _probability_at_most(
+                r[row] - urn, n_missing[row], s[row] - urn_starts[urn], state.total - s[row]
+            )
             np.minimum.at(value[rows], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
         return value, bound, value < bound
 
 
-def _at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
-    """Return the probability that at most `inside` of inside + outside documents are in the urn."""
+def _probability_at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
+    """Compute the hypergeometric probability of at most `inside` relevant documents in the urn.
+
+    In total inside + outside documents are relevant; `n_outside` are not in the urn.
+    """
     k, size = inside + outside, urn + n_outside
-    out = np.zeros(inside.size)
-    possible = outside <= n_outside
-    is_few = inside * size <= k * urn
-    # Sum the tail with falling terms: below the expected number, or above it.
+    probability = np.zeros(inside.size)
+    is_possible = outside <= n_outside
+    is_below_mean = inside * size <= k * urn
+    # Sum the tail whose terms decrease: below the expected number, or above it.
     for is_lower_tail in (True, False):
-        rows = np.flatnonzero(possible & (is_few == is_lower_tail))
+        rows = np.flatnonzero(is_possible & (is_below_mean == is_lower_tail))
         x = inside[rows] + (not is_lower_tail)
         rows, x = rows[x <= urn[rows]], x[x <= urn[rows]]
         if not is_lower_tail:
-            out[possible & ~is_few] = 1.0
+            probability[is_possible & ~is_below_mean] = 1.0
         kk, n, m = k[rows], urn[rows], size[rows]
         term = np.exp(_log_choose(kk, x) + _log_choose(m - kk, n - x) - _log_choose(m, n))
         total = np.zeros(rows.size)
@@ -191,8 +192,8 @@ def _at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
                 step = (kk - x) * (n - x) / ((x + 1.0) * (m - kk - n + x + 1))
                 x = x + 1
             term = np.where(term > 1e-18 * total, term * step, 0.0)
-        out[rows] = total if is_lower_tail else np.clip(1.0 - total, 0.0, 1.0)
-    return out
+        probability[rows] = total if is_lower_tail else np.clip(1.0 - total, 0.0, 1.0)
+    return probability
 
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
@@ -201,16 +202,16 @@ def _log_choose(n: Ints, k: Ints) -> Floats:
 
 
 class Knee(Rule):
-    r"""Stops when the curve of relevant documents has bent enough.
+    r"""Stop when the gain curve has a knee.
 
-    With r(i) relevant documents after i judgments, s in all,
-    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
-    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `min_judgments` judgments.
+    With r(i) relevant documents after i of s judgments, the bend of the curve is
+    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`. The rule stops when
+    :math:`\rho \ge 156 - \min(r(s), 150)`, after at least `min_judgments` judgments.
     """
 
     name = "Knee"
     source = _SOURCE
-    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
+    words = "bend {value:.4g} of the gain curve, stops at {bound:.4g} or more"
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
@@ -220,35 +221,35 @@ class Knee(Rule):
 
 
 class Target(Rule):
-    """Stops when all targets were found, relevant documents of an earlier random sample.
+    """Stop when all targets, relevant documents of an earlier random sample, are judged.
 
-    Documents are drawn at random until as many relevant ones are found, the targets; then documents
-    are judged in some order. `targets` of :func:`stopping` marks them.
+    First, documents are drawn at random until `n_targets` relevant ones are found, the targets.
+    Then documents are judged in another order; `targets` of :func:`stopping` marks the targets.
     """
 
     name = "Target"
     source = _SOURCE
     words = "{value:g} of {bound:g} targets found"
-    wanted: int = parameter(10, integer(1), "number of targets")
+    n_targets: int = parameter(10, integer(1), "number of targets")
 
     def looks(self, state: JudgingState, after: Ints) -> Looks:
         if state.targets is None:
-            raise PolicyError(f"{self} requires targets, one mark for each judged document")
+            raise PolicyError(f"{self} requires targets, a truth value for each judged document")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
-        bound = np.full(after.size, float(self.wanted))
+        bound = np.full(after.size, float(self.n_targets))
         return value, bound, value >= bound
 
 
 class Line(Rule):
-    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
+    """Stop when judgments reach a multiple of the number of relevant documents plus a constant.
 
-    With the default numbers it is the rule 2399 of the paper.
+    With the default parameters it is the rule 2399 of the paper.
     """
 
     name = "Line"
     aliases = ("2399",)
     source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
+    words = "{value:g} judged, stops at {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
@@ -259,15 +260,15 @@ class Line(Rule):
 
 
 class Budget(Rule):
-    """Stops at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
+    """Stop at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
 
-    Of a pool of N documents, s judgments with r(s) relevant documents are enough if
+    For a pool of N documents, s judgments with r(s) relevant documents are enough if
     s >= 10 N / r(s): a random sample of N / r(s) documents has one relevant document on average.
     """
 
     name = "Budget"
     source = _SOURCE
-    words = "{value:g} judged, stops from {bound:g}"
+    words = "{value:g} judged, stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend of the gain curve")
     draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
@@ -282,8 +283,8 @@ class Budget(Rule):
         return value, bound, value >= bound
 
 
-class _ByRule(dict[str, int | None]):
-    """A dictionary with any text form of a rule as a key."""
+class _CountsByRule(dict[str, int | None]):
+    """Numbers of judgments by rule; any text form of a rule is a key."""
 
     def __missing__(self, key: str | Rule) -> int | None:
         name = str(parse_rule(key))
@@ -294,20 +295,20 @@ class _ByRule(dict[str, int | None]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Decision of a rule after some judgments.
+    """Decision of a rule after some judgments; returned by :meth:`Stopping.verdicts`.
 
     Attributes
     ----------
     rule
-        The rule, as text.
+        Text form of the rule.
     judged, relevant
-        Judgments so far, and relevant documents among them.
+        Number of judgments so far, and of relevant documents among them.
     stop
         Whether to stop.
     value, bound
-        Statistic of the rule, and the value at which it stops.
+        Statistic of the rule, and its bound for stopping.
     reason
-        Explanation of value and bound.
+        Explanation with the value and the bound.
     """
 
     rule: str
@@ -321,28 +322,29 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stopping(Result):
-    """Decisions of stopping rules after numbers of judgments of a topic; made by :func:`stopping`.
+    """Decisions of stopping rules for a topic; returned by :func:`stopping`.
 
     Attributes
     ----------
     rules
-        The rules.
+        Stopping rules.
     total
         Number of documents of the pool.
     after, relevant
-        The columns judged and relevant, at each number of judgments; shape (looks,).
+        Numbers of judgments after which the rules were applied (column `judged`), and of relevant
+        documents among them; shape (looks,).
     value, bound, stop
-        The columns of the same names; shape (rules, looks).
+        Columns of the table; shape (rules, looks).
     """
 
     name: ClassVar[str] = "stops"
     columns: ClassVar[Columns] = {
         "rule": Column("Stopping rule.", key=True),
         "judged": Column("Number of judgments so far.", key=True),
-        "relevant": Column("Number of relevant documents among them."),
+        "relevant": Column("Number of relevant documents among the judged ones."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
-        "stop": Column("Whether the rule stops here; after more judgments it may not."),
+        "stop": Column("Whether the rule stops; it may no longer stop after more judgments."),
     }
 
     rules: tuple[Rule, ...]
@@ -356,20 +358,20 @@ class Stopping(Result):
     def first(self) -> dict[str, int | None]:
         """Return the number of judgments after which each rule first stopped, or None.
 
-        Keys are the rules as text; any text form of a rule finds it.
+        Keys are text forms of the rules; equivalent text forms are accepted as well.
         """
         stops = (int(self.after[stop.argmax()]) if stop.any() else None for stop in self.stop)
-        return _ByRule(zip(map(str, self.rules), stops, strict=True))
+        return _CountsByRule(zip(map(str, self.rules), stops, strict=True))
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Return the decision of each rule after the last number of judgments."""
-        last = int(self.after[-1]), int(self.relevant[-1])
+        """Return the decision of each rule after the last judgment."""
+        counts = int(self.after[-1]), int(self.relevant[-1])
         verdicts = []
         for k, rule in enumerate(self.rules):
             value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
             reason = rule.words.format(value=value, bound=bound)
             stop = bool(self.stop[k, -1])
-            verdicts.append(Verdict(str(rule), *last, stop, value, bound, reason))
+            verdicts.append(Verdict(str(rule), *counts, stop, value, bound, reason))
         return tuple(verdicts)
 
     def heading(self) -> list[str]:
@@ -403,12 +405,12 @@ def stopping(
     every: int = 1,
     targets: Any = None,
 ) -> Stopping:
-    """Apply stopping rules to the judgments of a topic, after any number of them.
+    """Apply stopping rules to the judgments of a topic, after each judgment or every few.
 
     Parameters
     ----------
     labels
-        Grades of the judged documents of a topic, in the order in which they were judged.
+        Grades of the judged documents of a topic, in the order of judging.
     rules
         One or several rules, or their text forms: `RecallTest` (Callaghan and Müller-Hansen),
         `Knee`, `Target`, `Line` (2399), `Budget`.
@@ -417,14 +419,15 @@ def stopping(
     rel
         Lowest grade that counts as relevant.
     every
-        Number of judgments between applications of the rules; they are also applied after the last.
+        Number of judgments between applications of the rules, which are also applied after the last
+        judgment.
     targets
-        For `Target`: whether each judged document is one.
+        For `Target`: whether each judged document is a target.
 
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, a total below their number.
+        For unknown rules, labels that are not numbers, or more labels than `total`.
 
     Examples
     --------
@@ -435,7 +438,7 @@ def stopping(
     >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
     [0.1111, 12.0]
     """
-    parsed = _parsed(rules)
+    parsed = parse_rules(rules)
     grades = numbers(labels, "labels")
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
@@ -472,9 +475,9 @@ def stopping_by_topic(
     Parameters
     ----------
     pool
-        The pool; judgments of other documents are ignored.
+        Pool of documents; judgments of other documents are ignored.
     judged
-        The judgments so far, those of a topic in order of judging: any input of
+        Judgments so far, in order of judging within each topic: any input of
         :func:`cranfield.read_qrels`, or None before the first.
     rules, rel, every
         As for :func:`stopping`.
@@ -482,7 +485,7 @@ def stopping_by_topic(
     Returns
     -------
     dict of Stopping by topic
-        For all topics of the pool.
+        Decisions for each topic of the pool.
 
     Examples
     --------
@@ -491,19 +494,19 @@ def stopping_by_topic(
     >>> cf.assess.stopping_by_topic(pool, {"q": {"x": 1, "y": 0}}, "Budget")
     {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
     """
-    parsed = _parsed(rules)
+    parsed = parse_rules(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
-    if (qrels := judgments_so_far(judged)) is not None:
+    if (qrels := read_judgments(judged)) is not None:
         docs, rows = pool.matching_rows(qrels)
-        in_order = docs[np.argsort(rows)]
-        topic, grades = pool.topic[in_order], qrels.grades[np.sort(rows)]
+        ordered_docs = docs[np.argsort(rows)]
+        topic, grades = pool.topic[ordered_docs], qrels.grades[np.sort(rows)]
     return {
         name: stopping(grades[topic == t], parsed, total=max(1, size), rel=rel, every=every)
         for t, (name, size) in enumerate(zip(pool.topics, np.diff(pool.starts), strict=True))
     }
 
 
-def _parsed(rules: str | Rule | Iterable[str | Rule]) -> tuple[Rule, ...]:
+def parse_rules(rules: str | Rule | Iterable[str | Rule]) -> tuple[Rule, ...]:
     return tuple(
         parse_rule(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)
     )

@@ -40,7 +40,7 @@ from cranfield.cli.options.scores import (
     score_input,
 )
 from cranfield.cli.options.signatures import options_from
-from cranfield.reporting.marks import MARKS, kind_of
+from cranfield.reporting.marks import MARKS, check_marks
 from cranfield.result import together
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def compare(
     if margin is not None:
         read_margin(margin)
     if marks is not None:
-        kind_of(marks, comparing.baseline, (comparing.alpha,))
+        check_marks(marks, comparing.baseline, (comparing.alpha,))
     is_pairwise = strict or marks is not None or margin is not None or fail_if_worse
     is_pairwise = is_pairwise or view == "anova"
     if (view == "ranks" and (joint or is_pairwise)) or (joint and is_pairwise):
@@ -450,9 +450,9 @@ def demo() -> None:
 
     from cranfield.bundled import trec_covid
     from cranfield.evaluation.evaluate_runs import evaluate
-    from cranfield.reporting.comparison_formats import with_bars
+    from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.page.report_page import report
-    from cranfield.reporting.summary import lead, test_sentence
+    from cranfield.reporting.summary import describe_test, lead
     from cranfield.reporting.terminal import rich_table, systems_table
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare
@@ -474,13 +474,13 @@ def demo() -> None:
     comparison = compare(evaluation[measures[0]])
     n_invariant = meaningfulness(comparison).n_invariant
     say(lead(comparison, measures[0]))
-    say(test_sentence(comparison))
+    say(describe_test(comparison))
     say(
         f"Of these {comparison.count()} pairs, {n_invariant} keep their order under any strictly"
         " increasing transformation of the scores;"
         f" {measures[0]} is on an {comparison.scores.scale} scale.\n"
     )
-    ranking, bars = with_bars(comparison)
+    ranking, bars = add_bars(comparison)
     say(f"{grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))

@@ -383,7 +383,7 @@ def sessions(
     measure_list = requested_measures(measures, rel)
     from cranfield import evaluate_sessions
     from cranfield.sessions import read_sessions
-    from cranfield.sessions.log import BY_CLICKS
+    from cranfield.sessions.log import CLICK_JUDGMENTS
 
     log = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
@@ -393,7 +393,7 @@ def sessions(
     evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
-    needs += " clicks" if until_click or BY_CLICKS.fullmatch(qrels) else ""
+    needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")

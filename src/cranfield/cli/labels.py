@@ -392,7 +392,7 @@ def judges(
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs
-    from cranfield.assess.judges.reading import panel_of, sampled_only
+    from cranfield.assess.judges.reading import drop_unsampled, read_panel
     from cranfield.assess.judges.tolerances import check_tolerances, decide, quantity_of
 
     has_runs = bool(runs) or own_runs
@@ -413,7 +413,7 @@ def judges(
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
-        on_scale["scale"] = panel_of(people, labels, scale, scale_of_judges=True).scale
+        on_scale["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
     comparison = compare_judges(people, labels, level=level, confidence=confidence, **on_scale)
     results: list[Any] = []
     if has_runs:
@@ -427,7 +427,7 @@ def judges(
     every = [comparison, *results]
     every += [decide(limits, *every)] if limits else []
     notes = list(dict.fromkeys(note for result in every for note in getattr(result, "notes", ())))
-    number = counted(len(sampled_only(people)), "judgment")
+    number = counted(len(drop_unsampled(people)), "judgment")
     heading = [
         f"{counted(len(comparison.judges), 'judge')} compared with people: {number} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"

@@ -125,12 +125,12 @@ def _scale_facts(
     name: str, entry: Entry, runs: dict[str, Any], is_required: bool
 ) -> ScaleFacts | str | None:
     """Return the scale on runs of a length; the reason if it is unknown and not required."""
-    from cranfield.scales.measure_scales import about_scale
+    from cranfield.scales.measure_scales import describe_scale
 
     if entry.kind == KINDS[2] and not is_required:
         return None
     try:
-        return about_scale(name, **runs)
+        return describe_scale(name, **runs)
     except CranfieldError as error:
         if is_required:
             raise

@@ -185,7 +185,7 @@ def preference(
     cranfield online preference --votes side-by-side.csv --table strengths
     """
     from cranfield import online
-    from cranfield.online.interleaving.log_preference import teams_of
+    from cranfield.online.interleaving.log_preference import list_teams
 
     result: Result
     options["confidence"] = confidence
@@ -210,7 +210,7 @@ def preference(
         if runs:
             interleaved = online.interleave_runs([*runs])
             names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
-        teams = names or teams_of(log)
+        teams = names or list_teams(log)
         if runs or len(teams) == 2:
             warn_unused(("correction",), "there is only one pair of rankers")
             result = online.preference(log, names=teams, expected=expected, **options)

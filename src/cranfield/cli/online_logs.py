@@ -307,7 +307,7 @@ def train(
     absent |= set() if has_relevance else {"relevance"}
     written.check(name for name in KEYS if name not in absent)
     from cranfield import online, read_qrels
-    from cranfield.online.click_models.evaluation import parameters_of, perplexity_gains
+    from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base = _models(models, baseline, path)
     query_logs = [reading.read(files) for files in (logs, test) if files]
@@ -317,14 +317,14 @@ def train(
     train_log, test_log = query_logs[0], query_logs[-1]
     fits = online.train_models(train_log, model_list, tied=tied)
     evaluation = online.evaluate_models(fits, test_log)
-    parameters = parameters_of(fits)
+    parameters = parameter_table(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
     tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
     if base is not None:
         frames["gain"] = perplexity_gains(fits, base, test_log, **draws)
         tables.append(from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
     if has_relevance:
-        document_fits = [fit for fit in fits if "item" in fit.model.by.values()]
+        document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
             raise PolicyError("--qrels requires a model that estimates the relevance of documents")
         frames["relevance"] = online.predict_relevance(document_fits, qrels, measures)

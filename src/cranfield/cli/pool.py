@@ -276,7 +276,7 @@ def pool(
     cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
     """
     from cranfield import assess
-    from cranfield.assess.pools.pool import judgments_so_far
+    from cranfield.assess.pools.pool import read_judgments
     from cranfield.assess.sampling_designs import check_design
 
     pooling_method = assess.parse_method(method)
@@ -302,7 +302,7 @@ def pool(
     for name, reason in unused.items():
         warn_unused((name,), f"{pooling_method} {reason}")
     run_list = reading.runs(judged, runs)
-    qrels = judgments_so_far(judged, reading.qrels)
+    qrels = read_judgments(judged, reading.qrels)
     with progress_of(run_list) as progress:
         documents_pool = assess.pool(run_list, depth, progress=progress, **pooling)
     if sample is not None:

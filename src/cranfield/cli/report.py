@@ -319,7 +319,7 @@ def plot(
     cranfield plot spacing -m DCG -m RR --length 5
     """
     from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
-    from cranfield.reporting.charts.saving import check_extra, format_of, save
+    from cranfield.reporting.charts.saving import check_extra, parse_format, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
@@ -330,7 +330,7 @@ def plot(
         call = f"{IN_PYTHON[chart.subject]}(...).plot.{name.replace('-', '_')}()"
         raise PolicyError(f"{name} can be drawn in Python only: {call}")
     path = output or f"{name}.svg"
-    check_extra(format_of(path))
+    check_extra(parse_format(path))
     options = _options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
     reason = f"cannot be combined with {name}"
     if chart.subject not in {"PairwiseComparison", "AnovaTable"}:

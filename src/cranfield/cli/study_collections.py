@@ -261,11 +261,11 @@ def pooling(
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
-    from cranfield.meta.collection_studies.pooling import methods_of
+    from cranfield.meta.collection_studies.pooling import parse_methods
 
     refuse_for_pools()
     effectiveness = options.measures(measures)
-    options_of_study["methods"] = methods_of(methods)
+    options_of_study["methods"] = parse_methods(methods)
     read_choices([options_of_study["test"]], **options_of_study)
     options.check_table(meta.Pooling)
     options_of_study |= options.policies("ties", "topics", "negative", "compat")

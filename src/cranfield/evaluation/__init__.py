@@ -1,1 +1,1 @@
-"""From runs and judgments to scores: whole, by shard, of sessions, of answers, or from files."""
+"""Scores of runs, sessions and answers by their judgments, or read from files."""

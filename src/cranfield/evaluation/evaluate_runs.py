@@ -1,4 +1,4 @@
-"""Evaluate runs or sessions."""
+"""Evaluate runs and sessions: `evaluate`, `score_samplings` and `evaluate_sessions`."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class OfSessions(RankingOptions, total=False):
-    """Options of judging for sessions, which have their own topics and depth."""
+class SessionOptions(RankingOptions, total=False):
+    """Options of judging for sessions; topics and depth are parameters of their own."""
 
     compat: Compat | None
 
 
-class Sharded(Judging, total=False):
-    """Options of judging with shards of a given partition."""
+class ShardOptions(Judging, total=False):
+    """Options of judging with the shards of a partition."""
 
     unmapped: str
     rel: int | None
 
 
-class Seeded(Sharded, total=False):
+class RandomShardOptions(ShardOptions, total=False):
     """Options of judging with random shards."""
 
     seed: int
@@ -48,8 +48,8 @@ _SHARD_DEFAULTS = {"unmapped": "error", "rel": None, "seed": 0}
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
-    """Return a decorator that lists options in the signature of a function, with their defaults."""
-    # In the order of the parameters of `judge`, those of shards last.
+    """Return a decorator that replaces `**options` in a signature by the options with defaults."""
+    # The options are in the order of the parameters of `judge`, followed by those for shards.
     order = [*_JUDGE_PARAMETERS, *_SHARD_DEFAULTS]
 
     def decorate(function: Function) -> Function:
@@ -72,10 +72,10 @@ def with_options(options: type[Any]) -> Callable[[Function], Function]:
 
 
 MAX_SAMPLINGS = 100
-"""Maximum number of partitions; each takes 24 bytes for each judged document."""
+"""Maximum number of partitions; each needs 24 bytes of memory per judged document."""
 
 
-@with_options(Seeded)
+@with_options(RandomShardOptions)
 def evaluate(
     runs: Any,
     qrels: Any,
@@ -83,30 +83,30 @@ def evaluate(
     *more: Any,
     compat: Compat | None = None,
     shards: Any = None,
-    **options: Unpack[Seeded],
+    **options: Unpack[RandomShardOptions],
 ) -> Evaluation:
-    r"""Score runs against judgments, on the whole collection or on each shard of it.
+    r"""Score runs against judgments, on the whole collection or on each of its shards.
 
     On a shard, runs and judgments are restricted to its documents. Rankings keep their order;
     ranks, cutoffs and recall bases are those of the shard. The highest grade is that of the whole
     collection.
 
-    A topic without a relevant document in a shard has no score there, for any system: NaN, which
-    :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
-    `"drop"` (only topics with scores in all shards). A system that retrieved no relevant document
-    in a shard has the score that the measure defines, which is 0 for most.
+    For a topic without a relevant document in a shard, the scores of all systems are NaN there.
+    :func:`cranfield.compare` accepts them with `missing="available"` (gaps in the design), `"zero"`
+    or `"drop"` (only topics with scores in all shards). If a system retrieves no relevant document
+    in a shard, the measure defines its score, which is 0 for most measures.
 
     Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
     retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
     estimation by using shards; Ferro and Sanderson (2022), How do you test a test?, sections 3.1
-    and 4, who take three random shards.
+    and 4, with three random shards.
 
     Parameters
     ----------
     runs
-        Whatever :func:`cranfield.read_runs` takes: paths, globs, folders, dicts, data frames.
+        Any input of :func:`cranfield.read_runs`: paths, globs, folders, dicts, data frames.
     qrels
-        Whatever :func:`cranfield.read_qrels` takes.
+        Any input of :func:`cranfield.read_qrels`.
     measures
         Measures or their text forms, several in a list; trec_eval's names are also accepted.
     more
@@ -115,36 +115,35 @@ def evaluate(
         Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
         `ntcireval`, `cwl`; names of measures mean those of that program.
     shards
-        None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or
-        whatever :func:`cranfield.read_shards` takes: a dict `{document: shard}`, a data frame, a
-        file.
+        None, or a number of random shards (:func:`cranfield.random_shards`), a partition, or any
+        input of :func:`cranfield.read_shards`: a dict `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
         `max_grade`, `topics_with_grade`, `exclude`, `lengths`, `groups`, `intents`, `aspects`,
         `system`, `columns`, `on_duplicate`, `on_bad_run`, `grades`, `jobs`, `backend`, `progress`.
-        With shards, the depth is that of the whole ranking, a system that lacks a topic in its run
-        lacks it in all shards, and `lengths`, `groups`, `intents`, `aspects`, `grades` and
-        `exclude` are refused. Only with shards:
+        With shards, `depth` applies to the ranking of the whole collection, a topic that is missing
+        from a run is missing in all shards, and `lengths`, `groups`, `intents`, `aspects`, `grades`
+        and `exclude` are not supported. Additional options with shards:
 
         `seed` of random shards, 0 by default.
 
-        `unmapped`: how to treat documents that the partition lacks: `error` (default), or `drop`,
+        `unmapped`: how to treat documents without a shard: `error` (default), or `drop`,
         which excludes them from every shard and reports their number.
 
-        `rel`: lowest relevant grade, for topics without a relevant document; by default each
-        measure's own `rel`, and 1 for a measure without.
+        `rel`: lowest relevant grade when topics without a relevant document are determined; by
+        default the parameter `rel` of each measure, and 1 for measures without it.
 
     Returns
     -------
     Evaluation
-        A mapping of measures to :class:`Scores`, by topic, system, and perhaps shard. The
-        `settings` of scores by shard have the partition and the number of topics and shards without
-        a score.
+        A mapping of measures to :class:`Scores` by topic, system and, if requested, shard. The
+        `settings` of scores by shard contain the partition and the number of pairs of topic and
+        shard without a score.
 
     Raises
     ------
     MeasureError, InputError, PolicyError
-        For unknown names, before anything is computed; for unreadable input.
+        For unknown measures or options (before anything is computed), and for unreadable input.
     CranfieldError
         If a shard has no relevant document of any topic.
 
@@ -160,7 +159,8 @@ def evaluate(
         raise PolicyError(
             f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
             if all(map(_is_measure, (measures, *more)))
-            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); name the others"
+            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by"
+            " name"
         )
     check_keywords(evaluate, options)
     check_several("grades", options.get("grades"))
@@ -169,13 +169,13 @@ def evaluate(
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in policies:
-                hint = "; as a parameter of a measure write 'AP(rel=2)'" * (name == "rel")
+                hint = "; a measure takes it as a parameter: 'AP(rel=2)'" * (name == "rel")
                 raise PolicyError(f"{name} requires shards=...{hint}")
         return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     from cranfield.collection.shards import as_sharding
 
     sharding = as_sharding(shards, policies.pop("seed", 0))
-    [evaluation] = _by_shard(runs, qrels, parsed, [sharding], compat=compat, **policies)
+    [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
 
 
@@ -183,7 +183,7 @@ def _is_measure(value: Any) -> bool:
     return isinstance(value, (str, Measure))
 
 
-@with_options(Sharded)
+@with_options(ShardOptions)
 def score_samplings(
     runs: Any,
     qrels: Any,
@@ -193,7 +193,7 @@ def score_samplings(
     samplings: int = 5,
     seed: int = 0,
     compat: Compat | None = None,
-    **options: Unpack[Sharded],
+    **options: Unpack[ShardOptions],
 ) -> tuple[Evaluation, ...]:
     """Score runs on several random partitions of the collection, reading each run once.
 
@@ -204,15 +204,15 @@ def score_samplings(
     shards
         Number of shards of each partition.
     samplings
-        Number of partitions, from 1 to 100. The first is that of `evaluate`, and none depends on
-        their number.
+        Number of partitions, from 1 to 100. The first is the partition of `evaluate` with the same
+        seed; a partition does not depend on the number of partitions.
     options
         As for :func:`cranfield.evaluate`: `rel`, and policies that can be combined with shards.
 
     Returns
     -------
     tuple of Evaluation
-        One for each partition; all have the same `on_all`.
+        An evaluation for each partition; all have the same `on_all`.
 
     Examples
     --------
@@ -229,10 +229,10 @@ def score_samplings(
     check_several("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
     parsed = parse_measures(measures, compat=compat)
-    return _by_shard(runs, qrels, parsed, partitions, compat=compat, **options)
+    return _score_shards(runs, qrels, parsed, partitions, compat=compat, **options)
 
 
-def _by_shard(
+def _score_shards(
     runs: Any,
     qrels: Any,
     measures: Sequence[Measure],
@@ -250,15 +250,15 @@ def _by_shard(
     for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):
         if options.pop(name, None) is not None:
             raise PolicyError(f"{name} cannot be combined with shards")
-    judged, sharded = judge_shards(
+    judged, judged_shards = judge_shards(
         runs, qrels, shardings, measures=measures, compat=compat, **options
     )
     on_all = score(judged, measures, compat=compat)
-    evaluations = (score(shards, measures, compat=compat) for shards in sharded)
+    evaluations = (score(shards, measures, compat=compat) for shards in judged_shards)
     return tuple(replace(evaluation, on_all=on_all) for evaluation in evaluations)
 
 
-@with_options(OfSessions)
+@with_options(SessionOptions)
 def evaluate_sessions(
     sessions: Any,
     qrels: Any,
@@ -269,28 +269,28 @@ def evaluate_sessions(
     depth: int | None = None,
     duplicates: str = "first",
     until_click: bool = False,
-    **policies: Unpack[OfSessions],
+    **policies: Unpack[SessionOptions],
 ) -> Evaluation:
     """Score sessions of several queries.
 
     Parameters
     ----------
     sessions
-        Whatever :func:`read_sessions` takes.
+        Any input of :func:`read_sessions`.
     qrels
-        Judgments by topic; whatever :func:`cranfield.read_qrels` takes. Or `clicks`: documents that
-        the session clicked have grade 1, as gains of `sDCG` from clicks; `clicks:30` counts stays
-        of at least 30 seconds.
+        Judgments by topic, in any form that :func:`cranfield.read_qrels` reads. With `clicks`,
+        documents clicked in the session have grade 1, which gives `sDCG` gains from clicks;
+        `clicks:30` counts only clicks with a dwell time of at least 30 seconds.
     measures
         Measures or their text forms: `sDCG`, `nsDCG`, `ClickU`, and any measure of a ranking, which
-        scores the concatenated lists.
+        is computed on the concatenated lists.
     topics, clicks
         As for :func:`read_sessions`.
     depth, duplicates, until_click
-        How lists are concatenated, as for :func:`concatenated`. `ClickU` uses clicks alone.
+        How to concatenate lists, as for :func:`concatenated`. `ClickU` depends on clicks only.
     policies
         As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
-        documents, in characters), ..., except `topics`.
+        documents, in characters) and others, but not `topics`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""An evaluation: scores of several measures on the same input."""
+"""The class `Evaluation`, scores of several measures on the same input, and its notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.collection.judged.coverage import Coverage, Scorable, describe_input, lowest_relevant
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
-from cranfield.evaluation.expected_scores import scores_by_expectation
+from cranfield.evaluation.expected_scores import expected_scores_by_measure
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 TIE_EFFECT = 0.005
-"""Smallest change of an overall value by ties that is reported."""
+"""Ties are reported if they can change an overall value by more than this."""
 
 BY_DOCUMENT = "which documents they are"
-"""`Info.beyond_grades` of measures that compare documents one by one."""
+"""`Info.beyond_grades` of measures that depend on the identity of documents."""
 
 MAX_RUNS = 3
 """Maximum number of runs in a note on ties."""
@@ -53,11 +53,11 @@ class TieEffect:
     Attributes
     ----------
     measure, system
-        The measure that can change the most, and the system.
+        The measure with the largest change, and the system.
     effect
         Difference between the overall values with the best and the worst order of tied documents.
     tied
-        Proportion of the retrieved documents that are tied with another one of the same topic.
+        Proportion of the retrieved documents that are tied with another document of the same topic.
     """
 
     measure: str
@@ -69,32 +69,29 @@ class TieEffect:
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
     """Return the systems whose overall values can change through ties, the largest effect first.
 
-    Documents are put in the best and in the worst order within each group of ties. For measures
-    that never fall when a better document moves up (`Info.monotone`) the two scores are the bounds
-    over all orders of tied documents. For other measures they are the scores of two possible
-    orders. Measures that need more than grades by rank (intents, groups, lengths, the documents
-    themselves, other systems) are not covered.
+    The effect is the difference between the scores with each group of ties in descending and in
+    ascending order of grades. For measures that never decrease when a better document moves up
+    (`Info.monotone`) these are the bounds over all orders; for other measures they are the scores
+    of two possible orders. Measures that need more than grades by rank (intents, groups, lengths,
+    the documents themselves, other systems) are ignored.
     """
     cells, *_, first, _ = judged.ties
-    covered = {
+    measures = {
         name: table.definition
         for name, table in scores.items()
         if isinstance(table.definition, Measure) and depends_on_grades(table.definition)
     }
-    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in covered.values()]
+    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures.values()]
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
     orders = tuple(extreme_orders(judged))
-    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in covered.items()])
-    largest, measures = effects.max(axis=0), effects.argmax(axis=0)
-    tied = [coverage.tied for coverage in judged.coverage.systems]
-    retrieved = judged.retrieved.sum(axis=0).clip(1)
+    effects = np.array([_tie_effect(scores[name], m, orders) for name, m in measures.items()])
+    largest, names = effects.max(axis=0), np.array([*measures])[effects.argmax(axis=0)].tolist()
+    n_tied = [coverage.tied for coverage in judged.coverage.systems]
+    n_retrieved = judged.retrieved.sum(axis=0).clip(1)
     ties = [
-        TieEffect(
-            *([*covered][measures[k]], judged.systems[k]),
-            *(float(largest[k]), tied[k] / int(retrieved[k])),
-        )
+        TieEffect(names[k], judged.systems[k], float(largest[k]), n_tied[k] / int(n_retrieved[k]))
         for k in systems
     ]
     return sorted(ties, key=lambda tie: -tie.effect)
@@ -108,13 +105,13 @@ def depends_on_grades(measure: Measure) -> bool:
 
 
 def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
-    """Yield the runs with tied documents by falling grade (best), then by rising grade (worst)."""
+    """Yield the runs with ties in descending order of grades (best), then in ascending (worst)."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
     indices, is_listed = places_in(keys, cell << 32 | rank)
     untied = np.delete(np.arange(keys.size), indices[is_listed])
-    # Rows of a group are next to each other, in order of falling grade.
+    # Rows of a group are adjacent, in descending order of grades.
     begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
     positions = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
     depth = judged.policies.depth or np.iinfo(np.int64).max
@@ -130,7 +127,7 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
             new_keys & 0xFFFFFFFF,
             grades,
             rows.shape,
-            # Documents from below the depth have no source row.
+            # Documents that move up from below the depth have no source row.
             source=None if (sources < 0).any() else (rows, sources),
         )
         yield replace(judged, documents=documents, ties=NO_TIES, views={})
@@ -144,14 +141,8 @@ def _tie_effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) 
     return np.asarray(np.nan_to_num(high - low))
 
 
-def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
-    """Return notes on ties, topics without relevant documents, and the scale of grades."""
-    functions = (_tie_notes, _empty_topic_notes, _grade_notes)
-    return [note for function in functions for note in function(judged, scores)]
-
-
 def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Name the runs whose overall values ties can change the most."""
+    """Report the runs whose overall values can change the most through ties."""
     if judged.policies.ties == "expected":
         return
     effects = [tie for tie in tie_effects(judged, scores) if tie.effect > TIE_EFFECT]
@@ -167,16 +158,16 @@ def _tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str
 
 
 def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Report topics without a relevant document that count as 0 in an average."""
+    """Report topics without a relevant document that are averaged with a score of 0."""
     measures: dict[int, list[str]] = {}
     for name, table in scores.items():
         level = lowest_relevant(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
-        # All topics are empty if no judgment has the grade, which is reported on its own.
+        # If no judgment has the grade, all topics are empty; another note reports that.
         is_average = table.aggregate != "sum" and not table.lower_is_better
-        counts = is_average and (table.values > 0).any() and not values.any()
-        if is_empty.any() and not is_empty.all() and counts:
+        counts_as_zero = is_average and (table.values > 0).any() and not values.any()
+        if is_empty.any() and not is_empty.all() and counts_as_zero:
             measures.setdefault(level, []).append(name)
     for level, names in measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
@@ -189,7 +180,7 @@ def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
 
 
 def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Report the scale of grades of measures that depend on the highest grade."""
+    """Report the range of grades of measures that depend on the highest grade."""
     names = [
         name
         for name, table in scores.items()
@@ -203,7 +194,7 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
 
 
 class NotEvaluatedError(MeasureError, KeyError):
-    """Raised for a measure that was not evaluated; a `KeyError`, as of other mappings."""
+    """Raised for a measure that was not evaluated; also a `KeyError`, as for other mappings."""
 
     # KeyError puts the text in quotes.
     __str__ = Exception.__str__
@@ -216,14 +207,14 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     Attributes
     ----------
     scores
-        Scores by measure, under the name that was requested, such as `map` or `RBP(p=0.8)`; other
-        names of the same measure work as keys too. With shards their values have shape (topics,
-        systems, shards), and NaN where a topic has no relevant document in a shard.
+        Scores by measure, with the requested name as key, such as `map` or `RBP(p=0.8)`; the
+        evaluation also accepts other names of the same measure. With shards their values have shape
+        (topics, systems, shards), and are NaN where a topic has no relevant document in a shard.
     judged
-        The input: judged runs, with policies and coverage; those of each shard, with the partition
-        and its losses; or judged sessions, answers, citations and summaries.
+        The input: judged runs, with policies and coverage; judged runs by shard, with the
+        partition; or judged sessions, answers, citations or summaries.
     compat
-        The preset of the roundings of trec_eval's measures.
+        The program whose roundings trec_eval's measures use.
     on_all
         For an evaluation by shard, the evaluation of the same runs on all documents; else None.
 
@@ -251,7 +242,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     def __getitem__(self, measure: str | Measure) -> Scores:
         scores = self.scores.get(str(measure))
         if scores is None:
-            # It may be another name of the measure.
+            # The name may be another name of a measure.
             try:
                 parsed = parse_measures(measure, compat=self.compat)
             except (MeasureError, PolicyError) as error:
@@ -292,22 +283,22 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, in order; or the sessions."""
+        """The topics, or sessions, in order."""
         return self.judged.topics  # type: ignore[no-any-return]
 
     @property
     def shards(self) -> tuple[str, ...]:
-        """The shards' names, in order; none without shards."""
+        """The names of the shards, in order; empty without shards."""
         return self.judged.shard_labels  # type: ignore[no-any-return]
 
     @property
     def whole(self) -> Evaluation:
-        """The evaluation on all documents; itself without shards."""
+        """The evaluation on all documents: this one if it is not by shard."""
         return self.on_all or self
 
     @property
     def coverage(self) -> Coverage:
-        """Topics and documents that runs and judgments do not have in common."""
+        """Coverage of the runs by the judgments, and of the judged topics by the runs."""
         coverage: Coverage | None = getattr(self.judged, "coverage", None)
         if coverage is None:
             kind = type(self.judged).__name__
@@ -329,16 +320,19 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged
-        return score_notes(judged, self.whole) if isinstance(judged, JudgedRuns) else []
+        if not isinstance(judged, JudgedRuns):
+            return []
+        functions = (_tie_notes, _empty_topic_notes, _grade_notes)
+        return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
-        """Issue the notes as warnings, except for skipped runs, which are reported on reading."""
+        """Issue the notes as warnings, except on skipped runs, which are reported when read."""
         self.whole.coverage.warn()
         for note in self._score_notes():
             warn(note, stacklevel=2)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:
-        """Return the evaluation with all scores on a scale that you declare.
+        """Return the evaluation with all scores declared to be on a measurement scale.
 
         See :meth:`cranfield.Scores.with_scale`.
         """
@@ -352,8 +346,8 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         Returns
         -------
         polars.DataFrame
-            A row for each measure, or measure and shard: `measure`, perhaps `shard`, then a column
-            for each system. Overall values are over the topics with a score, in that shard.
+            A row for each measure, or measure and shard: `measure`, with shards `shard`, and a
+            column for each system. Topics without a score (in the shard) are excluded.
         """
         table: dict[str, Any] = {"measure": np.repeat([*self], max(1, len(self.shards))).tolist()}
         if self.shards:
@@ -376,12 +370,12 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     def to_dict(self, system: str) -> dict[str, float]: ...
 
     def to_dict(self, system: str | None = None) -> dict[str, Any]:
-        """Return the overall values, `{measure: {system: value}}`; NaN without a score.
+        """Return the overall values as `{measure: {system: value}}`; NaN without a score.
 
         Parameters
         ----------
         system
-            One system, whose values are `{measure: value}`.
+            If set, return the values of this system only, as `{measure: value}`.
 
         Raises
         ------
@@ -412,7 +406,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         )
 
     def to_polars(self) -> pl.DataFrame:
-        """Return all scores in a long table: measure, topic, system, perhaps shard, score."""
+        """Return all scores as a long table: measure, topic, system, shard (if any), score."""
         return long_table(self)
 
     def to_xarray(self) -> xr.Dataset:
@@ -442,12 +436,12 @@ def score(
     Parameters
     ----------
     judged
-        A result of :func:`cranfield.judge`; or `judged` of another evaluation: runs by shard,
-        sessions, answers.
+        A result of :func:`cranfield.judge`, or the attribute `judged` of another evaluation, such
+        as runs by shard, sessions or answers.
     measures
         Measures or their text forms.
     compat
-        Read trec_eval's names with the roundings of that preset.
+        Another program, whose roundings measures with trec_eval's names then have.
 
     Returns
     -------
@@ -456,7 +450,7 @@ def score(
     """
     parsed = parse_measures(measures, compat=compat)
     if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
-        values = scores_by_expectation(judged, parsed)
+        values = expected_scores_by_measure(judged, parsed)
     else:
         values = judged.scores_by(parsed)
     grades = judged.max_grade
@@ -483,7 +477,7 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     ----------
     judged
         A result of :func:`judge_answers` or :func:`read_nugget_assignments` (answers with nuggets),
-        :func:`read_citations` (sentences with citations), or :func:`judge_summaries` (texts beside
+        :func:`read_citations` (sentences with citations), or :func:`judge_summaries` (texts with
         reference texts).
     measures
         Measures or their text forms.
@@ -491,8 +485,7 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     Returns
     -------
     Evaluation
-        A mapping of measures to :class:`Scores`. A system without an answer to a topic scores 0
-        there.
+        A mapping of measures to :class:`Scores`; 0 where a system has no answer to a topic.
 
     Raises
     ------

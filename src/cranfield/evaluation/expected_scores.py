@@ -16,26 +16,29 @@ from cranfield.collection.judged.rows import NO_TIES, Rows, places, ranges, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
-_RANK = np.iinfo(np.int32).max
-_CELLS = 1 << 21
-"""Number of rankings that are scored at once, which bounds the memory."""
+_MAX_RANK = np.iinfo(np.int32).max
+_MAX_CELLS = 1 << 21
+"""Maximum number of rankings that are scored at once, to limit memory."""
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return False for condensed lists with a depth: the order of unjudged documents counts."""
+    """Return True if the scores of the extreme orders of grades are bounds.
+
+    They are not for condensed lists with a depth, which depend on the order of unjudged documents.
+    """
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)
 
 
-def in_one_order(judged: JudgedRuns) -> JudgedRuns:
-    """Return the same runs with their tied documents in the order of `trec`."""
+def with_trec_ties(judged: JudgedRuns) -> JudgedRuns:
+    """Return the runs with ties resolved as by trec_eval, if the tie policy is `expected`."""
     if judged.policies.ties != "expected":
         return judged
     return replace(judged, policies=replace(judged.policies, ties="trec"), views={})
 
 
-def scores_by_expectation(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
-    """Return the expected scores by each measure; NaN where the topic policy says 'no score'.
+def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
+    """Compute the expected scores of each measure; NaN where the topic policy gives no score.
 
     Raises
     ------
@@ -50,12 +53,12 @@ def scores_by_expectation(judged: JudgedRuns, measures: Sequence[Measure]) -> li
             f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
             f" exact expected score{condensed}: {', '.join(supported)}"
         )
-    ordered = in_one_order(judged)
+    ordered = with_trec_ties(judged)
     return [np.where(judged.scored, expected_scores(m, ordered), np.nan) for m in measures]
 
 
 def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
-    """Return the mean scores over all orders of tied documents; shape (topics, systems)."""
+    """Compute the mean scores over all orders of tied documents; shape (topics, systems)."""
     actual = measure.score(judged)
     ties = _Ties(measure, judged)
     if not ties.first.size:
@@ -72,20 +75,20 @@ class _Ties:
     Attributes
     ----------
     cell, first, last, size
-        Cell, first rank, last rank that counts, and size of each group.
+        Cell (index of topic and system), first rank, last rank that counts, and size of each group.
     group, grade, count
         Number of documents of each group and grade; a grade is an index into `grades`.
     doc_cell, doc_rank, doc_grade
-        The documents in the order that was judged.
+        The tied documents, in the order that was judged.
     deepest
         The last rank that can change a score.
     """
 
     def __init__(self, measure: Measure, judged: JudgedRuns) -> None:
         self.judged = judged.condensed() if measure.judged_only else judged
-        # Probes are at the ranks of the list after unjudged documents are removed.
+        # Ranks below are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
-        deepest = min(measure.deepest or _RANK, judged.policies.depth or _RANK)
+        deepest = min(measure.deepest or _MAX_RANK, judged.policies.depth or _MAX_RANK)
         ties = self.judged.ties
         cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
         last_ranks = (first + size - 1, self.judged.documents.rank)
@@ -97,8 +100,9 @@ class _Ties:
         codes = np.searchsorted(self.grades, grade)
         pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
-        mask = rank <= self.deepest
-        self.doc_cell, self.doc_rank, self.doc_grade = cell[mask], rank[mask], codes[mask]
+        is_counted = rank <= self.deepest
+        arrays = (cell, rank, codes)
+        self.doc_cell, self.doc_rank, self.doc_grade = (x[is_counted] for x in arrays)
 
     def topic(self, cell: Ints) -> Ints:
         """Return the topic of each cell."""
@@ -130,9 +134,10 @@ class _Ties:
         return self._scores(rank[None], code[None]).reshape(shape) - self.empty_score()[:, :, None]
 
     def adjacent_scores(self, upper: int) -> Floats:
-        """Score rankings of two adjacent documents; shape (topics, grades of the lower, ranks).
+        """Score rankings of two adjacent documents, by grade and rank of the lower one.
 
-        The upper document has the grade `upper`; at rank 1 of the lower one it is not retrieved.
+        The upper document has the grade `upper`; it is not retrieved if the lower one is at rank 1.
+        The shape is (topics, grades, ranks).
         """
         ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
         lower = np.repeat(self.grades, self.deepest)
@@ -148,42 +153,47 @@ class _Ties:
         Parameters are of shape (documents, rankings); documents at rank 0 are not retrieved.
         """
         n_topics = self.judged.shape[0]
-        parts = max(1, n_topics * ranks.shape[1] // _CELLS)
+        n_chunks = max(1, n_topics * ranks.shape[1] // _MAX_CELLS)
         scores = []
-        chunks = (np.array_split(values, parts, axis=1) for values in (ranks, grades))
-        for some_ranks, some_grades in zip(*chunks, strict=True):
-            shape = (n_topics, some_ranks.shape[1])
-            # In order of ranking, topic and rank, as the ranks of a ranking rise.
+        chunks = (np.array_split(values, n_chunks, axis=1) for values in (ranks, grades))
+        for chunk_ranks, chunk_grades in zip(*chunks, strict=True):
+            shape = (n_topics, chunk_ranks.shape[1])
+            # Rows are in order of ranking, topic and rank; `ranks` ascend within each ranking.
             ranking, topic, document = (
                 index.ravel()
                 for index in np.meshgrid(
-                    *map(np.arange, (shape[1], n_topics, len(some_ranks))), indexing="ij"
+                    *map(np.arange, (shape[1], n_topics, len(chunk_ranks))), indexing="ij"
                 )
             )
-            rank, grade = some_ranks[document, ranking], some_grades[document, ranking]
-            mask = rank > 0
-            runs = replace(
+            rank, grade = chunk_ranks[document, ranking], chunk_grades[document, ranking]
+            is_retrieved = rank > 0
+            rankings = replace(
                 self.judged,
                 systems=("",) * shape[1],
-                documents=Rows((ranking * n_topics + topic)[mask], rank[mask], grade[mask], shape),
+                documents=Rows(
+                    (ranking * n_topics + topic)[is_retrieved],
+                    rank[is_retrieved],
+                    grade[is_retrieved],
+                    shape,
+                ),
                 retrieved=np.full(shape, self.deepest),
                 scored=np.ones(shape, dtype=bool),
                 annotations=Annotations(),
                 ties=NO_TIES,
                 views={},
             )
-            scores.append(self.measure.score(runs))
+            scores.append(self.measure.score(rankings))
         return np.concatenate(scores, axis=1)
 
 
 def _cumulate(values: Floats) -> Floats:
-    """Return sums over all ranks up to each one, from 0; shape (topics, grades, ranks + 1)."""
+    """Return cumulative sums over ranks, starting with 0; shape (topics, grades, ranks + 1)."""
     start = np.zeros((*values.shape[:2], 1))
     return np.concatenate([start, np.cumsum(values, axis=2)], axis=2)
 
 
 def _document_change(ties: _Ties) -> Floats:
-    """Return the mean gain of tied documents minus their gain in the judged order."""
+    """Return the expected gain of tied documents minus their gain in the judged order."""
     gains = ties.gains()
     sums = _cumulate(gains)
     cell = ties.cell[ties.group]
@@ -195,7 +205,7 @@ def _document_change(ties: _Ties) -> Floats:
 
 
 def _pair_change(ties: _Ties) -> Floats:
-    """Return the same for pairs of a tied document and another document above it."""
+    """Return the expected minus the judged score of pairs whose lower document is tied."""
     gains, empty = ties.gains(), ties.empty_score()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
@@ -212,12 +222,12 @@ def _pair_change(ties: _Ties) -> Floats:
             table[topic, ties.grade, last] - table[topic, ties.grade, first - 1]
             for table in (sums, by_rank)
         )
-        # A tied document at the t-th rank of its group has on average t / (size - 1) of the
-        # others above it.
+        # On average a proportion t / (size - 1) of the other documents of its group is above a
+        # document at position t (from 0) of the group.
         n_upper = np.zeros(ties.first.size)
         n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
-        others = n_upper[ties.group] - (ties.grade == upper)
-        within_group = others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
+        n_others = n_upper[ties.group] - (ties.grade == upper)
+        within_group = n_others / np.maximum(size - 1, 1) * (worth_by_rank - first * worth)
         expected = ties.count / size * (ties.count_above(cell, first, upper) * worth + within_group)
         judged = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
         judged = judged * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
@@ -226,10 +236,11 @@ def _pair_change(ties: _Ties) -> Floats:
 
 
 def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
-    """Return the expected worth of the rank where a user stops, in cells with ties."""
+    """Return the expected value of the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
     untied_rows = _find_untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    # In cells with ties, each untied document is a group of its own.
     ones = np.ones(untied_rows.size, dtype=np.int64)
     cell = np.concatenate([ties.cell, rows.cell[untied_rows]])
     first = np.concatenate([ties.first, rows.rank[untied_rows]])
@@ -247,24 +258,27 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
-    # Derive the worth of a rank from the grade with the highest stopping probability.
+    # The worth of a rank is derived from the grade with the highest stopping probability.
     stop_grade = survival.argmin(axis=1)
     topics = np.arange(stop_grade.size)
     stopping = 1.0 - survival[topics, stop_grade]
     worth = np.zeros(gains[:, 0].shape)
     np.divide(gains[topics, stop_grade], stopping[:, None], out=worth, where=stopping[:, None] > 0)
 
-    survives = survival[ties.topic(cell[group]), grade]
+    row_survival = survival[ties.topic(cell[group]), grade]
     passing = np.ones(cell.size)
-    np.multiply.at(passing, group, survives**count)
+    np.multiply.at(passing, group, row_survival**count)
+    # The probability of reaching a group is the product of those of passing the groups above.
     order = np.lexsort((first, cell))
     cumulative = scan(passing[order], places(cell[order]), np.multiply)
     reach = np.empty(cell.size)
     reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
     can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, ranks_of = _stop_probabilities(group, survives, count, size, last - first + 1, can_stop)
-    groups, offset = ranges(np.zeros_like(ranks_of), ranks_of)
+    stops, n_ranks = _stop_probabilities(
+        group, row_survival, count, size, last - first + 1, can_stop
+    )
+    groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
     stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
     expected = ties.empty_score() + ties.total(cell[groups], stop_gains)
@@ -273,18 +287,18 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
 
 
 def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
-    """Return the selected rows of documents that are in no group of ties."""
+    """Return the selected rows of documents that are not tied."""
     rows = np.flatnonzero(is_selected)
     keys = ties.judged.documents.cell[rows] << 32 | ties.judged.documents.rank[rows]
     return rows[~np.isin(keys, ties.doc_cell << 32 | ties.doc_rank)]
 
 
 def _stop_probabilities(
-    group: Ints, survives: Floats, count: Ints, size: Ints, ranks: Ints, is_counted: Bools
+    group: Ints, row_survival: Floats, count: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
-    """Return the probabilities of stopping at the ranks of each counted group, if it is reached.
+    """Return the stopping probability at each rank of the counted groups, if they are reached.
 
-    The second result is the number of these ranks, 0 for groups that are not counted. Let q(t) be
+    The second array is the number of ranks of each group, 0 if it is not counted. Let q(t) be
     the mean, over all subsets of t of k documents, of the product of their survival probabilities.
     If a document with survival probability s is added, a proportion t / (k + 1) of the subsets of
     t documents contain it:
@@ -296,15 +310,15 @@ def _stop_probabilities(
     stops = [np.zeros(0)]
     for k in np.flatnonzero(is_counted).tolist():
         rows = order[bounds[k] : bounds[k + 1]]
-        documents = (*zip(survives[rows].tolist(), count[rows].tolist(), strict=True),)
-        n = int(size[k])
-        if (n, documents) not in cache:
-            stopping = [s for s, times in documents if s != 1 for _ in range(times)]
-            passed = np.ones(n + 1)
-            for total, s in enumerate(stopping, n - len(stopping) + 1):
-                proportion = np.arange(1, total + 1) / total
-                current, previous = passed[1 : total + 1], passed[:total]
-                passed[1 : total + 1] = (1 - proportion) * current + proportion * s * previous
-            cache[n, documents] = passed[:-1] - passed[1:]
-        stops.append(cache[n, documents][: ranks[k]])
-    return np.concatenate(stops), np.where(is_counted, ranks, 0)
+        documents = (*zip(row_survival[rows].tolist(), count[rows].tolist(), strict=True),)
+        group_size = int(size[k])
+        if (group_size, documents) not in cache:
+            survival = [s for s, n_equal in documents if s != 1 for _ in range(n_equal)]
+            passing = np.ones(group_size + 1)
+            for n_documents, s in enumerate(survival, group_size - len(survival) + 1):
+                inclusion = np.arange(1, n_documents + 1) / n_documents
+                current, previous = passing[1 : n_documents + 1], passing[:n_documents]
+                passing[1 : n_documents + 1] = (1 - inclusion) * current + inclusion * s * previous
+            cache[group_size, documents] = passing[:-1] - passing[1:]
+        stops.append(cache[group_size, documents][: n_ranks[k]])
+    return np.concatenate(stops), np.where(is_counted, n_ranks, 0)

@@ -1,4 +1,4 @@
-"""Expected scores over judgments that are probabilities of relevance."""
+"""Expected scores if judgments are probabilities of relevance."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
-_REFUSED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
-"""Options of judging that require the grades, or other data on the documents, of each draw."""
+_UNSUPPORTED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
+"""Options of judging that would need the grades, or other data on documents, in each draw."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,13 +43,15 @@ class ExpectedScores(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        "topic": Column("Topic; only of scores by topic.", key=True),
+        "topic": Column("Topic; only in scores by topic.", key=True),
         "system": Column("System.", key=True),
         "measure": Column("Measure.", key=True),
-        "expected": Column("Expected score, or mean of the expected scores over topics."),
-        "topic error": Column("Standard error of the mean by the sample of topics alone."),
+        "expected": Column("Expected score, or the mean of the expected scores over topics."),
+        "topic error": Column("Standard error of the mean due to the sample of topics alone."),
         "label error": Column("Standard deviation of the score or mean over judgments."),
-        "simulation error": Column("Standard error by the number of draws; 0 if it is exact."),
+        "simulation error": Column(
+            "Standard error due to the number of draws; 0 if expectations are exact."
+        ),
         "low": Column("Lower bound of the confidence interval; null for fewer than two topics."),
         "high": Column("Upper bound of the confidence interval; null for fewer than two topics."),
         "draws": Column("Number of draws; 0 if expectation and variance are exact."),
@@ -63,7 +65,7 @@ class ExpectedScores(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        """Return one line: the size, and what the intervals are for."""
+        """Return one line with the numbers of topics and systems."""
         scores = next(iter(self.scores.values()))
         size = f"{counted(len(scores.topics), 'topic')}, {counted(len(scores.systems), 'system')}"
         return [f"Expected scores over judgments: {size}"]
@@ -81,13 +83,13 @@ def evaluate_probabilities(
     by_topic: Annotated[bool, Flag()] = False,
     **options: Any,
 ) -> ExpectedScores:
-    r"""Compute expected scores over judgments that are probabilities of relevance.
+    r"""Compute expected scores if judgments are probabilities of relevance.
 
-    Grades of different documents are independent. For each topic t, mean :math:`m_t` and variance
-    :math:`v_t` of the score over judgments are exact for sums over documents (P, DCG, RBP), for
-    measures of the rank where a user stops (RR, Success, ERR, iRBU), for AP, R, RelP and F, and
-    with two grades for nDCG and NCG. Of other measures they are estimated from `draws` judgments. A
-    topic whose judgments are all certain has its usual score.
+    Grades of different documents are assumed independent. For each topic t, the mean :math:`m_t`
+    and the variance :math:`v_t` of the score over judgments are exact for sums over documents (P,
+    DCG, RBP), for measures of the rank where a user stops (RR, Success, ERR, iRBU), for AP, R, RelP
+    and F, and with two grades for nDCG and NCG. For other measures they are estimated from `draws`
+    samples of the judgments. A topic whose judgments are all certain has its usual score.
 
     The confidence interval of a mean over n topics is :math:`\bar m \pm t\, s` with
 
@@ -112,8 +114,8 @@ def evaluate_probabilities(
     confidence
         Confidence level of the intervals.
     fixed_topics
-        Whether intervals are for the true mean of these topics only, with the uncertainty of
-        judgments alone. By default topics are a sample too.
+        Whether intervals are for the mean of these topics, with the uncertainty of judgments only.
+        By default the topics are treated as a sample, too.
     by_topic
         Whether to return the expected scores of each topic instead of means with intervals.
     options
@@ -128,8 +130,8 @@ def evaluate_probabilities(
     Raises
     ------
     InputError, MeasureError
-        For a probability outside 0 to 1; for a measure that is not an arithmetic mean over topics,
-        or requires other data than judgments.
+        For a probability outside 0 to 1, and for a measure that is not an arithmetic mean over
+        topics or requires other data than judgments.
 
     Examples
     --------
@@ -144,25 +146,25 @@ def evaluate_probabilities(
     """
     check_keywords(evaluate_probabilities, options, judge)
     check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
-    refused = [name for name in _REFUSED if options.get(name) is not None]
+    unsupported = [name for name in _UNSUPPORTED if options.get(name) is not None]
     if options.get("ties") == "expected":
-        refused.append("ties='expected'")
-    if refused:
-        raise PolicyError(f"{refused[0]} cannot be combined with probabilities of relevance")
+        unsupported.append("ties='expected'")
+    if unsupported:
+        raise PolicyError(f"{unsupported[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
     for measure in parsed:
         if measure.info.aggregate != "mean" or measure.info.inputs:
             raise MeasureError(
-                f"{measure} has no expected score here: it must be an arithmetic mean over topics"
-                " and require no other data than judgments"
+                f"expected a measure that is an arithmetic mean over topics and requires only"
+                f" judgments, got {measure}"
             )
     distribution = read_probabilities(probabilities)
     highest = np.full(len(distribution), distribution.grades[-1])
     judged = judge(runs, distribution.to_qrels(highest), **options)
     probable = ProbableRuns(judged, distribution)
-    scores, variances, frames, sampled = {}, {}, [], []
-    moments = _moments_of(probable, parsed, draws, seed)
-    for measure, (*values, number) in zip(parsed, moments, strict=True):
+    scores, variances, frames, sampled_names = {}, {}, [], []
+    moments = _compute_moments(probable, parsed, draws, seed)
+    for measure, (*values, n_draws) in zip(parsed, moments, strict=True):
         name = measure.label
         expected, variance = (np.where(judged.scored, x, np.nan) for x in values)
         scores[name] = Scores(
@@ -170,12 +172,12 @@ def evaluate_probabilities(
             judged.topics,
             judged.systems,
             f"expected {name}",
-            settings=judged.settings_for(measure) | {"draws": number, "seed": seed},
+            settings=judged.settings_for(measure) | {"draws": n_draws, "seed": seed},
             lower_is_better=measure.info.lower_is_better,
             has_direction=True,
         )
         variances[name] = variance
-        sampled += [name] if number else []
+        sampled_names += [name] if n_draws else []
         if by_topic:
             deviation = np.sqrt(variance).ravel()
             columns = {
@@ -183,67 +185,67 @@ def evaluate_probabilities(
                 "system": np.tile(judged.systems, len(judged.topics)),
                 "expected": expected.ravel(),
                 "label error": deviation,
-                "simulation error": deviation / np.sqrt(number) if number else 0 * deviation,
+                "simulation error": deviation / np.sqrt(n_draws) if n_draws else 0 * deviation,
             }
         else:
             columns = {"system": judged.systems}
-            columns |= mean_intervals(expected, variance, number, confidence, fixed_topics)
-        frames.append(pl.DataFrame({**columns, "measure": name, "draws": number}))
+            columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
+        frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_notes(probable)]
-    if sampled:
-        notes.append(f"{some_of(sampled, 5)}: estimated from {draws:,} draws, seed {seed}")
+    notes = [*judged.coverage.notes, *_assumption_notes(probable)]
+    if sampled_names:
+        notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
-        population = "" if fixed_topics else ", or of the topics that they are a sample of"
+        topics = "these topics" if fixed_topics else "these topics and their population"
         notes.append(
-            f"low, high: {100 * confidence:g}% intervals of the mean by true judgments of these"
-            f" topics{population}"
+            f"low, high: {100 * confidence:g}% confidence intervals of the mean score by the true"
+            f" judgments of {topics}"
         )
     table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
     return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
 
 
-def _moments_of(
+def _compute_moments(
     runs: ProbableRuns, measures: list[Measure], draws: int, seed: int
 ) -> list[tuple[Floats, Floats, int]]:
     """Return mean, variance and number of draws of each measure; all use the same draws."""
-    # Of certain judgments the usual score is returned to the last bit.
+    # For certain judgments the usual score is returned, equal to the last bit.
     distribution = runs.probabilities
-    certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
+    is_certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
     is_uncertain = distribution.values[runs.row].max(axis=1) < 1
-    certain[runs.judged.judgments.topic[is_uncertain]] = False
-    usual = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
-    if certain.all():
-        return [(measure.score(usual), np.zeros(runs.judged.shape), 0) for measure in measures]
+    is_certain[runs.judged.judgments.topic[is_uncertain]] = False
+    modal_runs = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
+    if is_certain.all():
+        return [(measure.score(modal_runs), np.zeros(runs.judged.shape), 0) for measure in measures]
     exact = [exact_moments(runs, measure) for measure in measures]
     sampled = [measure for measure, values in zip(measures, exact, strict=True) if values is None]
     estimates = iter(simulate(runs, sampled, draws, seed) if sampled else [])
     moments = []
     for measure, values in zip(measures, exact, strict=True):
         mean, variance = values or next(estimates)
-        mean = np.where(certain, measure.score(usual), mean)
-        moments.append((mean, np.where(certain, 0.0, variance), 0 if values else draws))
+        mean = np.where(is_certain, measure.score(modal_runs), mean)
+        moments.append((mean, np.where(is_certain, 0.0, variance), 0 if values else draws))
     return moments
 
 
 def mean_intervals(
     expected: Floats, variance: Floats, draws: int, confidence: float, fixed_topics: bool
 ) -> dict[str, Floats]:
-    """Return means over topics, their errors and bounds; each of shape (systems,).
+    """Compute means over topics, their standard errors and confidence bounds; shape (systems,).
 
-    expected, variance: shape (topics, systems), NaN for no score. draws: 0 if these are exact.
+    expected, variance: shape (topics, systems), NaN for no score. draws: 0 if both are exact.
     """
     is_scored = ~np.isnan(expected)
     n_topics = is_scored.sum(axis=0)
-    # Without a topic, or with a single one, there is no variance: 0 / 0 is NaN.
+    # With fewer than two topics the variance is 0 / 0, which is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(expected, axis=0) / n_topics
         deviations = np.where(is_scored, expected - mean, 0.0)
         topic_variance = (deviations**2).sum(axis=0) / (n_topics - 1) / n_topics
         label_variance = np.nansum(variance, axis=0) / n_topics**2
-    simulation = label_variance / draws if draws else np.zeros_like(label_variance)
+    simulation_variance = label_variance / draws if draws else np.zeros_like(label_variance)
     if fixed_topics:
-        half_width = ndtri((1 + confidence) / 2) * np.sqrt(label_variance + simulation)
+        half_width = ndtri((1 + confidence) / 2) * np.sqrt(label_variance + simulation_variance)
     else:
         quantile = stdtrit(np.maximum(n_topics - 1, 1), (1 + confidence) / 2)
         half_width = quantile * np.sqrt(topic_variance + label_variance)
@@ -251,26 +253,26 @@ def mean_intervals(
         "expected": mean,
         "topic error": np.sqrt(topic_variance),
         "label error": np.sqrt(label_variance),
-        "simulation error": np.sqrt(simulation),
+        "simulation error": np.sqrt(simulation_variance),
         "low": mean - half_width,
         "high": mean + half_width,
     }
 
 
-def _notes(runs: ProbableRuns) -> list[str]:
+def _assumption_notes(runs: ProbableRuns) -> list[str]:
     notes = [
-        "probabilities are taken as calibrated, and documents as independent; errors that all"
-        " probabilities share are not in any interval"
+        "probabilities are assumed calibrated, and documents independent; systematic errors of the"
+        " probabilities are not in the intervals"
     ]
     # Probability that none of the documents of a topic is relevant.
-    nothing = np.ones(len(runs.judged.topics))
+    none_relevant = np.ones(len(runs.judged.topics))
     relevance = runs.probabilities.at_least(1)[runs.row]
-    np.multiply.at(nothing, runs.judged.judgments.topic, 1 - relevance)
-    if count := int((nothing > 0.05).sum()):
-        worst = int(nothing.argmax())
+    np.multiply.at(none_relevant, runs.judged.judgments.topic, 1 - relevance)
+    if n_topics := int((none_relevant > 0.05).sum()):
+        worst = int(none_relevant.argmax())
         notes.append(
-            f"{counted(count, 'topic')} may have no relevant document with a probability above 0.05"
-            f" ({nothing[worst]:.2g} for {quoted(runs.judged.topics[worst])}); measures such as AP"
-            " are 0 there"
+            f"{counted(n_topics, 'topic')} may have no relevant document, with a probability above"
+            f" 0.05 ({none_relevant[worst]:.2g} for {quoted(runs.judged.topics[worst])}); measures"
+            " such as AP are then 0"
         )
     return notes

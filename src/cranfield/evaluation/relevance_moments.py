@@ -14,11 +14,11 @@ from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities
 from cranfield.measures.base import Measure
 
 STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
-"""Measures that are the worth of the rank where a user stops, whatever else is judged."""
+"""Measures that are the worth of the rank where a user stops, whatever is not retrieved."""
 
 RATIOS, BINARY_RATIOS = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
-"""Measures that are a sum over relevant documents, divided by a function of their number; and those
-that are if all relevant documents have the same grade."""
+"""Measures that are a sum over relevant documents divided by a function of their number; the latter
+only if all relevant documents have the same grade."""
 
 Moments = tuple[Floats, Floats]
 """Mean and variance of the scores over judgments; each of shape (topics, systems)."""
@@ -26,9 +26,10 @@ Moments = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class ProbableRuns:
-    """Runs judged by the highest grade of every listed document, and the probabilities of grades.
+    """Runs, and the probabilities of the grades of documents.
 
-    The judgments of the runs have a column `row`: their row of the probabilities.
+    judged: the runs judged with the highest grade for every document with probabilities. Its
+        judgments have a column `row`, the index of their row of probabilities.
     """
 
     judged: JudgedRuns
@@ -54,25 +55,26 @@ class ProbableRuns:
         )
 
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
-        """Return the measure of a list condensed and cut off, its documents, and their row."""
+        """Cut off (and condense) the runs; return the measure, the documents and their rows."""
         rows = measure.cut_off(self.judged).documents
         return measure(judged_only=False), rows, self.row[rows.judgment]
 
 
 def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
     """Return the exact moments of a measure; None if they have to be simulated."""
-    plain = measure(judged_only=False)
-    if getattr(plain, "max_grade", None) == "topic":
+    uncondensed = measure(judged_only=False)
+    if getattr(uncondensed, "max_grade", None) == "topic":
         return None
-    if plain.linear:
+    if uncondensed.linear:
         return _linear_moments(runs, measure)
-    if plain.name in STOPS:
+    if uncondensed.name in STOPS:
         return _stop_moments(runs, measure)
     grades = runs.probabilities.grades
     lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
-    is_ratio = plain.name in RATIOS
-    if plain.name in BINARY_RATIOS and grades.size == 2:
-        is_ratio = not score_rankings(plain, runs.judged, rank, lowest, grades).any()
+    is_ratio = uncondensed.name in RATIOS
+    if uncondensed.name in BINARY_RATIOS and grades.size == 2:
+        # Documents of the lowest grade must not add to the score.
+        is_ratio = not score_rankings(uncondensed, runs.judged, rank, lowest, grades).any()
     return _ratio_moments(runs, measure) if is_ratio else None
 
 
@@ -96,28 +98,28 @@ def simulate(
 
 
 def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
-    """Return what each document adds to the score of its ranking, by its rank and grade."""
-    # Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
+    """Return the contribution of each document, by rank and grade, to a linear measure."""
+    # Each pair of rank and grade is scored as a ranking of one judged document.
     deepest = int(rank.max(initial=1))
     pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
     grades, ranks = np.divmod(pairs, deepest + 1)
-    alone = score_rankings(measure, judged, ranks[None], grades[None], grades)
-    return np.asarray(alone[pair])
+    pair_scores = score_rankings(measure, judged, ranks[None], grades[None], grades)
+    return np.asarray(pair_scores[pair])
 
 
 def score_rankings(
     measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, judgments: Ints
 ) -> Floats:
-    """Score rankings of a few documents on one topic, by the policies of runs; shape (rankings,).
+    """Score rankings of a few documents on one topic; shape (rankings,).
 
-    ranks, grades: ascending ranks of documents, and their grades; shape (documents, rankings).
-        judgments: the grades of all judgments of the topic.
+    judged: runs whose policies apply. ranks, grades: ascending ranks of documents, and their
+        grades; shape (documents, rankings). judgments: the grades of all judgments of the topic.
     """
     shape = (1, ranks.shape[1])
     cell = np.repeat(np.arange(shape[1]), len(ranks))
-    small = replace(
+    rankings = replace(
         judged,
-        topics=("small",),
+        topics=("topic",),
         systems=tuple(map(str, range(shape[1]))),
         documents=Rows(cell, ranks.T.ravel(), grades.T.ravel(), shape),
         retrieved=np.full(shape, int(ranks.max(initial=1))),
@@ -133,19 +135,19 @@ def score_rankings(
         ties=NO_TIES,
         views={},
     )
-    return np.asarray(measure.score(small)[0])
+    return np.asarray(measure.score(rankings)[0])
 
 
 def _linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
-    """Return the moments of a sum over documents: those of its terms are added."""
-    plain, rows, row = runs.cut_off(measure)
+    """Return the moments of a sum over documents, which are sums of the moments of its terms."""
+    measure, rows, row = runs.cut_off(measure)
     gains = [
-        contributions(plain, runs.judged, rows.rank, np.full(rows.rank.size, grade))
+        contributions(measure, runs.judged, rows.rank, np.full(rows.rank.size, grade))
         for grade in runs.probabilities.grades.tolist()
     ]
-    by_grade, weights = np.stack(gains, axis=1), runs.probabilities.values[row]
-    mean = (weights * by_grade).sum(axis=1)
-    variance = (weights * (by_grade - mean[:, None]) ** 2).sum(axis=1)
+    gains_by_grade, weights = np.stack(gains, axis=1), runs.probabilities.values[row]
+    mean = (weights * gains_by_grade).sum(axis=1)
+    variance = (weights * (gains_by_grade - mean[:, None]) ** 2).sum(axis=1)
     return rows.total(mean), rows.total(variance)
 
 
@@ -156,42 +158,42 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     rank k on is :math:`T_k = w_k s_k + (1 - s_k) T_{k+1}`, where s and T are independent. So the
     first two moments of T follow from those of s, from the last rank up.
     """
-    plain, rows, row = runs.cut_off(measure)
+    measure, rows, row = runs.cut_off(measure)
     judged, grades = runs.judged, runs.probabilities.grades
     deepest = int(rows.rank.max(initial=1))
-    none = np.zeros((0, 1), dtype=np.int64)
-    empty = score_rankings(plain, judged, none, none, grades)[0]
+    no_documents = np.zeros((0, 1), dtype=np.int64)
+    empty_score = score_rankings(measure, judged, no_documents, no_documents, grades)[0]
     ranks = np.tile(np.arange(1, deepest + 1), (1, grades.size))
-    alone = score_rankings(plain, judged, ranks, np.repeat(grades, deepest)[None], grades) - empty
-    gains = alone.reshape(grades.size, deepest)
+    scores = score_rankings(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
+    gains = (scores - empty_score).reshape(grades.size, deepest)
     if deepest == 1:
-        # The scale of probability and worth is arbitrary.
+        # Only the product of probability and worth matters, so the scale of one is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.
-        two = np.repeat([[1], [2]], grades.size, axis=1)
-        added = score_rankings(plain, judged, two, np.stack([grades, grades]), grades) - empty
-        added -= gains[:, 0]
-        reached = np.ones(grades.size)
-        np.divide(added, gains[:, 1], out=reached, where=gains[:, 1] != 0)
-        stopping = (1.0 - reached).clip(0.0, 1.0)
-    best = int(stopping.argmax())
-    worth = gains[best] / (stopping[best] or 1.0)
+        pair_ranks = np.repeat([[1], [2]], grades.size, axis=1)
+        scores = score_rankings(measure, judged, pair_ranks, np.stack([grades, grades]), grades)
+        added_gain = scores - empty_score - gains[:, 0]
+        survival = np.ones(grades.size)
+        np.divide(added_gain, gains[:, 1], out=survival, where=gains[:, 1] != 0)
+        stopping = (1.0 - survival).clip(0.0, 1.0)
+    stop_grade = int(stopping.argmax())
+    worth = gains[stop_grade] / (stopping[stop_grade] or 1.0)
     n_topics, n_systems = judged.shape
     weights = runs.probabilities.values[row]
     moments = np.stack([weights @ stopping, weights @ stopping**2])
-    mean, second = np.zeros((2, n_topics, n_systems))
+    mean, second_moment = np.zeros((2, n_topics, n_systems))
     for topic in range(n_topics):
         is_selected = rows.topic == topic
         by_rank = np.zeros((2, n_systems, deepest))
-        place = rows.cell[is_selected] // n_topics, rows.rank[is_selected] - 1
-        by_rank[:, *place] = moments[:, is_selected]
+        positions = rows.cell[is_selected] // n_topics, rows.rank[is_selected] - 1
+        by_rank[:, *positions] = moments[:, is_selected]
         for k in np.flatnonzero(by_rank[0].any(axis=0))[::-1]:
             (s, s2), w = by_rank[..., k], worth[k]
-            score, square = mean[topic], second[topic]
-            second[topic] = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
+            score, square = mean[topic], second_moment[topic]
+            second_moment[topic] = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
             mean[topic] = w * s + (1 - s) * score
-    return empty + mean, np.maximum(second - mean**2, 0.0)
+    return empty_score + mean, np.maximum(second_moment - mean**2, 0.0)
 
 
 def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
@@ -202,49 +204,54 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
 
     .. math:: E[S / N(R)] = \sum_R E[S; R] / N(R)
     """
-    plain, rows, row = runs.cut_off(measure)
+    measure, rows, row = runs.cut_off(measure)
     judged, probabilities = runs.judged, runs.probabilities
-    level = getattr(plain, "rel", probabilities.grades[-1])
+    level = getattr(measure, "rel", probabilities.grades[-1])
     relevance = probabilities.at_least(level)
     n_topics, n_systems = judged.shape
-    mean, second = np.zeros(judged.shape), np.zeros(judged.shape)
+    mean, second_moment = np.zeros(judged.shape), np.zeros(judged.shape)
     deepest = int(rows.rank.max(initial=1))
     rank, grade = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
-    gains = score_rankings(plain, judged, rank, np.repeat(grade, deepest)[None], grade)
+    gains = score_rankings(measure, judged, rank, np.repeat(grade, deepest)[None], grade)
     # Documents that are not retrieved have a rank without gain.
     gains = np.append(gains, 0.0)
     inverse_divisors = [0.0, 1.0]
     for topic in range(n_topics):
-        listed = np.sort(runs.row[judged.judgments.topic == topic])
-        listed = listed[relevance[listed] > 0]
-        selected = (rows.topic == topic) & (relevance[row] > 0)
-        ranks = np.full((n_systems, listed.size), deepest + 1)
-        place = rows.cell[selected] // n_topics, np.searchsorted(listed, row[selected])
-        ranks[place] = rows.rank[selected]
+        judged_rows = np.sort(runs.row[judged.judgments.topic == topic])
+        judged_rows = judged_rows[relevance[judged_rows] > 0]
+        is_selected = (rows.topic == topic) & (relevance[row] > 0)
+        ranks = np.full((n_systems, judged_rows.size), deepest + 1)
+        positions = (
+            rows.cell[is_selected] // n_topics,
+            np.searchsorted(judged_rows, row[is_selected]),
+        )
+        ranks[positions] = rows.rank[is_selected]
         order = ranks.argsort(axis=1, kind="stable")
         ordered = np.take_along_axis(ranks, order, axis=1)
-        sums = _sums(relevance[listed][order], gains[ordered - 1], plain.name == "AP")
+        sums = _joint_moments(
+            relevance[judged_rows][order], gains[ordered - 1], measure.name == "AP"
+        )
         while len(inverse_divisors) < sums.shape[2]:
             relevant = np.repeat(grade, len(inverse_divisors))
-            score = score_rankings(plain, judged, rank[:, :1], grade[None], relevant)[0]
+            score = score_rankings(measure, judged, rank[:, :1], grade[None], relevant)[0]
             inverse_divisors.append(score / gains[0])
         inverse = np.array(inverse_divisors[: sums.shape[2]])
-        mean[topic], second[topic] = sums[0] @ inverse, sums[1] @ inverse**2
-    return mean, np.maximum(second - mean**2, 0.0)
+        mean[topic], second_moment[topic] = sums[0] @ inverse, sums[1] @ inverse**2
+    return mean, np.maximum(second_moment - mean**2, 0.0)
 
 
-def _sums(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
+def _joint_moments(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
     """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
 
-    probability, gain: probability of relevance of each document, and what it adds to S if it is
-        relevant, in order of rank; shape (systems, documents). is_precision: whether it adds its
-        gain times the number of relevant documents so far.
+    probability, gain: probability of relevance of each document, and its contribution to S if it is
+        relevant, in order of rank; shape (systems, documents). is_precision: whether to multiply
+        the contribution by the number of relevant documents up to that rank.
     """
     n_systems, n_documents = probability.shape
-    # By Bernstein's inequality R is larger with a probability below 1e-18.
+    # By Bernstein's inequality, P(R > largest) < 1e-18.
     expected, variance = probability[:1].sum(), (probability[:1] * (1 - probability[:1])).sum()
     largest = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
-    # Probability of b relevant documents so far, and the moments of S restricted to b.
+    # For b relevant documents so far: P(b), E[S; b] and E[S^2; b].
     p, s, s2 = np.zeros((3, n_systems, largest + 1))
     p[:, 0] = 1.0
     for k in range(n_documents):

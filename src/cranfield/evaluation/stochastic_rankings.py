@@ -1,8 +1,8 @@
-"""Fairness of several rankings together: expected exposure, and equity of attention.
+"""Fairness over several rankings: expected exposure, and equity of attention.
 
-Both take sums or means over rankings before they compare exposure with relevance, and so need to
-know which document is which. Judged runs know that of groups of documents: a group of its own for
-each document makes them know it of documents.
+Both aggregate the exposure of each document over rankings before they compare it with relevance, so
+that documents must be identified across rankings. Judged runs identify only groups of documents;
+therefore each document becomes a group of its own.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def expected_exposure(
     measures
         `EEL`, `EED` or `EER`, with parameters and cutoffs, such as `EEL(p=0.8)@20`.
     replicates
-        A table with the columns `run`, `system` and `replicate`. By default runs are called
-        `SYSTEM@REPLICATE`, and a run of another name is a system with one ranking.
+        A table with the columns `run`, `system` and `replicate`. By default the names of runs have
+        the form `SYSTEM@REPLICATE`; a run with another name is a system with one ranking per topic.
     options
         As for :func:`cranfield.judge`.
 
@@ -90,9 +90,9 @@ def expected_exposure(
     Notes
     -----
     Source: Diaz, Mitra, Ekstrand, Biega and Carterette (2020). With one ranking of each system the
-    scores are those of :func:`cranfield.evaluate`. The mean of such scores over rankings is not
-    expected exposure: it is the same for a system that always gives one ranking, and for one that
-    shares exposure among several.
+    scores are equal to the result of :func:`cranfield.evaluate`. With several, the mean of those
+    scores over rankings is not expected exposure: it is the same for a system that always returns
+    one ranking, and for a system that distributes exposure over several.
 
     Examples
     --------
@@ -103,18 +103,18 @@ def expected_exposure(
     >>> {name: table["fair"]["q"] for name, table in scores.items()}
     {'EEL': 0.28125, 'EED': 1.09375, 'EER': 1.0}
     """
-    parsed = _parse(measures, ExpectedExposure, "EEL, EED or EER")
+    parsed = _parse_family(measures, ExpectedExposure, "EEL, EED or EER")
     scores = {}
-    for measure, judged in _judge_for(parsed, runs, qrels, options):
-        systems, system_of_run = _systems_of(judged, replicates)
-        values = _score_exposure(measure, judged, system_of_run, len(systems))
+    for measure, judged in _judge_by_measure(parsed, runs, qrels, options):
+        systems, run_systems = _find_systems(judged, replicates)
+        values = _score_exposure(measure, judged, run_systems, len(systems))
         settings = judged.settings_for(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
         scores[measure.label] = table
     return scores
 
 
-def _parse(measures: Any, family: type[Kind], names: str) -> list[Kind]:
+def _parse_family(measures: Any, family: type[Kind], names: str) -> list[Kind]:
     parsed = []
     for measure in parse_measures(measures):
         if not isinstance(measure, family):
@@ -123,48 +123,48 @@ def _parse(measures: Any, family: type[Kind], names: str) -> list[Kind]:
     return parsed
 
 
-def _judge_for(
+def _judge_by_measure(
     measures: Sequence[Any], runs: Any, qrels: Any, options: dict[str, Any]
 ) -> list[tuple[Any, JudgedRuns]]:
-    """Judge runs for each measure, with groups of the user, or of one document each."""
+    """Judge runs for each measure, with the groups of the caller or of one document each."""
     run_list, judgments = read_runs(runs), read_qrels(qrels)
-    judged_by = {}
-    for by in dict.fromkeys(measure.by for measure in measures):
-        groups = {"groups": document_groups(run_list, judgments)} if by == "document" else {}
-        judged_by[by] = judge(run_list, judgments, **(options | groups))
+    judged_by_unit = {}
+    for unit in dict.fromkeys(measure.by for measure in measures):
+        groups = {"groups": document_groups(run_list, judgments)} if unit == "document" else {}
+        judged_by_unit[unit] = judge(run_list, judgments, **(options | groups))
     for measure in measures:
         measure.require_complete()
-        measure.require_readable(judged_by[measure.by])
-    return [(measure, judged_by[measure.by]) for measure in measures]
+        measure.require_readable(judged_by_unit[measure.by])
+    return [(measure, judged_by_unit[measure.by]) for measure in measures]
 
 
-def _systems_of(judged: JudgedRuns, replicates: Any) -> tuple[tuple[str, ...], Ints]:
-    """Return the systems of which runs are rankings, and the index of the system of each run."""
+def _find_systems(judged: JudgedRuns, replicates: Any) -> tuple[tuple[str, ...], Ints]:
+    """Return the systems whose rankings the runs contain, and the index of the system per run."""
     names = [system for system, _ in replicate_labels(judged.systems, replicates, single=True)]
     systems = tuple(dict.fromkeys(names))
     return systems, np.array([systems.index(name) for name in names])
 
 
 def _score_exposure(
-    measure: ExpectedExposure, judged: JudgedRuns, system_of_run: Ints, systems: int
+    measure: ExpectedExposure, judged: JudgedRuns, run_systems: Ints, n_systems: int
 ) -> Floats:
     """Return the scores by expected exposure; shape (topics, systems)."""
     view = measure.cut_off(judged)
-    topics, groups = view.shape[0], len(view.groups(str(measure)).names)
+    n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
     rows, exposed = measure.by_group(view)
-    rankings = _sum_by_system(view.scored.astype(np.float64), system_of_run, systems)
-    cell = system_of_run[rows.cell // topics] * topics + rows.topic
+    rankings = _sum_by_system(view.scored.astype(np.float64), run_systems, n_systems)
+    cell = run_systems[rows.cell // n_topics] * n_topics + rows.topic
     weight = exposed * rows.at(view.scored)
-    keys, position = np.unique(cell * groups + rows.grade, return_inverse=True)
-    exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // groups])
-    target_keys, targets = _by_topic_and_group(measure, view, measure.targets(view.judgments))
-    position, is_judged = places_in(target_keys, keys % (topics * groups))
+    keys, position = np.unique(cell * n_groups + rows.grade, return_inverse=True)
+    exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // n_groups])
+    target_keys, targets = _sum_by_group(measure, view, measure.targets(view.judgments))
+    position, is_judged = places_in(target_keys, keys % (n_topics * n_groups))
     target = np.where(is_judged, np.append(targets, 0.0)[position], 0.0)
     disparity, relevance = (
-        np.bincount(keys // groups, values, topics * systems).reshape(systems, topics).T
+        np.bincount(keys // n_groups, values, n_topics * n_systems).reshape(n_systems, n_topics).T
         for values in (exposure**2, exposure * target)
     )
-    target_squares = np.bincount(target_keys // groups, targets**2, topics)[:, None]
+    target_squares = np.bincount(target_keys // n_groups, targets**2, n_topics)[:, None]
     values = {
         "EED": disparity,
         "EER": relevance,
@@ -173,20 +173,18 @@ def _score_exposure(
     return np.where(rankings > 0, values, np.nan)
 
 
-def _sum_by_system(values: Floats, system_of_run: Ints, systems: int) -> Floats:
+def _sum_by_system(values: Floats, run_systems: Ints, n_systems: int) -> Floats:
     """Sum values of runs, shape (topics, runs), by system; shape (topics, systems)."""
-    sums = np.zeros((systems, values.shape[0]))
-    np.add.at(sums, system_of_run, values.T)
+    sums = np.zeros((n_systems, values.shape[0]))
+    np.add.at(sums, run_systems, values.T)
     return sums.T
 
 
-def _by_topic_and_group(
-    measure: Measure, judged: JudgedRuns, values: Floats
-) -> tuple[Ints, Floats]:
-    """Sum a value of each judgment by topic and group; keys are topic * groups + group."""
+def _sum_by_group(measure: Measure, judged: JudgedRuns, values: Floats) -> tuple[Ints, Floats]:
+    """Sum the values of judgments by topic and group; keys are topic * n_groups + group."""
     judgments, groups = judged.judgments, judged.groups(str(measure))
-    place = judgments.topic[groups.judgment] * len(groups.names) + groups.group
-    keys, position = np.unique(place, return_inverse=True)
+    group_keys = judgments.topic[groups.judgment] * len(groups.names) + groups.group
+    keys, position = np.unique(group_keys, return_inverse=True)
     sums = np.bincount(position, groups.weight * values[groups.judgment], keys.size)
     return keys, sums.astype(np.float64)
 
@@ -225,7 +223,7 @@ class EquityOfAttention(TableResult):
 def equity_of_attention(
     runs: Any, qrels: Any, measure: Any = EQUITY[0], *, replicates: Any = None, **options: Any
 ) -> EquityOfAttention:
-    r"""Compare the attention that documents, or groups, get in a series with their relevance.
+    r"""Compare the attention of documents or groups over a series of rankings with their relevance.
 
     The series of a system has the rankings of all topics, and all replicates of each. With the
     attention :math:`a_{dr}` and the relevance :math:`\rho_{dr}` in ranking r, each summing to 1
@@ -258,9 +256,10 @@ def equity_of_attention(
 
     Notes
     -----
-    Source: Biega, Gummadi and Weikum (2018). The order of rankings does not matter. What recurs can
-    make up in one ranking for another: documents that are relevant for one topic only cannot.
-    Rankings of topics without relevance, and empty rankings, are excluded and counted in a note.
+    Source: Biega, Gummadi and Weikum (2018). The order of rankings does not matter. Only documents,
+    or groups, that occur in several rankings can make up for a lack of attention in one of them.
+    Empty rankings and rankings of topics without relevant documents are excluded, and counted in a
+    note.
 
     Examples
     --------
@@ -271,25 +270,25 @@ def equity_of_attention(
     system  rankings  recurring  unfairness  per ranking
     s              2          2      0.4000       0.2000
     """
-    measures = _parse(measure, InequityOfAttention, "IAA")
+    measures = _parse_family(measure, InequityOfAttention, "IAA")
     if len(measures) > 1:
         raise MeasureError(f"expected one measure, got {len(measures)}")
-    [(parsed, judged)] = _judge_for(measures, runs, qrels, options)
-    systems, system_of_run = _systems_of(judged, replicates)
+    [(parsed, judged)] = _judge_by_measure(measures, runs, qrels, options)
+    systems, run_systems = _find_systems(judged, replicates)
     view = parsed.cut_off(judged)
-    topics, groups = view.shape[0], len(view.groups(str(parsed)).names)
+    n_topics, n_groups = view.shape[0], len(view.groups(str(parsed)).names)
     rows, exposed = parsed.by_group(view)
     attention = ratio(exposed, rows.at(rows.total(exposed)))
-    keys, relevance = _by_topic_and_group(parsed, view, parsed.worth(view))
-    topic, group = keys // groups, keys % groups
-    relevance_of_topic = np.bincount(topic, relevance, topics)
-    counts = (rows.total(exposed) > 0) & (relevance_of_topic > 0)[:, None] & view.scored
-    cell = system_of_run[rows.cell // topics], rows.grade
-    n_exposed, accumulated = np.zeros((2, len(systems), groups))
-    np.add.at(n_exposed, cell, rows.at(counts))
-    np.add.at(accumulated, cell, attention * rows.at(counts))
-    rankings = _sum_by_system(counts.astype(np.float64), system_of_run, len(systems))
-    proportion = ratio(relevance, relevance_of_topic[topic])
+    keys, relevance = _sum_by_group(parsed, view, parsed.worth(view))
+    topic, group = keys // n_groups, keys % n_groups
+    topic_relevance = np.bincount(topic, relevance, n_topics)
+    is_counted = (rows.total(exposed) > 0) & (topic_relevance > 0)[:, None] & view.scored
+    cell = run_systems[rows.cell // n_topics], rows.grade
+    n_exposed, accumulated = np.zeros((2, len(systems), n_groups))
+    np.add.at(n_exposed, cell, rows.at(is_counted))
+    np.add.at(accumulated, cell, attention * rows.at(is_counted))
+    rankings = _sum_by_system(is_counted.astype(np.float64), run_systems, len(systems))
+    proportion = ratio(relevance, topic_relevance[topic])
     np.subtract.at(accumulated.T, group, rankings[topic] * proportion[:, None])
     unfairness, n_rankings = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
     frame = pl.DataFrame(
@@ -301,6 +300,6 @@ def equity_of_attention(
             "per ranking": ratio(unfairness, n_rankings),
         }
     )
-    excluded = int((view.scored & ~counts).sum())
-    note = f"{counted(excluded, 'ranking')} excluded: empty, or of a topic without relevance"
-    return EquityOfAttention(frame, str(parsed), (note,) if excluded else ())
+    n_excluded = int((view.scored & ~is_counted).sum())
+    note = f"{counted(n_excluded, 'ranking')} excluded: empty, or without relevant judgments"
+    return EquityOfAttention(frame, str(parsed), (note,) if n_excluded else ())

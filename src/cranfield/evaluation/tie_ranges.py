@@ -12,7 +12,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation, depends_on_grades, extreme_orders
-from cranfield.evaluation.expected_scores import expected_scores, has_bounds, in_one_order
+from cranfield.evaluation.expected_scores import expected_scores, has_bounds, with_trec_ties
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -31,7 +31,7 @@ class TieRanges(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        "topic": Column("Topic; only of scores by topic.", key=True),
+        "topic": Column("Topic; only in scores by topic.", key=True),
         "system": Column("System.", key=True),
         "measure": Column("Measure.", key=True),
         "score": Column("Score with the documents in the order that was judged."),
@@ -49,22 +49,22 @@ class TieRanges(TableResult):
 def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     r"""Compute the lowest, expected and highest scores over the orders of tied documents.
 
-    Documents with equal scores may be in any order, and a measure may depend on it. Every order of
-    each group of tied documents is assumed to be equally probable (McSherry and Najork 2008); the
-    expectations are exact and no orders are sampled. A measure declares how its score on a topic
-    depends on the order (`Info.expectation`):
+    Documents with equal scores have no defined order, but measures may depend on their order. All
+    orders of each group of tied documents are assumed to be equally probable (McSherry and Najork
+    2008); the expectations are exact and no orders are sampled. A measure declares how its score on
+    a topic depends on the order (`Info.expectation`):
 
     - `documents`: a sum over documents of the worth of a grade at a rank, so that in a group each
       document has the mean worth over the ranks of the group (P, DCG, nDCG, RBP);
-    - `pairs`: such a sum, and a sum over pairs of documents of which only the rank of the lower
-      one matters (AP, Q);
-    - `stop`: the expected worth of the rank where a user stops, who stops at a document with a
-      probability that depends on its grade (RR, Success, ERR). With survival probabilities
+    - `pairs`: the same sum, plus a sum over pairs of documents that depends only on their grades
+      and the rank of the lower document (AP, Q);
+    - `stop`: the expected worth of the rank where a user stops, if the probability of stopping at
+      a document depends on its grade (RR, Success, ERR). With survival probabilities
       :math:`s_i` of the documents of a group, the probability of passing its first t ranks is
       the mean over all subsets of t documents of the product of their :math:`s_i`.
 
     The lowest and the highest scores are those with each group in ascending and descending order of
-    grades, for measures that never fall when a better document moves up.
+    grades. These are bounds for measures that never decrease when a better document moves up.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     run     RR       0.5000  0.3333    0.6111   1.0000  100.0%
     run     P@1      0.0000  0.0000    0.3333   1.0000  100.0%
     """
-    judged = in_one_order(evaluation.judged)
+    judged = with_trec_ties(evaluation.judged)
     orders = tuple(extreme_orders(judged))
     retrieved = judged.retrieved.sum(axis=0).clip(1)
     tied = np.array([coverage.tied for coverage in judged.coverage.systems]) / retrieved
@@ -116,8 +116,8 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     notes = []
     if without_bounds:
         notes.append(
-            f"{some_of(without_bounds, 5)}: bounds are computed only for measures that never fall"
-            " when a better document moves up"
+            f"{some_of(without_bounds, 5)}: bounds are computed only for measures that never"
+            " decrease when a better document moves up"
         )
     if without_expectation:
         notes.append(f"{some_of(without_expectation, 5)}: no exact expected score is available")
@@ -129,9 +129,11 @@ def _score_range(
 ) -> dict[str, Floats]:
     """Return the bounds and the expectation of the scores of a measure, if they are available."""
     measure = scores.definition
-    if not isinstance(measure, Measure) or not depends_on_grades(measure):
-        return {}
-    if not has_bounds(measure, judged):
+    if (
+        not isinstance(measure, Measure)
+        or not depends_on_grades(measure)
+        or not has_bounds(measure, judged)
+    ):
         return {}
     bounds = {}
     if measure.info.monotone or measure.info.expectation:

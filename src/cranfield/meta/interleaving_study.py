@@ -1,4 +1,4 @@
-"""Sensitivity of interleaving and A/B tests: impressions needed for a significant preference."""
+"""Sensitivity of interleaving and A/B tests: impressions needed to detect a preference."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import ranked_documents
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import SYSTEM_PAIR, Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
-from cranfield.meta.work import Progress, hash_of, part_name, run_parts
+from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.log_preference import impressions_needed
@@ -49,9 +49,9 @@ class ResultLists:
     systems, topics
         Names of systems and topics.
     docs
-        Number of the document at each rank, shape (systems, topics, ranks); -1 at the end.
+        Code of the document at each rank, shape (systems, topics, ranks); -1 after the last one.
     grade
-        Grade of each document of a topic by its number, 0 without a judgment or below 0.
+        Grade of each pair of topic and document, by code; 0 if it is unjudged or below 0.
     """
 
     systems: tuple[str, ...]
@@ -60,18 +60,18 @@ class ResultLists:
     grade: Ints
 
     def grades(self, docs: Indices) -> Ints:
-        """Return grades of documents by number; -1 after the end of a list."""
+        """Return the grades of documents by code; -1 after the end of a list."""
         return np.where(docs >= 0, self.grade[docs], -1)
 
 
 def cut_rankings(
     runs: Iterable[Run], qrels: Qrels, topics: Sequence[str], length: int, ties: str
 ) -> ResultLists:
-    """Cut the rankings of topics at a length, and join them with the judgments."""
+    """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
-    retrieved = [
-        ranked_documents(run, ties, length).with_columns(system=pl.lit(number))
-        for number, run in enumerate(all_runs)
+    rankings = [
+        ranked_documents(run, ties, length).with_columns(system=pl.lit(index))
+        for index, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(
         {
@@ -80,28 +80,28 @@ def cut_rankings(
             "grade": np.maximum(qrels.grades, 0).astype(np.int64),
         }
     )
-    places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
+    topic_indices = pl.DataFrame({"topic": topics, "topic_index": np.arange(len(topics))})
     rows = (
-        pl.concat(retrieved)
-        .join(places, on="topic", how="inner", maintain_order="left")
+        pl.concat(rankings)
+        .join(topic_indices, on="topic", how="inner", maintain_order="left")
         .join(grades, on=["topic", "doc"], how="left", maintain_order="left")
-        .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
+        .with_columns(code=pl.struct("topic_index", "doc").rank("dense").cast(pl.Int64) - 1)
     )
-    system, place, rank, code = (
-        rows[name].to_numpy() for name in ("system", "place", "rank", "code")
+    system, topic, rank, code = (
+        rows[name].to_numpy() for name in ("system", "topic_index", "rank", "code")
     )
     docs = np.full((len(all_runs), len(topics), length), -1, dtype=np.intp)
-    docs[system, place, rank - 1] = code
+    docs[system, topic, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
     grade[code] = rows["grade"].fill_null(0).to_numpy()
     return ResultLists(tuple(run.name for run in all_runs), tuple(topics), docs, grade)
 
 
 AB = "A/B"
-"""The A/B test: each impression shows one of the two lists, and clicks per page are compared."""
+"""Label of the A/B test, in which each impression shows one list; clicks per page are compared."""
 
 Task = tuple[str, int, int]
-"""A method by its text form, and two systems by number."""
+"""Text form of a method, and the indices of two systems."""
 
 
 class User(Protocol):
@@ -112,7 +112,7 @@ class User(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Lists, users by name, impressions of each topic and seed of a simulation."""
+    """Result lists, users by name, number of impressions per topic, and seed."""
 
     lists: ResultLists
     users: dict[str, User]
@@ -121,10 +121,10 @@ class Simulation:
 
 
 def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
-    """Simulate users of a pair of systems; return counts in a row per user.
+    """Simulate the clicks of all users on a pair of systems; return a row of counts per user.
 
-    Counts are wins, losses and ties for interleaving; for A/B tests, with as many pages of either
-    list, sums of clicks per page and of their squares.
+    Counts are wins, losses and ties for interleaving. For A/B tests, in which each list is shown
+    on the same number of pages, they are the sums of clicks per page and of their squares.
     """
     method, first, second = task
     count = _count_clicks if method == AB else _count_wins
@@ -140,7 +140,7 @@ def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
 
 
 def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
-    """Return wins, losses and ties, shape (users, 3)."""
+    """Count wins, losses and ties of the first system; shape (users, 3)."""
     method, first, second = task
     docs = simulation.lists.docs[[first, second], topic]
     lists = [row[row >= 0].tolist() for row in docs]
@@ -149,38 +149,38 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     name = simulation.lists.topics[topic]
     interleaved = interleave(lists, method, docs.shape[1], topic=name)
     codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
-    numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
+    all_docs = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
     outcomes = np.array(
         [
             interleaved.outcomes(codes, clicked, teams)
-            for clicked in _simulate_clicks(simulation, numbers[codes], (topic, first, second))
+            for clicked in _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
         ]
     )
-    won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
-    return np.stack([won, lost, simulation.impressions - won - lost], axis=1)
+    n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
+    return np.stack([n_wins, n_losses, simulation.impressions - n_wins - n_losses], axis=1)
 
 
 def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
-    """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
-    pages = []
+    """Return the sums of clicks per page on each list, and of their squares; shape (users, 4)."""
+    clicks_by_side = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
         clicked = _simulate_clicks(simulation, docs, (topic, *task[1:], side))
-        pages.append([page.sum(axis=1) for page in clicked])
-    clicks = np.array(pages)
+        clicks_by_side.append([page.sum(axis=1) for page in clicked])
+    clicks = np.array(clicks_by_side)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
 def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> list[Bools]:
-    """Return the clicks of each user on lists of documents."""
+    """Simulate the clicks of each user on lists of documents."""
     grades, width = simulation.lists.grades(docs), 2 * docs.shape[1]
     return [
-        user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, number, *key))
-        for number, user in enumerate(simulation.users.values())
+        user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, index, *key))
+        for index, user in enumerate(simulation.users.values())
     ]
 
 
-KIND = ("user", "method")
+USER_METHOD = ("user", "method")
 PAIR = ("first", "second")
 
 
@@ -198,7 +198,7 @@ class Sensitivity(Study):
     sensitivity, pairs
         The tables `interleaving sensitivity` and `interleaving pairs`.
     notes
-        Remarks on the data.
+        The number of pairs that were sampled, if not all were simulated.
     """
 
     name = "interleaving"
@@ -216,42 +216,35 @@ class Sensitivity(Study):
                 decimals=0,
             ),
             "times fewer": Column(
-                (
-                    "Median over pairs of the impressions that an A/B test needs, divided by"
-                    " those that interleaving needs."
-                ),
+                "Median over pairs of the impressions needed by an A/B test divided by the"
+                " impressions needed by interleaving.",
                 decimals=1,
             ),
             "significant": Column(
-                "Number of pairs whose simulated effect has a confidence interval without 0."
+                "Number of pairs with a confidence interval of the simulated effect without 0."
             ),
             "agree": Column(
                 "Number of significant pairs whose effect has the sign of the measure's difference."
             ),
             "agreement": Column(
-                (
-                    "`agree` divided by the number of significant pairs that the measure does"
-                    " not tie."
-                ),
+                "`agree` divided by the number of significant pairs with different scores by"
+                " the measure.",
                 decimals=3,
             ),
             "agreement of all": Column(
-                (
-                    "Proportion of the pairs that the measure does not tie whose effect has"
-                    " the sign of the measure's difference."
-                ),
+                "Proportion of pairs whose effect has the sign of the measure's difference,"
+                " of all pairs with different scores by the measure.",
                 decimals=3,
             ),
         },
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
-            "first": Column("First system of the pair.", key=True),
-            "second": Column("Second system of the pair.", key=True),
-            "difference": Column("Score of the first minus that of the second, by the measure."),
+            **SYSTEM_PAIR,
+            "difference": Column("Difference of the scores by the measure, first minus second."),
             "effect": Column(
-                "Of interleaving, wins of the first / (wins + losses) - 1/2; of an A/B test, the"
-                " difference in clicks per page."
+                "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
+                " the difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
             "high": Column("Upper bound of the interval."),
@@ -260,12 +253,11 @@ class Sensitivity(Study):
                 "Impressions needed to detect the effect with the power; null: infinitely many."
             ),
             "needed low": Column(
-                "Impressions needed if the effect is the bound of its interval that is"
-                " farther from 0."
+                "Impressions needed if the effect is the bound of its interval farther from 0."
             ),
             "needed high": Column(
-                "Impressions needed if the effect is the bound of its interval that is"
-                " nearer to 0; null: infinitely many."
+                "Impressions needed if the effect is the bound of its interval nearer to 0; null:"
+                " infinitely many."
             ),
         },
     }
@@ -287,14 +279,14 @@ class Sensitivity(Study):
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
             f" {impressions} in the median pair of systems{ratio}.{sentence}",
-            "Users are simulated: that they click like people is an assumption.",
+            "Users are simulated: these results assume that they click like people.",
         )
 
     def heading(self) -> list[str]:
         n_pairs = self.pairs.select(PAIR).n_unique()
         return [
             f"interleaving: {counted(n_pairs, 'pair')} of systems, {counted(self.topics, 'topic')},"
-            f" {counted(self.impressions, 'impression')} of each, top {self.length}",
+            f" {counted(self.impressions, 'impression')} per topic, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
         ]
@@ -303,7 +295,7 @@ class Sensitivity(Study):
 def effects(
     rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
-    """Estimate effects, and the impressions they need, from counts on a number of pages."""
+    """Estimate effects and the impressions needed to detect them, from counts on pages."""
     quantile = float(ndtri((1 + confidence) / 2))
     estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
@@ -330,7 +322,7 @@ def _estimate_from_signs(
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     impressions = (
         impressions_needed(0.5 + bound, n_decided / pages, power=power, alpha=alpha)
-        for bound in _effects_within(proportion - 0.5, low, high)
+        for bound in _effect_and_bounds(proportion - 0.5, low, high)
     )
     return (proportion - 0.5, low, high, n_decided / pages, *impressions)
 
@@ -341,21 +333,21 @@ def _estimate_from_means(
     means, squares = counts[:2] / pages, counts[2:] / pages
     variance = float((squares - means**2).sum())
     effect = means[0] - means[1]
-    # At an alpha near 0 bounds are infinite, or NaN without variance.
+    # For alpha near 0 the bounds are infinite, or NaN if the variance is 0.
     with np.errstate(invalid="ignore"):
         half_width = quantile * np.sqrt(variance / pages)
         low, high = effect - half_width, effect + half_width
         factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
-        # Pages of both lists; a variance requires two of each.
+        # Pages of both lists, at least two of each to estimate a variance.
         impressions = [
             2 * max(2.0, np.ceil(factor * variance / size**2)) if size else np.inf
-            for size in _effects_within(effect, low, high)
+            for size in _effect_and_bounds(effect, low, high)
         ]
     return (effect, low, high, 1.0, *impressions)
 
 
-def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return the effect, its bound farther from 0, and the nearer one; 0 if they enclose 0."""
+def _effect_and_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return the effect and its bounds, the one farther from 0 first; the nearer may be 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer
 
@@ -366,12 +358,12 @@ def summarise_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     differs = pl.col("difference") != 0
     is_significant = (pl.col("low") > 0) | (pl.col("high") < 0)
     agrees = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
-    # Null means infinitely many.
+    # Null stands for infinitely many impressions.
     impressions, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
     return _null_if_infinite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
-        .group_by(*KIND, maintain_order=True)
+        .group_by(*USER_METHOD, maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("pairs"),
             impressions.median().alias("median needed"),
@@ -415,10 +407,11 @@ def interleaving_sensitivity(
 ) -> Sensitivity:
     """Simulate users of pairs of systems, and estimate the impressions needed to distinguish them.
 
-    For each pair of systems, method and user the same number of impressions of each topic is shown.
-    The proportions of wins and of ties determine the impressions that the sign test needs; for A/B
-    tests the difference and the variance of clicks per page give those of a test of two means.
-    Signs are compared with those of an offline measure of the same runs.
+    For each pair of systems, method and user, the same number of impressions of each topic is
+    simulated. The proportions of wins and ties determine the impressions needed by the sign test;
+    for A/B tests, the difference and the variance of clicks per page determine those needed by a
+    test of two means. Signs of effects are compared with those of an offline measure on the same
+    runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
     with users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
@@ -430,29 +423,29 @@ def interleaving_sensitivity(
     measure
         The offline measure.
     methods
-        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`. A text may
-        contain several, separated by commas. A/B tests are always included.
+        Interleaving methods, such as `TeamDraft` or `Probabilistic(tau=1)`; a string may contain
+        several, separated by commas. A/B tests are always included.
     users
-        Simulated users, such as `perfect` or `navigational`. These are names of
-        :func:`cranfield.online.simulated_user`, or a mapping of names to objects with a method
-        `clicks(grades, uniforms)`, such as trained click models.
+        Simulated users: names for :func:`cranfield.online.simulated_user`, such as `perfect` or
+        `navigational`, or a mapping of names to objects with a method `clicks(grades, uniforms)`,
+        such as trained click models.
     stop
-        Results at which named simulated users may stop: every result `examined`, or only results
-        `clicked`.
+        Where named simulated users may stop: after every `examined` result, or only after
+        `clicked` results.
     pairs
-        Maximum number of pairs of systems; if there are more, a random sample is drawn.
+        Maximum number of pairs of systems; more are reduced to a random sample.
     impressions
         Number of simulated impressions per topic, for each pair of systems, method and user.
     length
         Number of results shown to users. Rankings are cut there before they are interleaved.
     power
-        Power: probability that a test with the computed sample size detects the better system.
+        Probability with which a test of the computed sample size detects the better system.
     alpha
         Significance level of the two-sided tests whose sample sizes are computed.
     rel
-        If set, users distinguish two grades only: whether a document has at least this grade.
+        If set, users distinguish two grades only: below this grade, and at least this grade.
     seed
-        Seed of all draws. A pair, topic and user have random numbers of their own.
+        Seed of all draws. Each combination of pair, topic and user has its own random numbers.
     compat, policies
         Options of judging, as for :func:`cranfield.judge`.
     jobs, backend, folder, progress
@@ -461,14 +454,14 @@ def interleaving_sensitivity(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown measures, methods or users, unreadable input, and named users who do not
-        support the grades.
+        For unknown measures, methods or users, unreadable input, and named users that do not
+        support the number of grades.
 
     Notes
     -----
-    Documents without a judgment, or with a grade below 0, count as not relevant for users. All
-    impressions are independent: with returning users more are needed. The test uses the signs of
-    impressions only, not the credit of a method.
+    Unjudged documents, and those with a grade below 0, are not relevant to users. All impressions
+    are independent; if users return, more impressions are needed. The sign test uses the preferred
+    system of each impression, not the size of the preference.
 
     Examples
     --------
@@ -482,7 +475,7 @@ def interleaving_sensitivity(
     call = check_arguments(interleaving_sensitivity, locals(), judge)
     offline_measure, *other_measures = parse_measures(measure, compat=compat)
     if other_measures:
-        raise PolicyError("expected one measure to compare signs with")
+        raise PolicyError(f"expected one measure, got {1 + len(other_measures)}")
     method_names = tuple(
         dict.fromkeys(str(parse_interleaving(method)) for method in split_texts("method", methods))
     )
@@ -505,7 +498,7 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(system_pairs):,}")
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
-    names, docs = "\n".join([*lists.systems, "", *lists.topics]), lists.docs.astype(np.int64)
+    labels, docs = "\n".join([*lists.systems, "", *lists.topics]), lists.docs.astype(np.int64)
     about = {
         "study": "interleaving",
         "users": {name: repr(user) for name, user in simulation.users.items()},
@@ -516,13 +509,13 @@ def interleaving_sensitivity(
     rows = run_parts(
         simulate_pair,
         simulation,
-        # Names depend on method and pair only, so that parts can be added later.
+        # Names of parts depend only on method and pair, so that later calls can add parts.
         {
             f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about={} if folder is None else {**about, "lists": hash_of(names, docs, lists.grade)},
+        about={} if folder is None else {**about, "lists": hash_values(labels, docs, lists.grade)},
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -532,36 +525,36 @@ def interleaving_sensitivity(
     sign = -1.0 if offline_measure.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
-    by_pair = effects(rows, pages, float(power), float(alpha)).select(
-        *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
+    pair_rows = effects(rows, pages, float(power), float(alpha)).select(
+        *USER_METHOD, *PAIR, (first - second).alias("difference"), pl.exclude(*USER_METHOD, *PAIR)
     )
-    # By user, with methods in the requested order.
-    by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in simulation.users)
+    # Sort by user, with methods in the requested order.
+    pair_rows = pl.concat(pair_rows.filter(pl.col("user") == name) for name in simulation.users)
     return Sensitivity(
         call,
         measure=offline_measure.label,
         methods=(*method_names, AB),
         users=tuple(simulation.users),
         topics=len(lists.topics),
-        sensitivity=summarise_pairs(by_pair),
-        pairs=by_pair,
+        sensitivity=summarise_pairs(pair_rows),
+        pairs=pair_rows,
         notes=tuple(notes),
     )
 
 
 def _make_users(
-    users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
+    users: str | Iterable[str] | Mapping[str, User], n_grades: int, stop: str
 ) -> dict[str, User]:
     if isinstance(users, Mapping):
         return dict(users)
     names = split_texts("user", users)
-    min_grades = min(PRESETS["perfect"])
+    n_grades = max(n_grades, min(PRESETS["perfect"]))
     try:
-        return {name: simulated_user(name, max(grades, min_grades), stop) for name in names}
+        return {name: simulated_user(name, n_grades, stop) for name in names}
     except PolicyError as error:
         if any(name not in PRESETS for name in names):
             raise
         raise PolicyError(
-            f"simulated users take 2, 3 or 5 grades, got judgments with {grades}; pass the"
-            f" lowest relevant grade, such as rel=1, or other users"
+            f"simulated users support 2, 3 or 5 grades, got judgments with {n_grades}; pass the"
+            " lowest relevant grade, such as rel=1, or other users"
         ) from error

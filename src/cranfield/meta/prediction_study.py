@@ -1,4 +1,4 @@
-"""Query performance prediction: agreement of predictions with the scores of systems."""
+"""Study of query performance prediction: agreement of predictions with scores of systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_several, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count, some_of
-from cranfield.meta.measure_studies.correlations import agreement
+from cranfield.meta.measure_studies.correlations import correlation_matrix
 from cranfield.meta.study import Study, names_with_value, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -30,24 +30,24 @@ from cranfield.sources.values import ID, LABEL, NUMBER, absent
 from cranfield.tabular import number
 
 TIES = ("average", "min", "max")
-"""Ranks of tied topics: the mean, the smallest or the largest of their ranks."""
+"""Rank of tied topics: the mean, smallest or largest of their ranks."""
 
 ALPHA = 0.05
 """Significance level of Tukey's HSD."""
 
-_KIND = "table of predictions"
-_PREDICTION = replace(NUMBER, missing=absent)
+_TABLE_KIND = "table of predictions"
+_PREDICTION_VALUE = replace(NUMBER, missing=absent)
 _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
-    _KIND,
-    (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION)),
+    _TABLE_KIND,
+    (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION_VALUE)),
     noun="predictions",
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=columns_of_mapping(_KIND),
+    mapping=columns_of_mapping(_TABLE_KIND),
 )
 
-_OF_PREDICTOR = {
+_PREDICTOR_COLUMNS = {
     "predictor": Column("Predictor.", key=True),
     "system": Column("System whose scores are predicted.", key=True),
 }
@@ -63,7 +63,7 @@ class Prediction(Study):
     n_topics
         Number of topics with a score of every system and a prediction of every predictor.
     ties
-        The ranks of tied topics.
+        How tied topics were ranked.
     lower_is_better
         Predictors whose low values predict high scores.
     random
@@ -84,14 +84,14 @@ class Prediction(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "predictors": {
-            **_OF_PREDICTOR,
+            **_PREDICTOR_COLUMNS,
             "topics": Column("Number of topics."),
             "pearson": Column(
                 "Pearson's correlation of predictions and scores; null if one is constant."
             ),
-            "spearman": Column("Spearman's rho, with mid-ranks; null as before."),
-            "tau": Column("Kendall's tau-b; null as before."),
-            "sMARE": Column("Mean of sARE over topics: 0 for the same order, low is better."),
+            "spearman": Column("Spearman's rho, with mid-ranks; null if one is constant."),
+            "tau": Column("Kendall's tau-b; null if one is constant."),
+            "sMARE": Column("Mean of sARE over topics; 0 for the same order, lower is better."),
             "tied predictions": Column("Number of pairs of topics with the same prediction."),
             "tied scores": Column("Number of pairs of topics with the same score."),
         },
@@ -99,20 +99,20 @@ class Prediction(Study):
         "pairs": {
             "first": Column("First predictor of the pair.", key=True),
             "second": Column("Second predictor of the pair.", key=True),
-            "difference": Column("Mean sARE of the first minus that of the second."),
-            "low": Column("Lower bound of its simultaneous 0.95 confidence interval."),
-            "high": Column("Upper bound of that interval."),
-            "q": Column("Studentised difference; null if the model leaves no error."),
-            "p": Column("Tukey's p-value, corrected for all pairs; null where q is.", pvalue=True),
+            "difference": Column("Mean sARE of the first minus mean sARE of the second."),
+            "low": Column("Lower bound of the simultaneous 95% confidence interval."),
+            "high": Column("Upper bound of the interval."),
+            "q": Column("Studentised difference; null if the model has no error variance."),
+            "p": Column("Tukey's p-value, corrected for all pairs; null without q.", pvalue=True),
         },
         "topics": {
             "topic": Column("Topic.", key=True),
-            **_OF_PREDICTOR,
+            **_PREDICTOR_COLUMNS,
             "prediction": Column("Prediction."),
             "score": Column("Score."),
             "predicted rank": Column("Ascending rank of the prediction, from 1."),
             "rank": Column("Ascending rank of the score, from 1."),
-            "sARE": Column("Scaled absolute rank error: difference of both ranks / topics."),
+            "sARE": Column("Scaled absolute rank error: |predicted rank - rank| / topics."),
         },
     }
 
@@ -127,10 +127,10 @@ class Prediction(Study):
         )
         if len(means) == 1 or low == high:
             return (f"sMARE: {low}; {baseline}",)
-        rejected = self.pairs.filter(pl.col("p") <= ALPHA).height
+        n_rejected = self.pairs.filter(pl.col("p") <= ALPHA).height
         return (
             f"Lowest sMARE: {low}; highest: {high}; {baseline}",
-            f"By Tukey's HSD at {ALPHA:g}, significantly different: {rejected} of"
+            f"By Tukey's HSD at {ALPHA:g}, significantly different: {n_rejected} of"
             f" {counted(len(self.pairs), 'pair')} of predictors.",
             "The analysis of variance is approximate: the rank errors of a predictor depend on"
             " each other.",
@@ -158,12 +158,12 @@ def prediction(
     ties: Annotated[str, OneOf(TIES)] = "average",
     lower_is_better: Iterable[str] = (),
 ) -> Prediction:
-    r"""Evaluate predictors of query performance by their order of topics.
+    r"""Evaluate predictors of query performance by the order of topics that they predict.
 
     .. math:: \mathrm{sARE}(q) = \frac{|r_p(q) - r_e(q)|}{Q}, \quad
         \mathrm{sMARE} = \frac{1}{Q} \sum_q \mathrm{sARE}(q)
 
-    with the ascending ranks of the prediction and of the score of topic q, of Q topics.
+    with the ascending ranks of the prediction and of the score of topic q among Q topics.
 
     Source: Faggioli, Zendel, Culpepper, Ferro and Scholer (2021, 2022).
 
@@ -172,9 +172,9 @@ def prediction(
     scores
         Scores of one measure, as for :func:`cranfield.compare`.
     predictions
-        A data frame or a file with the columns `topic`, `predictor`, `prediction` and perhaps
-        `system`; or with `topic`, perhaps `system`, and a numeric column for each predictor.
-        Without `system` they are predictions for every system.
+        A data frame or a file with the columns `topic`, `predictor`, `prediction` and optionally
+        `system`; or with `topic`, optionally `system`, and a numeric column for each predictor.
+        Without `system` the predictions are for all systems.
     ties
         Ranks of tied topics: `average`, `min` or `max`.
     lower_is_better
@@ -183,11 +183,11 @@ def prediction(
     Raises
     ------
     InputError
-        For predictions that cannot be read, and two of one topic, predictor and system.
+        For predictions that cannot be read, and duplicates for a topic, predictor and system.
     PolicyError
         For an unknown predictor in `lower_is_better`, or unknown ties.
     CranfieldError
-        For fewer than two topics with all scores and predictions; infinite scores.
+        For fewer than two topics with all scores and predictions, and for infinite scores.
 
     Notes
     -----
@@ -195,9 +195,10 @@ def prediction(
     ranking. Predictions are expected to increase with the scores. Random predictions without ties
     have an expected sMARE of (Q^2 - 1) / (3 Q^2), the reversed order about 1/2.
 
-    Correlations with a constant are undefined, not 0; sMARE is defined, but carries no information.
-    The analysis of variance of sARE has the factors topic and predictor; with several systems also
-    system and all interactions of two factors. Tukey's HSD compares predictors at 0.05.
+    If predictions or scores are constant, correlations are undefined, not 0; sMARE is defined, but
+    not informative. The analysis of variance of sARE has the factors topic and predictor; with
+    several systems also system and all interactions of two factors. Tukey's HSD compares predictors
+    at level 0.05.
 
     Examples
     --------
@@ -210,26 +211,26 @@ def prediction(
     """
     call = check_arguments(prediction, locals())
     check_several("lower_is_better", lower_is_better)
-    negated = tuple(lower_is_better)
-    ready = as_scores(scores).finite().over_shards()
-    data, notes = _align(ready, _read_predictions(predictions))
-    if unknown := [name for name in negated if name not in data.predictors]:
+    negated_predictors = tuple(lower_is_better)
+    table = as_scores(scores).finite().over_shards()
+    data, notes = _align(table, _read_predictions(predictions))
+    if unknown := [name for name in negated_predictors if name not in data.predictors]:
         raise PolicyError(
             f"unknown predictor in lower_is_better={unknown[0]!r}; expected one of:"
             f" {some_of(data.predictors, 10)}"
         )
-    if ready.lower_is_better:
-        notes.append("lower scores are better, and predictions are expected to increase with them")
-    signs = np.where([name in negated for name in data.predictors], -1.0, 1.0)
+    if table.lower_is_better:
+        notes.append("lower scores are better; predictions are expected to increase with scores")
+    signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)
     summary, topics, errors = _evaluate(data, signs, ties)
     notes += _note_constants(summary, len(data.topics))
     anova, pairs = _analyse(errors, data.predictors)
-    size = len(data.topics)
+    n_topics = len(data.topics)
     return Prediction(
-        call | {"lower_is_better": negated},
-        measure=ready.measure or "",
-        n_topics=size,
-        random=(size**2 - 1) / (3 * size**2),
+        call | {"lower_is_better": negated_predictors},
+        measure=table.measure or "",
+        n_topics=n_topics,
+        random=(n_topics**2 - 1) / (3 * n_topics**2),
         summary=summary,
         anova_table=anova,
         pairs=pairs,
@@ -250,28 +251,28 @@ class _PredictionData:
 
 
 def _read_predictions(data: Any) -> pl.DataFrame:
-    """Return the columns topic, system (null for every system), predictor and prediction."""
+    """Read columns topic, system (null: all systems), predictor and prediction."""
     columns = read_columns(data, _PREDICTIONS)
     is_long = "predictor" in map(spelt, columns.names)
     schema, names = _PREDICTIONS, []
     if not is_long:
         schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
-        places = schema.places(columns.names, columns.source).values()
-        # Texts that describe topics are not predictors.
+        key_columns = schema.places(columns.names, columns.source).values()
+        # Columns that describe topics in words are not predictors.
         names = [
             str(name)
             for k, name in enumerate(columns.names)
-            if k not in places and (spelt(name) == "prediction" or not schema.describes(name))
+            if k not in key_columns and (spelt(name) == "prediction" or not schema.describes(name))
         ]
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
-        predictors = (FileColumn(name, _PREDICTION, None) for name in names)
+        predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)
         schema = replace(schema, columns=(*_KEYS, *predictors))
     table = columns.table(schema)
     keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
         ~table.frame.select(keys).to_struct().is_first_distinct(),
-        lambda row: f"second prediction for {', '.join(quoted(row[k]) for k in keys if row[k])}",
+        lambda row: f"duplicate prediction for {', '.join(quoted(row[k]) for k in keys if row[k])}",
     )
     if is_long:
         return table.frame.select(*keys, "prediction")
@@ -281,12 +282,12 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 
 
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
-    """Return the predictions and scores of the topics that have all of them, and notes."""
+    """Return the predictions and scores of topics that have all of them, and notes."""
     if table["system"].null_count():
         all_systems = pl.DataFrame({"system": scores.systems}, schema={"system": pl.String})
         table = table.drop("system").join(all_systems, how="cross")
-    predicted = set(table["system"])
-    systems = tuple(system for system in scores.systems if system in predicted)
+    predicted_systems = set(table["system"])
+    systems = tuple(system for system in scores.systems if system in predicted_systems)
     if not systems:
         raise CranfieldError("no system has both scores and predictions")
     table = table.filter(pl.col("system").is_in(systems))
@@ -298,58 +299,61 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
             predictor, system = map(quoted, pair)
             raise CranfieldError(f"predictor {predictor} has no prediction for system {system}")
     is_known = table["topic"].is_in(list(scores.topics))
-    known = table.filter(is_known)
+    known_rows = table.filter(is_known)
     labels = {"predictor": predictors, "system": systems, "topic": scores.topics}
     cube = np.full([len(names) for names in labels.values()], np.nan)
-    codes = (known[column].cast(pl.Enum(names)).to_physical() for column, names in labels.items())
-    cube[tuple(codes)] = known["prediction"]
-    values = scores.select(systems=systems).values.T
-    has_scores = ~np.isnan(values).any(axis=0)
+    codes = (known_rows[key].cast(pl.Enum(names)).to_physical() for key, names in labels.items())
+    cube[tuple(codes)] = known_rows["prediction"]
+    system_scores = scores.select(systems=systems).values.T
+    has_scores = ~np.isnan(system_scores).any(axis=0)
     is_complete = ~np.isnan(cube).any(axis=(0, 1))
     has_predictions = ~np.isnan(cube).all(axis=(0, 1))
     n_unscored = int((has_predictions & ~has_scores).sum())
     n_unscored += table["topic"].filter(~is_known).n_unique()
     n_unpredicted = int((has_scores & ~is_complete).sum())
-    numbers = (
-        (len(predicted - set(systems)), "system", "with predictions but no scores"),
+    exclusions = (
+        (len(predicted_systems - set(systems)), "system", "with predictions but no scores"),
         (len(scores.systems) - len(systems), "system", "without predictions"),
         (n_unscored, "topic", "with predictions, but without a score of every system,"),
         (n_unpredicted, "topic", "with scores, but without a prediction of every predictor,"),
     )
-    notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in numbers if n]
+    notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in exclusions if n]
     is_common = has_scores & is_complete
     if is_common.sum() < 2:
         raise CranfieldError(
-            f"expected two topics or more with all scores and predictions, got {is_common.sum()}"
+            f"expected at least two topics with all scores and predictions, got {is_common.sum()}"
         )
     topics = tuple(compress(scores.topics, is_common))
-    data = _PredictionData(predictors, systems, topics, cube[:, :, is_common], values[:, is_common])
+    common_scores = system_scores[:, is_common]
+    data = _PredictionData(predictors, systems, topics, cube[:, :, is_common], common_scores)
     return data, notes
 
 
 def _evaluate(
     data: _PredictionData, signs: Floats, ties: str
 ) -> tuple[pl.DataFrame, pl.DataFrame, Floats]:
-    """Return the table of predictors, that of topics, and sARE by topic, predictor and system."""
+    """Return the tables of predictors and topics, and sARE by topic, predictor and system."""
     from scipy.stats import rankdata
 
-    size, count = len(data.topics), len(data.predictors)
+    n_topics, n_predictors = len(data.topics), len(data.predictors)
     rows: list[tuple[Any, ...]] = []
-    topics: list[pl.DataFrame] = []
-    errors = np.empty((size, count, len(data.systems)))
+    topic_tables: list[pl.DataFrame] = []
+    errors = np.empty((n_topics, n_predictors, len(data.systems)))
     for j, system in enumerate(data.systems):
         values = np.vstack([signs[:, None] * data.predictions[:, j], data.scores[j]])
-        # Values that are equal within rounding are tied.
+        # Values that differ by no more than rounding are tied.
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
-        methods = ("pearson", "spearman", "tau")
-        by_method = [agreement(values, levels, method, {})[:-1, -1] for method in methods]
+        by_method = [
+            correlation_matrix(values, levels, method, {})[:-1, -1]
+            for method in ("pearson", "spearman", "tau")
+        ]
         n_tied = [_count_tied_pairs(row) for row in levels]
         for k, predictor in enumerate(data.predictors):
-            errors[:, k, j] = np.abs(ranks[k] - ranks[-1]) / size
+            errors[:, k, j] = np.abs(ranks[k] - ranks[-1]) / n_topics
             coefficients = (float(column[k]) for column in by_method)
             mean = float(errors[:, k, j].mean())
-            rows.append((predictor, system, size, *coefficients, mean, n_tied[k], n_tied[-1]))
+            rows.append((predictor, system, n_topics, *coefficients, mean, n_tied[k], n_tied[-1]))
             columns = {
                 "topic": pl.Series(data.topics, dtype=pl.String),
                 "predictor": predictor,
@@ -360,9 +364,9 @@ def _evaluate(
                 "rank": ranks[-1],
                 "sARE": errors[:, k, j],
             }
-            topics.append(pl.DataFrame(columns))
+            topic_tables.append(pl.DataFrame(columns))
     summary = pl.DataFrame(rows, list(Prediction.columns["predictors"]), orient="row")
-    return summary.fill_nan(None), pl.concat(topics), errors
+    return summary.fill_nan(None), pl.concat(topic_tables), errors
 
 
 def _count_tied_pairs(levels: Floats) -> int:
@@ -370,20 +374,20 @@ def _count_tied_pairs(levels: Floats) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _note_constants(summary: pl.DataFrame, size: int) -> list[str]:
-    """Return a note for each constant: correlations with it are undefined."""
-    all_pairs = size * (size - 1) // 2
-    constant = summary.filter(pl.col("tied predictions") == all_pairs)
-    pairs = constant.select("predictor", "system").iter_rows()
+def _note_constants(summary: pl.DataFrame, n_topics: int) -> list[str]:
+    """Return a note for each predictor and system with constant predictions or scores."""
+    n_pairs = n_topics * (n_topics - 1) // 2
+    constant_rows = summary.filter(pl.col("tied predictions") == n_pairs)
+    pairs = constant_rows.select("predictor", "system").iter_rows()
     names = [f"predictions of {predictor} for {system}" for predictor, system in pairs]
-    constant = summary.filter(pl.col("tied scores") == all_pairs)
-    names += [f"scores of {name}" for name in constant["system"].unique(maintain_order=True)]
+    constant_rows = summary.filter(pl.col("tied scores") == n_pairs)
+    names += [f"scores of {name}" for name in constant_rows["system"].unique(maintain_order=True)]
     effect = "correlations are undefined, and sMARE carries no information"
     return [f"{name} are constant: {effect}" for name in names]
 
 
 def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Analyse sARE by topic, predictor and system; also compare the pairs of predictors."""
+    """Analyse the variance of sARE, and compare pairs of predictors."""
     columns = Prediction.columns
     if len(predictors) < 2:
         return pl.DataFrame(schema=[*columns["anova"]]), pl.DataFrame(schema=[*columns["pairs"]])

@@ -1,4 +1,4 @@
-"""Reproduction and replication of experiments, measured on runs or on scores alone."""
+"""Measure reproductions and replications of experiments, from runs or from scores alone."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ from cranfield.significance.prepare import as_scores
 def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     r"""Compute Kendall's tau-b of two rankings over the union of their documents.
 
-    Documents that a ranking lacks are below all its documents, and tied with each other.
+    Documents missing from a ranking are below all its documents, and tied with each other.
 
     .. math:: \tau = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}}
 
     over pairs of documents in the union: P concordant, Q discordant, T tied in the first ranking
     only and U in the second only. Source: Kendall (1945), on the union of both rankings as in
-    Breuer et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
+    Breuer et al. (2020), section 3, who compare positions in the union (:func:`position_tau`).
 
-    Arguments are document ids, the best first. Two rankings of n documents without a common one
-    have -2n / (3n - 1); the result is NaN if one is empty.
+    Arguments are document ids, the best first. For two rankings of n documents without a common
+    document the result is -2n / (3n - 1); it is NaN if a ranking is empty.
 
     Examples
     --------
@@ -66,21 +66,21 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
-    r"""Compute Kendall's tau Union as repro_eval does, for comparison with its values.
+    r"""Compute Kendall's tau Union as in repro_eval.
 
-    The union of both rankings is sorted by document id. Each ranking becomes the list of
-    its documents' positions there, and the result is Kendall's tau of the two lists, rank by rank.
+    The union of both rankings is sorted by document id. Each ranking is replaced by the list of
+    positions of its documents in the union; the result is Kendall's tau of these two lists.
 
     .. math:: \mathrm{KTU} = \tau\bigl((u(r_1), \ldots, u(r_n)), (u(r'_1), \ldots, u(r'_n))\bigr)
 
     with u(d) the position of document d in the union. Source: Breuer et al. (2020), section 3.
 
-    It compares the documents at the same rank, so it depends on document ids: a missing document
-    shifts all documents below it, which gives about 0 if ids are in random order.
-    :func:`union_tau` does not depend on ids.
+    The coefficient compares documents at the same rank and depends on document ids: a missing
+    document shifts all documents below it, after which the coefficient is about 0 if ids are in
+    random order. :func:`union_tau` does not depend on ids.
 
-    Documents of the longer ranking below the last rank of the other are excluded, as they have no
-    counterpart; the result is NaN if fewer than two ranks can be compared.
+    If one ranking is longer, its documents below the last rank of the other are excluded; the
+    result is NaN if fewer than two ranks remain.
 
     Examples
     --------
@@ -100,11 +100,11 @@ def order_agreement(
 ) -> pl.DataFrame:
     """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.
 
-    Returns a row per topic of either run, those of the original first: `topic`; `tau`
-    (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, rank-biased overlap, extrapolated
+    Returns a row per topic of either run, topics of the original first: `topic`; `tau`
+    (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, extrapolated rank-biased overlap
     (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
-    the numbers of documents; and `shared`, the number of documents in both. Without documents on
-    one side the coefficients are null.
+    the numbers of documents; and `shared`, the number of documents in both. The coefficients are
+    null if a run has no document.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def order_agreement(
         coalesce=True,
         suffix=" 2",
     )
-    # Sorted by id within a topic, the order of the union for the tau of positions.
+    # Within a topic documents are sorted by id, as position_tau requires.
     documents = documents.sort("topic", "doc")
     topics = documents["topic"].rle().struct.unnest()
     ends = np.cumsum(topics["len"].to_numpy()).tolist()
@@ -152,28 +152,28 @@ def order_agreement(
 
 
 def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
-    """Return the ranks of the union of documents in each ranking."""
+    """Return the ranks of all documents in each ranking, NaN where missing, in order of ids."""
     rankings = []
     for ranking in (first, second):
         check_several("a ranking of document ids", ranking)
-        by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
-        if len(by_doc) < len(ranking):
+        rank_by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
+        if len(rank_by_doc) < len(ranking):
             duplicate = next(doc for doc in ranking if ranking.count(doc) > 1)
             raise CranfieldError(f"document {quoted(duplicate)} occurs twice in a ranking")
-        rankings.append(by_doc)
+        rankings.append(rank_by_doc)
     union = sorted({**rankings[0], **rankings[1]})
-    return [np.array([by_doc.get(doc, np.nan) for doc in union]) for by_doc in rankings]
+    return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
 
 
 def _argsort(ranks: Floats) -> NDArray[np.intp]:
-    """Return the positions of the documents of a ranking in the union, the best first."""
+    """Return the positions in the union of the documents of a ranking, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
 
 def _union_tau(x: Floats, y: Floats) -> float:
-    """Compute Kendall's tau-b of ranks, with NaN below all others."""
+    """Compute Kendall's tau-b of ranks; documents of rank NaN are below all others."""
     if np.isnan(x).all() or np.isnan(y).all():
-        return float("nan")
+        return np.nan
     if np.array_equal(x, y, equal_nan=True):
         return 1.0
     return _compute_tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
@@ -181,16 +181,16 @@ def _union_tau(x: Floats, y: Floats) -> float:
 
 def _position_tau(x: Floats, y: Floats) -> float:
     first, second = _argsort(x), _argsort(y)
-    ranks = min(first.size, second.size)
-    if ranks and np.array_equal(first, second):
+    n_ranks = min(first.size, second.size)
+    if n_ranks and np.array_equal(first, second):
         return 1.0
-    if ranks < 2:
-        return float("nan")
-    return _compute_tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
+    if n_ranks < 2:
+        return np.nan
+    return _compute_tau(first[:n_ranks].astype(np.float64), second[:n_ranks].astype(np.float64))
 
 
 def _compute_tau(x: Floats, y: Floats) -> float:
-    # O(n log n), as rankings are long; cranfield.correlation compares all pairs.
+    # SciPy needs O(n log n) time, but cranfield.correlation O(n^2), too much for long rankings.
     from scipy.stats import kendalltau
 
     return float(kendalltau(x, y).statistic)
@@ -209,16 +209,16 @@ def reproduce(
 ) -> Reproduction:
     """Measure the reproduction of runs on the same collection and topics.
 
-    The levels are those of Breuer et al. (2020), from the strictest to the loosest: the order of
-    documents, the scores by topic, and the effect of the advanced system over the baseline.
+    The levels are those of Breuer et al. (2020), from the strictest to the least strict: the order
+    of documents, the scores by topic, and the effect of the advanced system over the baseline.
 
     Parameters
     ----------
     original, reproduced
-        A mapping of `baseline` and `advanced` to runs, or a single run, which is then a baseline.
-        A run is anything that :func:`cranfield.read_run` takes.
+        A mapping of `baseline` and `advanced` to runs, or a single run, which is then the baseline.
+        A run is any input of :func:`cranfield.read_run`.
     qrels, measures
-        Anything that :func:`cranfield.read_qrels` takes; measures or their text forms.
+        Any input of :func:`cranfield.read_qrels`; measures or their text forms.
     test
         A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
     seed
@@ -231,8 +231,8 @@ def reproduce(
     Returns
     -------
     Reproduction
-        Scores are compared on the topics that both sides have scores for, effects on those that
-        all runs have scores for, orders on the judged topics for which both runs have documents.
+        Scores are compared on topics with scores on both sides, effects on topics with scores of
+        all runs, and orders on judged topics for which both runs have documents.
 
     Raises
     ------
@@ -241,12 +241,12 @@ def reproduce(
     MeasureError, PolicyError
         For unknown roles, measures or options.
     CranfieldError
-        When no topic has scores on both sides.
+        If no topic has scores on both sides.
 
     Notes
     -----
-    A large p-value is not evidence of a successful reproduction: with few topics no difference is
-    significant. RMSE measures the size of the differences.
+    A large p-value is not evidence of a successful reproduction: with few topics even large
+    differences are not significant. RMSE measures the size of the differences.
 
     Examples
     --------
@@ -279,10 +279,12 @@ def reproduce(
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
-    by_name = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
-    evaluation = evaluate(by_name, qrels, measures, **policies)
+    runs_by_name = {
+        f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()
+    }
+    evaluation = evaluate(runs_by_name, qrels, measures, **policies)
     notes = Notes(evaluation.notes)
-    # The scores of either side, with roles as names of systems.
+    # Scores of each side, with systems named by their roles.
     original_scores, other_scores = (
         {
             name: replace(
@@ -303,9 +305,9 @@ def reproduce(
         agreement = order_agreement(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
-        n_alone = int(agreement["RBO"].null_count())
-        if n_alone:
-            notes.add(f"{role}: {counted(n_alone, 'topic')} with documents in one run only")
+        n_missing = int(agreement["RBO"].null_count())
+        if n_missing:
+            notes.add(f"{role}: {counted(n_missing, 'topic')} with documents in one run only")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
@@ -324,15 +326,14 @@ def replicate(
 ) -> Reproduction:
     """Measure the replication of an experiment on another collection.
 
-    Topics have no counterpart there, so only the distributions of scores and the effects can be
-    compared.
+    The topics differ, so that only distributions of scores and effects can be compared.
 
     Parameters
     ----------
     original, replicated
         As for :func:`reproduce`.
     qrels, other_qrels
-        Judgments of the original collection and of the other.
+        Judgments of the original and of the other collection.
     measures, seed, policies
         As for :func:`reproduce`, with the same errors.
     test
@@ -341,7 +342,7 @@ def replicate(
     Returns
     -------
     Reproduction
-        Without orders, RMSE and nRMSE.
+        Its scores have no RMSE and nRMSE; `orders` is None.
 
     Examples
     --------
@@ -397,9 +398,9 @@ def reproduce_scores(
     Parameters
     ----------
     original, reproduced
-        Scores of systems called `baseline` and `advanced`, or of one of them: :class:`Scores`, an
-        evaluation, a mapping of measures to scores, a mapping of roles to the scores of each, or a
-        data frame.
+        Scores of systems with the names `baseline` and `advanced`, or one of them:
+        :class:`Scores`, an evaluation, a mapping of measures to scores, a mapping of roles to
+        scores, or a data frame.
     test, seed
         As for :func:`cranfield.meta.reproduction.reproduce`.
     bounds
@@ -408,14 +409,14 @@ def reproduce_scores(
     Returns
     -------
     Reproduction
-        Without orders.
+        Its `orders` is None.
 
     Raises
     ------
     CranfieldError
-        For different measures, or when no topic has scores on both sides.
+        For different measures, or if no topic has scores on both sides.
     PolicyError
-        For other systems, or an unknown test.
+        For systems with other names, or an unknown test.
 
     Examples
     --------
@@ -447,7 +448,7 @@ def replicate_scores(
     Returns
     -------
     Reproduction
-        Without orders, RMSE and nRMSE.
+        Its scores have no RMSE and nRMSE; `orders` is None.
 
     Examples
     --------
@@ -472,15 +473,17 @@ def _compare_scores(
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
     if original_scores.keys() != other_scores.keys():
-        unpaired = next(
+        measure = next(
             name
             for name in [*original_scores, *other_scores]
             if name not in original_scores or name not in other_scores
         )
-        raise PolicyError(f"scores of {quoted(unpaired)} are on one side only")
+        raise PolicyError(
+            f"expected the same measures on both sides, got {quoted(measure)} on one side only"
+        )
     roles = same_roles(
         *(
-            {role: 0 for s in side.values() for role in s.systems}
+            dict.fromkeys(role for scores in side.values() for role in scores.systems)
             for side in (original_scores, other_scores)
         )
     )
@@ -492,9 +495,9 @@ def _compare_scores(
 
 
 def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
-    """Return scores by measure, of systems named by their roles."""
+    """Read scores by measure, of systems named by their roles."""
     if isinstance(data, Mapping) and data and all(isinstance(s, Scores) for s in data.values()):
-        by_measure = dict(data)
+        scores_by_measure = dict(data)
         if set(data) <= set(ROLES):
             invalid = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
             if invalid is not None:
@@ -507,12 +510,12 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
                     f"expected scores of one measure for all roles, got"
                     f" {quoted(first)} and {quoted(other_measures[0])}"
                 )
-            by_measure = {first: side_by_side(data)}
+            scores_by_measure = {first: side_by_side(data)}
     else:
         scores = as_scores(data)
-        by_measure = {scores.measure: scores}
-    for scores in by_measure.values():
+        scores_by_measure = {scores.measure: scores}
+    for scores in scores_by_measure.values():
         for system in scores.systems:
             check_choice(f"{side} system", system, ROLES)
-        scores.flat("reproduction does not take scores by shard")
-    return by_measure
+        scores.flat("reproduction does not support scores by shard")
+    return scores_by_measure

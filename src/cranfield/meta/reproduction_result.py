@@ -27,19 +27,17 @@ from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
 from cranfield.tabular import Table, shown_p
 
-NAN = float("nan")
-
 
 def rmse(x: Floats, y: Floats) -> float:
-    r"""Return the root mean square difference of scores on the same topics; NaN without topics.
+    r"""Compute the root mean square error of scores on the same topics; NaN without topics.
 
     .. math:: \mathrm{RMSE} = \sqrt{\frac{1}{T} \sum_{t=1}^{T} (x_t - x'_t)^2}
     """
-    return float(np.sqrt(np.mean((x - y) ** 2))) if x.size else NAN
+    return float(np.sqrt(np.mean((x - y) ** 2))) if x.size else np.nan
 
 
 def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
-    r"""Return the root mean square difference, divided by its maximum within the bounds.
+    r"""Compute the root mean square error divided by its maximum for scores within bounds (a, b).
 
     .. math::
 
@@ -49,25 +47,25 @@ def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
 
 
 def improvement(base: Floats, advanced: Floats) -> float:
-    """Return the mean improvement by topic; 0 if within rounding, NaN without topics."""
+    """Compute the mean improvement over topics; 0 if within rounding, NaN without topics."""
     if not base.size:
-        return NAN
+        return np.nan
     mean = float(np.mean(advanced - base))
     largest = float(np.abs([base, advanced]).max())
     return 0.0 if abs(mean) <= max(ROUNDING * largest, TINY) else mean
 
 
 def relative_improvement(base: Floats, advanced: Floats) -> float:
-    r"""Return the improvement relative to the mean of the baseline; NaN if that is 0.
+    r"""Compute the improvement relative to the mean of the baseline; NaN if that mean is 0.
 
     .. math:: \mathrm{RI} = \frac{\bar{a} - \bar{b}}{\bar{b}}
     """
     mean = improvement(np.zeros(base.size), base)
-    return improvement(base, advanced) / mean if mean else NAN
+    return improvement(base, advanced) / mean if mean else np.nan
 
 
 def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Floats) -> float:
-    r"""Return the reproduced mean improvement divided by the original one; NaN if that is 0.
+    r"""Compute the ratio of the reproduced to the original mean improvement; NaN if that is 0.
 
     .. math::
 
@@ -78,7 +76,7 @@ def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Float
     change the ratio.
     """
     effect = improvement(base, advanced)
-    return improvement(base2, advanced2) / effect if effect else NAN
+    return improvement(base2, advanced2) / effect if effect else np.nan
 
 
 CONFIDENCE = 0.95
@@ -88,67 +86,67 @@ CONFIDENCE = 0.95
 def effect_ratio_interval(
     base: Floats, advanced: Floats, base2: Floats, advanced2: Floats, *, paired: bool
 ) -> tuple[float, float]:
-    r"""Return the confidence interval of the effect ratio; infinite if the original may be 0.
+    r"""Compute the confidence interval of the effect ratio; infinite if the original may be 0.
 
-    It contains the ratios r that a test does not reject by
+    It contains the ratios r with
 
     .. math:: \frac{\left(\overline{\Delta'} - r \overline{\Delta}\right)^2}
         {v_{\Delta'} - 2 r\, c + r^2 v_\Delta} \le t_\nu^2
 
     with the squared standard errors v of both mean improvements and their covariance c. On the same
-    topics they are exact for normal improvements, with n - 1 degrees of freedom for n topics; on
-    others c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with fewer
-    than two topics, or without variation around an original effect of 0. Source: Fieller (1954).
+    n topics the interval is exact for normal improvements, with n - 1 degrees of freedom; on
+    different topics c is 0, and the degrees of freedom are Welch's at the estimated ratio. NaN with
+    fewer than two topics, or without variance if the original effect is 0. Source: Fieller (1954).
     """
     x, y = advanced - base, advanced2 - base2
     if min(x.size, y.size) < 2:
-        return NAN, NAN
-    first, second = improvement(base, advanced), improvement(base2, advanced2)
+        return np.nan, np.nan
+    effect, effect2 = improvement(base, advanced), improvement(base2, advanced2)
     variance, variance2 = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
     covariance = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
     df = x.size - 1.0
     if not paired:
-        scaled_variance = variance * (second / first) ** 2 if first else 0.0
+        scaled_variance = variance * (effect2 / effect) ** 2 if effect else 0.0
         weights = scaled_variance**2 / (x.size - 1) + variance2**2 / (y.size - 1)
         df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
-    squared = t_quantile(CONFIDENCE, df) ** 2
-    arguments = (first, second, variance, variance2, covariance, squared)
+    squared_quantile = t_quantile(CONFIDENCE, df) ** 2
+    arguments = (effect, effect2, variance, variance2, covariance, squared_quantile)
     low, high = fieller_interval(*(np.asarray(value, dtype=np.float64) for value in arguments))
     return float(low), float(high)
 
 
 def check_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the lowest and the highest score; raise for invalid bounds."""
+    """Return the lowest and highest possible score; raise an error for invalid bounds."""
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):
         raise PolicyError(f"bounds must be two numbers, got {quoted(bounds)}") from None
     if not (np.isfinite([low, high]).all() and low < high):
-        raise PolicyError(f"bounds must be a lowest and a highest score, got {low:g} and {high:g}")
+        raise PolicyError(f"bounds must be finite and ascending, got {low:g} and {high:g}")
     return low, high
 
 
-def outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
-    """Return the scores beyond the bounds by more than rounding."""
+def scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
+    """Return the scores outside the bounds by more than rounding."""
     scores = np.concatenate([x, y])
-    slack = ROUNDING * max(map(abs, bounds))
-    return scores[(scores < bounds[0] - slack) | (scores > bounds[1] + slack)]
+    tolerance = ROUNDING * max(map(abs, bounds))
+    return scores[(scores < bounds[0] - tolerance) | (scores > bounds[1] + tolerance)]
 
 
 def check_size(values: Floats) -> None:
-    """Refuse scores whose squares would be infinite."""
+    """Raise an error for scores whose squares would overflow."""
     if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
-        raise CranfieldError(f"scores must be finite and at most {MAX_SCORE:g}")
+        raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
 
 
 ROLES = ("baseline", "advanced")
 """Roles of systems in an experiment."""
 
 RATIO = ("ER", "ER low", "ER high", "DRI")
-"""Columns of the table of effects that are part of the summary."""
+"""Columns of the table of effects that the summary contains."""
 
 ORDERS = ("tau", "KTU", "RBO")
-"""Columns of the table of orders that compare two rankings."""
+"""Coefficients in the table of orders."""
 
 
 class Reproduction(Study):
@@ -157,20 +155,20 @@ class Reproduction(Study):
     Attributes
     ----------
     kind
-        `reproduction`: on the same collection and topics; `replication`: on another.
+        `reproduction` (same collection and topics), or `replication` (another collection).
     measures, roles
         Text forms of the measures; `baseline`, `advanced`, or both.
     systems
-        Names of the original and of the other run, by role; empty without runs.
+        Names of the original and of the other run, by role; empty if only scores were compared.
     test
-        Name of the test of both sets of scores, without correction for several measures.
+        Name of the test between original and other scores, without correction for several measures.
     scores, effects, orders
         The tables; effects have no row without both roles, and orders are None for replications
-        and without runs.
+        and if only scores were compared.
     persistence, seed, settings
         The p of rank-biased overlap, the seed of randomised tests, and the policies of judging.
     notes
-        Remarks, such as topics that are missing on one side.
+        Notes, such as on topics that are missing on one side.
     """
 
     name = "reproduction"
@@ -183,9 +181,9 @@ class Reproduction(Study):
             "other topics": Column("Number of evaluated topics of the other run."),
             "original": Column("Mean of the original scores."),
             "reproduced": Column("Mean score of the other run."),
-            "RMSE": Column("Root mean square of the differences by topic; null on other topics."),
+            "RMSE": Column("Root mean square error over topics; null for different topics."),
             "nRMSE": Column(
-                "RMSE divided by the largest that the original scores allow; null without bounds."
+                "RMSE divided by its maximum given the original scores; null without bounds."
             ),
             "statistic": Column(
                 "Statistic of the test of no difference, original minus reproduced.", decimals=3
@@ -210,10 +208,10 @@ class Reproduction(Study):
             "other topics": Column("Number of evaluated topics of the other runs."),
             "original effect": Column("Mean improvement over the baseline, original."),
             "reproduced effect": Column("Mean improvement over the baseline, reproduced."),
-            "ER": Column("Effect ratio, reproduced by original; 1 is best."),
+            "ER": Column("Effect ratio, reproduced divided by original; 1 is best."),
             "ER low": Column(
-                "Lower bound of its 0.95 confidence interval (Fieller, 1954), for mean improvements"
-                " that are about normal."
+                "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
+                " improvements that are about normal."
             ),
             "ER high": Column("Upper bound of the interval."),
             "original RI": Column("Relative improvement, original."),
@@ -231,9 +229,9 @@ class Reproduction(Study):
     orders: pl.DataFrame | None
 
     def order_means(self) -> pl.DataFrame:
-        """Return the means by role over topics on which both runs have documents.
+        """Average the coefficients by role, over topics on which both runs have documents.
 
-        Columns `role`, `topics`, `tau`, `KTU`, `RBO`; no row if orders were not compared.
+        The columns are `role`, `topics`, `tau`, `KTU`, `RBO`; no row if orders were not compared.
         """
         if self.orders is None:
             schema = {"role": pl.String, "topics": pl.UInt32, **dict.fromkeys(ORDERS, pl.Float64)}
@@ -244,10 +242,10 @@ class Reproduction(Study):
         )
 
     def summary(self) -> pl.DataFrame:
-        """Return a row per measure.
+        """Return the RMSE, p-values and effect ratios, a row per measure.
 
-        Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER`, its
-        bounds and `DRI` if there are both roles.
+        The columns are `measure`; `RMSE` (except for replications) and `p` followed by the role;
+        with both roles also `ER`, its bounds and `DRI`.
         """
         table = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
         for name in ["p"] if self.kind == "replication" else ["RMSE", "p"]:
@@ -265,17 +263,17 @@ class Reproduction(Study):
             return ()
         clauses = []
         for row in means.iter_rows(named=True):
-            p = "" if row["p"] is None else f" (p {shown_p(row['p'])})"
+            p = "" if row["p"] is None else f", p {shown_p(row['p'])}"
             clauses.append(
-                f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the original"
-                f" has {row['original']:.4f}{p}"
+                f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
+                f" {row['original']:.4f}{p})"
             )
         effect = ""
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
         for row in ratios.iter_rows(named=True):
             effect = (
-                f" The improvement is {row['ER']:.2f} times the original one (0.95 confidence"
-                f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
+                f" The improvement is {row['ER']:.2f} times the original improvement (95%"
+                f" confidence interval {row['ER low']:.2f} to {row['ER high']:.2f})."
             )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
@@ -286,16 +284,16 @@ class Reproduction(Study):
 
     def heading(self) -> list[str]:
         largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
-        topics, n_others = largest.row(0)
-        remark = "" if self.kind == "reproduction" else f" and {n_others:,} others"
+        n_topics, n_other_topics = largest.row(0)
+        remark = "" if self.kind == "reproduction" else f" and {n_other_topics:,} other topics"
         return [
-            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(topics, 'topic')}"
+            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(n_topics, 'topic')}"
             f"{remark}, {counted(len(self.measures), 'measure')}",
             *(
                 f"{role}: {quoted(name)}, reproduced by {quoted(other_name)}"
                 for role, (name, other_name) in self.systems.items()
             ),
-            f"p: {find_test(self.test).info.title}, not corrected for many measures",
+            f"p: {find_test(self.test).info.title}, not corrected for several measures",
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -309,7 +307,7 @@ class Reproduction(Study):
         return {**super().facts(), "study": self.kind, **systems}
 
     def tables(self) -> list[Table]:
-        # With the same topics both sides have one number of topics; with others there is no RMSE.
+        # A reproduction has the same topics on both sides; a replication has no RMSE.
         is_paired = self.kind == "reproduction"
         titles = {
             "order means": "Order of documents, means over topics: Kendall's tau of the union of"
@@ -318,8 +316,8 @@ class Reproduction(Study):
             "scores": f"Scores by topic, the test {self.test} of no difference"
             f"{', and the root mean square error' if is_paired else ''}",
             "effects": "Effect of the advanced system: mean improvement, ratio (ER, 1 is best) with"
-            " 0.95 confidence interval, relative improvement (RI), and difference of these (DRI, 0"
-            " is best)",
+            " 95% confidence interval, relative improvement (RI), and difference of relative"
+            " improvements (DRI, 0 is best)",
         }
         frames, hidden_columns = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
         return [
@@ -330,16 +328,16 @@ class Reproduction(Study):
 
 
 SIDES = ("original", "reproduced")
-"""Names of columns."""
+"""The two sides in names of columns."""
 
-NAMES = ("original", "other")
-"""Names of both sides in notes."""
+NOTE_SIDES = ("original", "other")
+"""The two sides in notes."""
 
 Row = dict[str, Any]
 
 
 class Notes:
-    """Notes for readers, each with the names of the measures that it applies to."""
+    """Collects notes; a note that applies to several measures becomes one line."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._measures: dict[str, list[str]] = {line: [] for line in lines}
@@ -357,7 +355,7 @@ class Notes:
 
 
 def check_test(test: str, *, paired: bool) -> str:
-    """Return the name of a test of two systems that suits the topics."""
+    """Return the name of a test that compares two systems on the same, or different, topics."""
     info = find_test(test).info
     if info.paired != paired or info.model:
         advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
@@ -367,9 +365,12 @@ def check_test(test: str, *, paired: bool) -> str:
 
 
 def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the roles that both sides have, the baseline first; they must be the same."""
+    """Return the roles, the baseline first; raise an error if the sides have different roles."""
     if set(first) != set(second):
-        raise PolicyError(f"one side has {' and '.join(first)}, the other {' and '.join(second)}")
+        raise PolicyError(
+            f"expected the same roles on both sides, got {' and '.join(first)} on one side and"
+            f" {' and '.join(second)} on the other"
+        )
     return tuple(role for role in ROLES if role in first)
 
 
@@ -384,28 +385,28 @@ def compare_sides(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Compare the scores of both sides by measure, and return the values of a result.
+    """Compare the scores of both sides by measure; return the attributes of a `Reproduction`.
 
-    Systems have their roles as names. Bounds are by default those that each measure declares.
+    The systems are named by their roles. Default bounds are those that each measure declares.
     """
-    paired = kind == "reproduction"
+    is_paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
-    for measure, first in original.items():
-        sides = (first, other[measure])
+    for measure, original_scores in original.items():
+        sides = (original_scores, other[measure])
         score_range = check_bounds(bounds) if bounds is not None else _declared_range(measure)
         for role in roles:
-            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=paired)
+            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
-            if paired:
+            if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
-            row |= _test_row(x, y, first, test, notes, paired=paired, seed=seed)
+            row |= _test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
-            x, y = _common_scores(sides, roles, measure, notes, paired=paired)
-            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, paired)})
+            x, y = _common_scores(sides, roles, measure, notes, paired=is_paired)
+            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, is_paired)})
     return {
         "kind": kind,
         "measures": tuple(original),
@@ -426,10 +427,8 @@ def _nrmse_or_none(
 ) -> float | None:
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
-        notes.add(
-            "nRMSE requires a lowest and a highest score, which are not known; pass bounds", measure
-        )
-    elif outside(x, y, score_range).size:
+        notes.add("nRMSE requires a lowest and a highest possible score; pass bounds", measure)
+    elif scores_outside(x, y, score_range).size:
         problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
         notes.add(f"nRMSE is not defined: {problem}", measure)
     else:
@@ -438,7 +437,7 @@ def _nrmse_or_none(
 
 
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
-    """Return rows as a table with the declared columns; missing values are null."""
+    """Make a table with the declared columns from rows; missing values are null."""
     schema = {
         name: pl.String if column.key else pl.Int64 if name.endswith("topics") else pl.Float64
         for name, column in Reproduction.columns[table].items()
@@ -455,35 +454,36 @@ def _common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides, shape (roles, topics).
+    """Return the scores of roles on both sides; shape (roles, topics).
 
-    Topics are those with scores of all the roles; when paired, on both sides.
+    Topics without scores of all roles are excluded; if paired, on either side.
     """
-    by_side: list[dict[str, Floats]] = []
-    for scores, side in zip(sides, NAMES, strict=True):
+    scores_by_side: list[dict[str, Floats]] = []
+    for scores, side in zip(sides, NOTE_SIDES, strict=True):
         values = scores.select(systems=roles).values
         check_size(values)
         is_missing = np.isnan(values)
         is_complete = ~is_missing.any(axis=1)
-        by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
-        n_partial = int((~is_complete & ~is_missing.all(axis=1)).sum())
-        if n_partial:
-            text = f"{counted(n_partial, 'topic')} of the {side} side with scores of one role only"
-            notes.add(f"effects: {text}, excluded", measure)
+        scores_by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
+        if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
+            gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
+            notes.add(f"effects: {gap}, excluded", measure)
     if paired:
-        common = by_side[0].keys() & by_side[1].keys()
-        for topics, side in zip(by_side, NAMES, strict=True):
-            n_alone = len(topics) - len(common)
-            # For effects these topics are in other notes.
-            if n_alone and len(roles) == 1:
-                text = f"{counted(n_alone, 'topic')} with scores on the {side} side only"
-                notes.add(f"{roles[0]}: {text}, excluded", measure)
-        order = [topic for topic in by_side[0] if topic in common]
-        by_side = [{topic: topics[topic] for topic in order} for topics in by_side]
-    if not all(by_side):
-        text = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
-        raise CranfieldError(f"no topic has {text}{' on both sides' if paired else ''}")
-    x, y = (np.array(list(side.values())).T for side in by_side)
+        common = scores_by_side[0].keys() & scores_by_side[1].keys()
+        for topics, side in zip(scores_by_side, NOTE_SIDES, strict=True):
+            n_topics = len(topics) - len(common)
+            # With both roles these topics are already in the notes of each role.
+            if n_topics and len(roles) == 1:
+                gap = f"{counted(n_topics, 'topic')} with scores on the {side} side only"
+                notes.add(f"{roles[0]}: {gap}, excluded", measure)
+        order = [topic for topic in scores_by_side[0] if topic in common]
+        scores_by_side = [{topic: topics[topic] for topic in order} for topics in scores_by_side]
+    if not all(scores_by_side):
+        suffix = " on both sides" if paired else ""
+        raise CranfieldError(
+            f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
+        )
+    x, y = (np.array(list(side.values())).T for side in scores_by_side)
     return x, y
 
 
@@ -493,7 +493,7 @@ def _test_row(
     if min(x.size, y.size) < 2:
         notes.add("no test with fewer than two topics", template.measure)
         return {}
-    # Unpaired topics have a score on one side only.
+    # Each unpaired topic has a score on one side only.
     start = 0 if paired else x.size
     values = np.full((start + y.size, 2), np.nan)
     values[: x.size, 0], values[start:, 1] = x, y
@@ -501,30 +501,30 @@ def _test_row(
     table = replace(template, values=values, topics=topics, systems=SIDES)
     comparison = compare(table, test=test, correction="none", seed=seed)
     for note in comparison.notes:
-        # Scores are missing by design, and the relation of t and ANOVA does not matter here.
+        # These scores are missing by design, and the relation of t and ANOVA is irrelevant here.
         if "missing score" not in note and "two-way ANOVA" not in note:
             notes.add(note)
     return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
 def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
-    """Compare the improvements; x and y have shape (roles, topics), the baseline first."""
+    """Compare the improvements; x and y have shape (2, topics), with the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
-    first, second = improvement(*x), improvement(*y)
+    original_effect, reproduced_effect = improvement(*x), improvement(*y)
     ratios = relative_improvement(*x), relative_improvement(*y)
-    if not first:
+    if not original_effect:
         notes.add("ER is not defined: the original effect is 0", measure)
     low, high = effect_ratio_interval(*x, *y, paired=paired)
-    if first and np.isinf(low):
+    if original_effect and np.isinf(low):
         notes.add("ER has no confidence interval: the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
-            notes.add(f"RI and DRI are not defined: the {side} baseline has the mean 0", measure)
+            notes.add(f"RI and DRI are not defined: the {side} baseline has mean 0", measure)
         elif values[0].mean() < 0:
             notes.add(f"RI has the opposite sign: the {side} baseline's mean is below 0", measure)
     return row | {
-        "original effect": first,
-        "reproduced effect": second,
+        "original effect": original_effect,
+        "reproduced effect": reproduced_effect,
         "ER": effect_ratio(*x, *y),
         "ER low": low,
         "ER high": high,

@@ -1,4 +1,4 @@
-"""Options of the study of scales, and their defaults, which are those of its paper."""
+"""Options of the study of scales, with the defaults of Ferrante, Ferro and Fuhr (2021)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MEASURES = (
 """The measures of the paper, in the order of its table 2."""
 
 CUTOFFS = (5, 10, 20, 30)
-"""Lengths of runs of the paper."""
+"""The cutoffs of the paper."""
 
 TESTS = (
     ("sign", "none"),
@@ -48,10 +48,10 @@ TESTS = (
 )
 """The tests of the paper, with their corrections, in the order of its table 5."""
 
-_TRIAL = label_scores(
+_TRIAL_SCORES = label_scores(
     np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]])
 )
-"""Scores of three systems: a test that supports these supports those of any study."""
+"""Scores of three systems; tests that support these scores support those of any study."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,20 @@ class ScaleOptions:
         return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise if exact ranks cannot be computed for a highest grade and a number of rankings."""
-        refusals: dict[str, str] = {}
+        """Raise an error if exact ranks cannot be computed for these grades and rankings.
+
+        grades: the highest grade. runs: number of rankings.
+        """
+        reasons: dict[str, str] = {}
         for measure, ranked in chain.from_iterable(map(self.versions, self.cutoffs)):
             try:
                 ranked.require(grades, runs)
             except PolicyError as error:
-                refusals[str(measure)] = str(error)
-        if refusals:
+                reasons[str(measure)] = str(error)
+        if reasons:
             raise PolicyError(
                 f"the study requires exact ranks, which cannot be computed for"
-                f" {', '.join(refusals)}: {next(iter(refusals.values()))}"
+                f" {', '.join(reasons)}: {next(iter(reasons.values()))}"
             )
 
 
@@ -97,7 +100,7 @@ def scale_options(
     alpha: float = 0.05,
     exact_n: int = Options.exact_n,
 ) -> ScaleOptions:
-    """Check the options of a study of scales; without tests there are no decisions."""
+    """Parse and check the options of a study of scales."""
     texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not texts:
         raise PolicyError("expected at least one measure, got none")
@@ -105,7 +108,7 @@ def scale_options(
     lengths = whole_numbers("cutoff", cutoffs)
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
-        choice.prepare(_TRIAL)
+        choice.prepare(_TRIAL_SCORES)
     Options(alpha=alpha, exact_n=exact_n)
     check_choice("ties", ties, TIES)
     labels = [f"measure {measure}" for measure in parsed]
@@ -115,19 +118,20 @@ def scale_options(
             raise PolicyError(f"{label} is repeated")
     parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
     options = ScaleOptions(parsed, lengths, parsed_tests, ties, alpha, exact_n)
+    # Raises an error for measures that cannot be interval-scaled.
     options.versions(lengths[0])
     return options
 
 
 def _without_cutoff(measure: str | Measure) -> Measure:
-    """Read a measure without a cutoff; some measures have no text form without one."""
+    """Parse a measure without a cutoff; some measures have no text form without one."""
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure
     if isinstance(measure, Measure) or "@" in measure:
-        raise PolicyError(f"{measure} has a cutoff; the study sets them")
+        raise PolicyError(f"expected a measure without cutoff, got {measure}; the study adds it")
     try:
         return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
     except MeasureError:
-        # Parsing the unchanged text may give a clearer message.
+        # The error for the unchanged text may be clearer.
         as_measure(measure, 1)
         raise

@@ -1,4 +1,4 @@
-"""The study of Ferrante, Ferro and Fuhr (2021): effects of interval scaling."""
+"""Study of the effects of interval scaling, after Ferrante, Ferro and Fuhr (2021)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures.base import Measure
 from cranfield.meta.scale_options import CUTOFFS, MEASURES, TESTS, ScaleOptions, scale_options
-from cranfield.meta.study import MEASURE_PAIR, OF_MEASURE, Study
+from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
@@ -31,19 +31,19 @@ from cranfield.significance.differences import t_quantile
 from cranfield.significance.registry import Options, find_test
 from cranfield.tabular import number
 
-_OF_CUTOFF = {
+_CUTOFF_COLUMNS = {
     "collection": Column("Collection, in a study of several.", key=True),
-    "cutoff": Column("Length of the runs.", key=True),
+    "cutoff": Column("Cutoff, the length of the runs.", key=True),
 }
 
 
 class ScaleStudy(Study):
-    """Changes of orders and decisions by interval scaling.
+    """Effects of interval scaling on orders of systems and decisions of tests.
 
     Attributes
     ----------
     measures, cutoffs
-        Text forms without their cutoffs, and lengths of runs.
+        Text forms of the measures without cutoffs, and the cutoffs.
     systems, topics
         Numbers of systems and topics; tuples in a study of several collections.
     collections
@@ -55,8 +55,8 @@ class ScaleStudy(Study):
         Table of Kendall's tau between two measures, and between their interval-scaled versions
         (table 4).
     changes
-        Table of decisions by test, with a measure and with its interval-scaled version (tables 5
-        and 6).
+        Table of decisions by test, by a measure and by its interval-scaled version (tables 5 and
+        6).
     headline
         Table of means of these changes over measures, cutoffs, tests and collections (section 7.3).
     """
@@ -65,16 +65,16 @@ class ScaleStudy(Study):
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
     parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes", "headline")
     titles: ClassVar[Mapping[str, str]] = {
-        "correlation": "Kendall's tau of a measure and its interval-scaled version: of the means of"
-        " systems, and topic by topic",
+        "correlation": "Kendall's tau of a measure and its interval-scaled version, of the means of"
+        " systems and by topic",
         "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
         "changes": "Pairs of systems that differ significantly",
         "headline": "Mean changes in percent of the pairs that differ significantly by the measure",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
-            **_OF_CUTOFF,
-            **OF_MEASURE,
+            **_CUTOFF_COLUMNS,
+            **MEASURE_COLUMN,
             "overall": Column(
                 "Kendall's tau of the orders of systems by mean scores of the measure and of"
                 " its interval-scaled version."
@@ -83,18 +83,18 @@ class ScaleStudy(Study):
                 "Mean over topics of Kendall's tau of the orders of systems by the two"
                 " versions on a topic."
             ),
-            "lowest": Column("Kendall's tau on the topic where it is lowest."),
+            "lowest": Column("Lowest of these values of Kendall's tau over topics."),
         },
         "pairs": {
-            **_OF_CUTOFF,
+            **_CUTOFF_COLUMNS,
             **MEASURE_PAIR,
             "original": Column("Kendall's tau between the two measures."),
             "interval": Column("Kendall's tau between their interval-scaled versions."),
             "change %": Column("Change of tau, in percent.", decimals=2),
         },
         "changes": {
-            **_OF_CUTOFF,
-            **OF_MEASURE,
+            **_CUTOFF_COLUMNS,
+            **MEASURE_COLUMN,
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column(
@@ -110,17 +110,18 @@ class ScaleStudy(Study):
         "headline": {
             "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
             "measures": Column(
-                "Measures whose scores depend on the recall base, or not; `not interval` excludes"
-                " those that already are interval scales.",
+                "Measures that depend on the recall base, or not; `not interval` excludes measures"
+                " that are interval scales already.",
                 key=True,
             ),
             "tests": Column(
-                "Scale that the tests require; `affected` excludes the results that cannot change:"
+                "Scale that the tests require; `affected` excludes results that cannot change:"
                 " without recall base, those of interval scales and of ordinal tests.",
                 key=True,
             ),
             "results": Column(
-                "Number of results in the means: a measure at a cutoff, by a test, on a collection."
+                "Number of results in the means; a result is a measure at a cutoff with a test on a"
+                " collection."
             ),
             "undefined": Column(
                 "Number of results excluded because no pair differs significantly by the measure."
@@ -130,8 +131,8 @@ class ScaleStudy(Study):
             "changed %": Column("Mean of S2NS + NS2S in percent of Sig.", decimals=1),
             "sd": Column("Standard deviation of `changed %` over the results.", decimals=1),
             "half-width": Column(
-                "Half of the width of the 0.95 confidence interval of the mean `changed %`, as if"
-                " the results were independent.",
+                "Half of the width of the 95% confidence interval of the mean `changed %`, assuming"
+                " independent results.",
                 decimals=1,
             ),
         },
@@ -144,32 +145,32 @@ class ScaleStudy(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        orders = self.correlation.drop_nulls("overall")
-        if orders.is_empty():
+        correlations = self.correlation.drop_nulls("overall")
+        if correlations.is_empty():
             return ()
-        lowest: Any = orders["overall"].min()
-        order = "Interval scaling does not change the order of the systems by their means"
+        lowest: Any = correlations["overall"].min()
+        order_sentence = "Interval scaling does not change the order of the systems by their means"
         if lowest != 1:
-            rows = orders.filter(pl.col("overall") == lowest).to_dicts()
+            rows = correlations.filter(pl.col("overall") == lowest).to_dicts()
             names = [f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}" for row in rows]
-            order = (
+            order_sentence = (
                 f"Interval scaling changes the order of the systems most with"
-                f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} to the order by"
-                " the raw measure"
+                f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} with the"
+                " order by the raw measure"
             )
-        decision = ""
+        decision_clause = ""
         decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
         for row in decisions.head(1).to_dicts():
-            decision = "; no decision on a pair of systems changes"
+            decision_clause = "; no decision on a pair of systems changes"
             if row["changed % of all"]:
-                decision = (
-                    f"; of the decisions on all pairs it changes {row['changed % of all']:.1f}% at"
-                    f" most (test {row['test']}, {row['measure']} at {row['cutoff']}{_suffix(row)})"
+                decision_clause = (
+                    f"; it changes up to {row['changed % of all']:.1f}% of the decisions on all"
+                    f" pairs ({row['test']}, {row['measure']} at {row['cutoff']}{_suffix(row)})"
                 )
         return (
-            f"{order}{decision}.",
+            f"{order_sentence}{decision_clause}.",
             *self._describe_mean(),
-            f"Sample: {self._sample()}; the study does not say which version is right.",
+            f"Sample: {self._describe_sample()}; the study does not show which version is right.",
         )
 
     def _describe_mean(self) -> list[str]:
@@ -179,18 +180,18 @@ class ScaleStudy(Study):
         if rows.is_empty():
             return []
         row = rows.row(0, named=True)
-        lost, won, changed, width = (
+        s2ns, ns2s, changed, half_width = (
             number(row[name], 1) for name in ("S2NS %", "NS2S %", "changed %", "half-width")
         )
-        spread = f" ± {width}%" if width else ""
+        spread = f" ± {half_width}%" if half_width else ""
         return [
             f"At cutoff {cutoff} it changes {changed}%{spread} of the significant differences on"
-            f" average (S2NS {lost}%, NS2S {won}%), over {counted(row['results'], 'result')} of"
-            f" measures and tests that can change."
+            f" average (S2NS {s2ns}%, NS2S {ns2s}%), over {counted(row['results'], 'result')} of"
+            " measures and tests that can change."
         ]
 
-    def _sample(self) -> str:
-        """Describe the numbers of systems and topics, of each collection."""
+    def _describe_sample(self) -> str:
+        """Describe the numbers of systems and topics of each collection."""
         sizes = zip(np.atleast_1d(self.systems), np.atleast_1d(self.topics), strict=True)
         texts = [f"{counted(n, 'system')}, {counted(k, 'topic')}" for n, k in sizes]
         names = [f"{name}: " for name in self.collections] or [""]
@@ -198,15 +199,15 @@ class ScaleStudy(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{self._sample()}; ties ranked {self.ties}; Sig:"
-            " pairs that differ significantly by the measure; S2NS: those that do not by"
-            " its interval-scaled version; NS2S: pairs that differ by this version only;"
-            " changed: S2NS + NS2S, in percent of Sig and of all pairs"
+            f"{self._describe_sample()}; ties ranked {self.ties}; Sig:"
+            " pairs that differ significantly by the measure; S2NS: pairs of Sig that do not by its"
+            " interval-scaled version; NS2S: pairs that do by this version only; changed:"
+            " S2NS + NS2S, in percent of Sig and of all pairs"
         ]
 
 
 ROUNDING = 2.0**-48
-"""Scores that differ by less than this fraction of the largest may be equal."""
+"""Scores that differ by at most this fraction of the largest score count as equal."""
 
 
 @with_work
@@ -227,7 +228,7 @@ def study_scales(
     ----------
     judged
         Judged runs of at least two systems; see :meth:`JudgedRuns.binary` for binary judgments. For
-        a study of several collections, their judged runs by name.
+        a study of several collections, a mapping of their names to judged runs.
     measures
         Distinct measures without cutoff.
     cutoffs
@@ -239,15 +240,16 @@ def study_scales(
     ties
         How interval-scaled measures rank ties: `unique`, `mid`, `min` or `max`.
     exact_n
-        As for :func:`cranfield.compare`: maximum differences for an exact signed rank test.
+        Maximum number of differences for an exact signed rank test, as for
+        :func:`cranfield.compare`.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff on a collection.
 
     Returns
     -------
     ScaleStudy
-        The tables 2 to 6 of Ferrante, Ferro and Fuhr (2021), section 7, and the mean changes of
-        its section 7.3, for these runs.
+        Tables 2 to 6 of Ferrante, Ferro and Fuhr (2021), section 7, and the mean changes of section
+        7.3, for these runs.
 
     Raises
     ------
@@ -257,13 +259,14 @@ def study_scales(
     Notes
     -----
     Scores are replaced by their exact ranks. Cutoffs and grades for which these cannot be computed
-    (for AP and ERR beyond some 30 ranks, for DCG and RBP beyond some 44 with binary judgments) are
-    an error at the start: approximate ranks of longer runs would tie different scores, which
-    changes Kendall's tau and the tests.
+    (with binary judgments, AP and ERR beyond about 30 ranks, DCG and RBP beyond about 44) raise an
+    error at the start: approximate ranks of longer runs would tie different scores, which would
+    change Kendall's tau and the tests.
 
     The headline averages percentages of the pairs that differ significantly by the measure; each
-    result, a measure at a cutoff by a test on a collection, has the same weight. The row `affected`
-    is the 25% ± 11% of the source, which its printed tables give at cutoff 30.
+    result, a measure at a cutoff with a test on a collection, has the same weight. The row
+    `affected` corresponds to the 25% ± 11% of the source, which its printed tables give at cutoff
+    30.
 
     Examples
     --------
@@ -281,10 +284,10 @@ def study_scales(
     check_several("tests", tests)
     options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
     collections = _read_collections(judged, options)
-    several = isinstance(judged, Mapping)
+    has_collections = isinstance(judged, Mapping)
     hashes = {name: judged_fingerprint(runs) for name, runs in collections.items()}
     prefixes = {
-        name: f"collection-{position}-" if several else ""
+        name: f"collection-{position}-" if has_collections else ""
         for position, name in enumerate(collections, 1)
     }
     table = run_parts(
@@ -300,46 +303,46 @@ def study_scales(
             "study": "scales",
             "measures": options.names,
             **{name: getattr(options, name) for name in ("tests", "ties", "alpha", "exact_n")},
-            "runs": hashes if several else hashes[""],
+            "runs": hashes if has_collections else hashes[""],
         },
         **work,
     )
-    changes = (
-        table.select(*_KEYS, "changes").explode("changes").unnest("changes").drop_nulls("test")
-    )
+    changes = table.select(*_KEYS, "changes").explode("changes").unnest("changes")
+    changes = changes.drop_nulls("test")
     grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
     correlation, pairs = table.select(*_KEYS, *_TAUS), _correlate_pairs(table)
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
-    systems, topics = zip(*sizes, strict=True) if several else sizes[0]
-    values: dict[str, Any] = {"collections": tuple(collections)} if several else {}
+    systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
+    attributes: dict[str, Any] = tables | {"collections": tuple(collections)}
+    if not has_collections:
+        attributes = {name: t.drop("collection") for name, t in tables.items()}
     return ScaleStudy(
         call,
-        **values,
+        **attributes,
         measures=options.names,
         cutoffs=options.cutoffs,
         systems=systems,
         topics=topics,
         headline=average_changes(changes, options, grades),
-        **(tables if several else {name: t.drop("collection") for name, t in tables.items()}),
     )
 
 
 def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRuns]:
-    """Return the judged runs by collection, a single one without a name; check that they fit."""
+    """Check the judged runs, and return them by collection; a single one has an empty name."""
     collections = dict(judged) if isinstance(judged, Mapping) else {"": judged}
     if not collections:
         raise PolicyError("expected at least one collection, got none")
     for name, runs in collections.items():
         if not isinstance(name, str):
             raise PolicyError(f"names of collections must be text, got {name!r}")
-        place = f" of {quoted(name)}" if name else ""
+        suffix = f" of {quoted(name)}" if name else ""
         if not isinstance(runs, JudgedRuns):
-            hint = place or ", or a mapping of them by collection"
+            hint = suffix or ", or a mapping of them by collection"
             raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")
         n_systems = len(runs.systems)
         if n_systems < 2:
-            raise PolicyError(f"the study requires at least two systems{place}, got {n_systems}")
+            raise PolicyError(f"the study requires at least two systems{suffix}, got {n_systems}")
         options.require(runs.judgments.max_grade, n_systems * len(runs.topics))
     return collections
 
@@ -357,8 +360,6 @@ _PART: dict[str, Any] = {
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
     "changes": pl.List(pl.Struct(_CHANGE)),
 }
-
-
 _PAIRS: dict[str, Any] = {
     **{"collection": pl.String, "cutoff": pl.Int64, "first": pl.String, "second": pl.String},
     **dict.fromkeys(("original", "interval", "change %"), pl.Float64),
@@ -368,36 +369,36 @@ _PAIRS: dict[str, Any] = {
 def _compare(
     shared: tuple[Mapping[str, JudgedRuns], ScaleOptions], task: tuple[str, int, int]
 ) -> pl.DataFrame:
-    """Compare a measure with its interval-scaled version; return one row."""
+    """Compare a measure at a cutoff with its interval-scaled version; return one row."""
     collections, options = shared
     collection, cutoff, index = task
     judged = collections[collection]
     versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
-    hint = "; the study needs a score of every system on all topics"
+    hint = "; the study requires a score of every system on every topic"
     tables = [scores[version].complete(hint=hint)[0] for version in versions]
     means, ranked_means = (to_order(table.mean()) for table in tables)
     rounding = ROUNDING * float(np.abs(tables[0].values).max())
-    by_topic = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
-    defined = by_topic[~np.isnan(by_topic)]
+    topic_taus = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
+    defined_taus = topic_taus[~np.isnan(topic_taus)]
     row = {
         "collection": collection,
         "cutoff": cutoff,
         "measure": options.names[index],
         "overall": float(kendall_tau(means, ranked_means)),
-        "by topic": float(defined.mean()) if defined.size else np.nan,
-        "lowest": float(defined.min()) if defined.size else np.nan,
+        "by topic": float(defined_taus.mean()) if defined_taus.size else np.nan,
+        "lowest": float(defined_taus.min()) if defined_taus.size else np.nan,
         "means": means.tolist(),
         "ranked": ranked_means.tolist(),
         "changes": [
-            _count_changes(tables, test, correct, options) for test, correct in options.tests
+            _count_changes(tables, test, correction, options) for test, correction in options.tests
         ],
     }
     return pl.DataFrame([row], _PART)
 
 
 def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
-    """Correlate the pairs of measures at each cutoff, and their interval-scaled versions."""
+    """Correlate pairs of measures, and of their interval-scaled versions, at each cutoff."""
     rows = []
     for first, second in combinations(table.to_dicts(), 2):
         keys = first["collection"], first["cutoff"]
@@ -416,16 +417,16 @@ def average_changes(
 ) -> pl.DataFrame:
     """Average the changes in percent of the significant pairs, by groups of measures and tests.
 
-    `grades` has the highest grade of each collection.
+    `grades` contains the highest grade by collection.
     """
     tests = [test for test, _ in options.tests]
     interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
-    lost, won = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
+    s2ns, ns2s = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
     results = changes.join(
         _describe_measures(options, grades), on=[*_KEYS], maintain_order="left"
     ).with_columns(
         pl.col("test").is_in(interval_tests).alias("interval test"),
-        *(lost.alias("S2NS %"), won.alias("NS2S %"), (lost + won).alias("changed %")),
+        *(s2ns.alias("S2NS %"), ns2s.alias("NS2S %"), (s2ns + ns2s).alias("changed %")),
     )
     by_cutoff = {str(cutoff): pl.col("cutoff") == cutoff for cutoff in options.cutoffs}
     by_cutoff[", ".join(by_cutoff)] = pl.lit(True)
@@ -436,37 +437,37 @@ def average_changes(
             defined = group.filter(pl.col("Sig") > 0)
             means = (defined[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
             n, sd = defined.height, defined["changed %"].std()
-            width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
+            half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
-                rows.append((cutoffs, *names, n, group.height - n, *means, sd, width))
+                rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
     return pl.DataFrame(rows, _HEADLINE, orient="row")
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
-    """Return whether measures depend on the recall base, are interval scales, and cannot change."""
+    """Determine which measures need the recall base, are interval scales, and cannot change."""
     rows = []
     for name, highest in grades.items():
         for cutoff in options.cutoffs:
             for label, (measure, _) in zip(options.names, options.versions(cutoff), strict=True):
-                with_base = depends_on_recall_base(measure)
+                has_recall_base = depends_on_recall_base(measure)
                 is_interval = measure.scale_with(highest) >= Scale.INTERVAL
-                # Other ranks than unique ones rescale an interval scale with ties.
-                is_fixed = is_interval and not with_base and options.ties == "unique"
-                rows.append((name, cutoff, label, with_base, is_interval, is_fixed))
+                # With ties, ranks other than unique ones rescale even an interval scale.
+                is_fixed = is_interval and not has_recall_base and options.ties == "unique"
+                rows.append((name, cutoff, label, has_recall_base, is_interval, is_fixed))
     schema = {**_KEYS, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
     return pl.DataFrame(rows, schema, orient="row")
 
 
-_WITH_BASE, _INTERVAL_TEST = pl.col("recall base"), pl.col("interval test")
+_HAS_RECALL_BASE, _IS_INTERVAL_TEST = pl.col("recall base"), pl.col("interval test")
 _GROUPS = {
-    ("without recall base", "ordinal"): ~_WITH_BASE & ~_INTERVAL_TEST,
-    ("without recall base", "interval"): ~_WITH_BASE & _INTERVAL_TEST,
+    ("without recall base", "ordinal"): ~_HAS_RECALL_BASE & ~_IS_INTERVAL_TEST,
+    ("without recall base", "interval"): ~_HAS_RECALL_BASE & _IS_INTERVAL_TEST,
     ("without recall base, not interval", "interval"): (
-        ~_WITH_BASE & ~pl.col("interval") & _INTERVAL_TEST
+        ~_HAS_RECALL_BASE & ~pl.col("interval") & _IS_INTERVAL_TEST
     ),
-    ("with recall base", "ordinal"): _WITH_BASE & ~_INTERVAL_TEST,
-    ("with recall base", "interval"): _WITH_BASE & _INTERVAL_TEST,
-    ("affected", "affected"): _WITH_BASE | (~pl.col("fixed") & _INTERVAL_TEST),
+    ("with recall base", "ordinal"): _HAS_RECALL_BASE & ~_IS_INTERVAL_TEST,
+    ("with recall base", "interval"): _HAS_RECALL_BASE & _IS_INTERVAL_TEST,
+    ("affected", "affected"): _HAS_RECALL_BASE | (~pl.col("fixed") & _IS_INTERVAL_TEST),
     ("all", "all"): pl.lit(True),
 }
 """Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
@@ -479,14 +480,14 @@ _HEADLINE: dict[str, Any] = {
 
 
 def _suffix(row: Mapping[str, Any]) -> str:
-    """Return the words for the collection of a row, in a study of several."""
+    """Return ' on COLLECTION' for a row of a study of several collections; otherwise empty."""
     return f" on {row['collection']}" if "collection" in row else ""
 
 
 def _count_changes(
     tables: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
-    """Count significant pairs by the measure, and changed decisions by its version."""
+    """Count the significant pairs by a measure, and the decisions changed by interval scaling."""
     before, after = (
         compare(
             table, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
@@ -494,13 +495,13 @@ def _count_changes(
         for table in tables
     )
     n_significant, n_pairs = int(before.sum()), before.size
-    lost, won = int((before & ~after).sum()), int((~before & after).sum())
-    changed = 100 * (lost + won)
+    s2ns, ns2s = int((before & ~after).sum()), int((~before & after).sum())
+    changed = 100 * (s2ns + ns2s)
     return {
         "test": test,
         "Sig": n_significant,
-        "S2NS": lost,
-        "NS2S": won,
+        "S2NS": s2ns,
+        "NS2S": ns2s,
         "changed %": changed / n_significant if n_significant else np.nan,
         "changed % of all": changed / n_pairs,
     }

@@ -1,4 +1,4 @@
-"""The studies by name, and the base class of their results."""
+"""Registry of studies, and the base class of their results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ STUDIES: Registry[type[Result]] = Registry(
     package="cranfield.meta",
     base=Result,
 )
-"""Classes of the results of studies, by name of the study."""
+"""Classes of results of studies, by name of the study."""
 
-OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
-"""The first column of tables that several measures can share."""
+MEASURE_COLUMN = {"measure": Column("Text form of the measure.", key=True)}
+"""First column of tables that can have rows for several measures."""
 
 MEASURE_PAIR = {
     "first": Column("First measure of the pair.", key=True),
@@ -32,24 +32,24 @@ SYSTEM_PAIR = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns for the two measures, or systems, that a row compares."""
+"""Key columns of tables with a row for each pair of measures or systems."""
 
-WORK = ("jobs", "backend", "folder", "progress")
+WORK_OPTIONS = ("jobs", "backend", "folder", "progress")
 """Options that do not change results."""
 
 
 class Study(Result):
     """Base class of the results of studies.
 
-    Its attributes are the arguments of the call that made it, and values by name: tables, sizes,
-    and arguments in their canonical form. The class declares
+    The attributes of a study are the arguments of its call, and values that are passed by name:
+    tables, sizes, and arguments in canonical form. Subclasses declare
 
     parts
-        Attributes, or methods, that are its tables, in the order of `columns`. The measure, which
-        distinguishes the tables of several studies, becomes the first column where it is missing.
+        Attributes, or methods without arguments, that return the tables, in the order of `columns`.
+        A declared first column `measure` is added if a table does not have it.
     titles
-        Titles of its readable tables, in order, by name; others are data frames only. By default
-        all tables are readable, with their names as titles.
+        Titles of the readable tables, in order, by name; other tables are data frames only. By
+        default all tables are readable, with their names as titles.
     nulls
         Text instead of null in readable tables, by column.
     """
@@ -59,7 +59,7 @@ class Study(Result):
     nulls: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, call: Mapping[str, Any], /, **values: Any) -> None:
-        options = {name: value for name, value in call.items() if name not in WORK}
+        options = {name: value for name, value in call.items() if name not in WORK_OPTIONS}
         vars(self).update(options | values)
 
     if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Study(Result):
 
     @classmethod
     def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the readable tables; tables with the same name are concatenated."""
+        """Return the readable tables, concatenating tables of the same name."""
         import polars as pl
 
         if cls.tables is not Study.tables:
@@ -113,14 +113,14 @@ class Study(Result):
 
 
 def prefix(measure: str) -> str:
-    """Return the prefix of a line with the name of the measure, if it has one."""
+    """Return 'MEASURE: ' as the start of a line; empty for a measure without a name."""
     return f"{measure}: " if measure else ""
 
 
 def names_with_value(
     frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
 ) -> list[str]:
-    """Return the names of all rows with a value, ties included."""
+    """Return the names of all rows with a value in a column."""
     return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
 
 
@@ -131,9 +131,9 @@ def describe_extremes(
     describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Describe the rows with the highest and the lowest value of a column, ties included.
+    """Describe the rows with the highest and lowest values of a column, including ties.
 
-    `describe` returns the value of a row as a long and a short text.
+    `describe` returns a long and a short text for the value of a row.
     """
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)

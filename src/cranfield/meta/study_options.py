@@ -1,4 +1,4 @@
-"""Options that several studies have, with their allowed values."""
+"""Options of several studies, with their allowed values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cranfield.base.kinds import Numbers, Share, Whole
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MAX_RESAMPLES
 
-MOST_REPEATS = 10**6
+MAX_REPEATS = 10**6
 """Maximum number of repeats."""
 
-Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
+Repeats = Annotated[int, Whole(1, MAX_REPEATS)]
 Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Whole(0, noun="the seed")]
 Rel = Annotated[int, Whole(1)]
@@ -26,7 +26,7 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 def whole_numbers(
     name: str, values: Any, highest: int | None = None, suffix: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
-    """Return one or more integers, in order; raise an error for duplicates."""
+    """Check one or more integers; raise an error for duplicates and integers out of range."""
     numbers = list(values) if isinstance(values, Iterable) else [values]
     if not numbers:
         raise PolicyError(f"expected at least one {name}{suffix}, got none")
@@ -41,7 +41,7 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def split_texts(name: str, texts: Any) -> list[Any]:
-    """Return texts or specs as a list; a single text is split at commas."""
+    """Return strings or specs as a list; a single string is split at commas outside brackets."""
     parts = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
     if not parts:
         raise PolicyError(f"expected at least one {name}, got none")

@@ -1,4 +1,4 @@
-"""Repeated work of studies, stored in a results folder."""
+"""Run the parts of a study in parallel, and store them in a results folder."""
 
 from __future__ import annotations
 
@@ -27,86 +27,84 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
 from cranfield.sources.archives import is_url, safe_path
 
-_KEY = "cranfield part"
-_MARK = b'"sha256": "'
-_OPEN = "0" * 64
+_METADATA_KEY = "cranfield part"
+_HASH_PREFIX = b'"sha256": "'
+_ZERO_HASH = "0" * 64
 
 
 def seal_part(part: pl.DataFrame, study: str, name: str) -> bytes:
-    """Return a part as Parquet; its metadata hold its study, its name, and a hash of its bytes."""
-    about = json.dumps({"study": study, "part": name, "sha256": _OPEN})
+    """Write a part as Parquet bytes, with its study, name and a hash of the bytes as metadata."""
+    about = json.dumps({"study": study, "part": name, "sha256": _ZERO_HASH})
     out = BytesIO()
-    part.write_parquet(out, metadata={_KEY: about})
+    part.write_parquet(out, metadata={_METADATA_KEY: about})
     return _insert_hash(out.getvalue())
 
 
 def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
-    """Return the part in a file; raise an error if it is not that part."""
-    if _MARK not in data:
-        raise InputError("has no checksum, or a damaged one")
+    """Read a part from Parquet bytes; raise an error if the study, name or hash is different."""
+    if _HASH_PREFIX not in data:
+        raise InputError("has no valid checksum")
     if _insert_hash(data) != data:
         raise InputError("is damaged: its checksum does not match")
-    about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
+    about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
     if about["study"] != study:
-        raise InputError("is of another study")
+        raise InputError("belongs to another study")
     if about["part"] != name:
-        raise InputError(f"is renamed: it holds part {about['part']}")
+        raise InputError(f"is renamed: it contains part {about['part']}")
     return pl.read_parquet(BytesIO(data))
 
 
 def _insert_hash(data: bytes) -> bytes:
-    """Insert the hash of the bytes in which the hash itself is zeros.
-
-    Metadata are at the end, after all values.
-    """
-    start = data.rfind(_MARK) + len(_MARK)
-    before, after = data[:start], data[start + len(_OPEN) :]
-    digest = hashlib.sha256(before + _OPEN.encode() + after).hexdigest()
+    """Replace the hash in the metadata by the hash of the bytes with zeros in its place."""
+    # The metadata are at the end, after all values.
+    start = data.rfind(_HASH_PREFIX) + len(_HASH_PREFIX)
+    before, after = data[:start], data[start + len(_ZERO_HASH) :]
+    digest = hashlib.sha256(before + _ZERO_HASH.encode() + after).hexdigest()
     return before + digest.encode() + after
 
 
-def hash_of(*parts: Any) -> str:
-    """Return a hash of arrays, texts and JSON values."""
+def hash_values(*values: Any) -> str:
+    """Compute a hash of arrays, strings and JSON values."""
     digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            digest.update(np.ascontiguousarray(part).tobytes())
+    for value in values:
+        if isinstance(value, np.ndarray):
+            digest.update(np.ascontiguousarray(value).tobytes())
         else:
-            text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             digest.update(text.encode(errors="surrogatepass"))
     return digest.hexdigest()
 
 
 def fingerprint(*scores: Scores) -> str:
-    """Return a hash of the values and the labels of scores."""
+    """Compute a hash of the values and labels of scores."""
     parts: list[Any] = []
     for table in scores:
-        # NaN has many bit patterns, and 0 two.
+        # NaN has many bit patterns, and 0 has two.
         values = np.where(np.isnan(table.values), np.nan, table.values + 0.0)
         parts += [[table.measure, list(table.topics), list(table.systems), values.shape], values]
-    return hash_of(*parts)
+    return hash_values(*parts)
 
 
 def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
-    """Return a hash of the parts of judged runs that scores depend on."""
+    """Compute a hash of the data of judged runs that scores depend on."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-    numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of(
-        labels, *(array.astype(np.int64) for array in (*numbers, *arrays)), judged.scored
+    columns = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    return hash_values(
+        labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.scored
     )
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study; it is created if it is missing.
+    """A folder with a file for each finished part of a study; it is created if missing.
 
-    `about` has the settings that the results depend on, as JSON values: a folder with parts of
-    another study is refused, and the message states the difference.
+    about: settings that the results depend on, as JSON values. A `PolicyError` with the first
+        difference is raised if the folder contains parts of another study.
     """
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
-            reason = "not a results folder: parts must be on this machine"
+            reason = "not a results folder: it must be on this computer"
             raise InputError(reason, source=safe_path(fspath(path)))
         self.path = Path(path)
         self.began = time.time()
@@ -120,7 +118,10 @@ class ResultsFolder:
             # Another process may have created the file in the meantime.
             if not settings.exists():
                 if files:
-                    raise PolicyError(f"{path} contains {quoted(files[0])}, but no study.json")
+                    raise PolicyError(
+                        f"{path} contains {quoted(files[0])}, but no study.json; choose another"
+                        " folder"
+                    )
                 with whole_file(settings, new=True) as out:
                     out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
             content = settings.read_bytes()
@@ -142,9 +143,9 @@ class ResultsFolder:
         return self.path / f"{name}.parquet"
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """Return a finished part; None if it is missing, or differs from the written part.
+        """Read a finished part; None if it is missing or damaged.
 
-        A part that differs is recorded for `warn_of_damage`.
+        Damaged parts are recorded for `warn_about_damage`.
         """
         path = self._file(name)
         try:
@@ -158,8 +159,8 @@ class ResultsFolder:
         self.damaged.append(f"{path.name} {reason}")
         return None
 
-    def warn_of_damage(self) -> None:
-        """Warn of parts that are computed again, and record them with reasons in the folder."""
+    def warn_about_damage(self) -> None:
+        """Warn about damaged parts, which are computed again, and list them in `damaged.txt`."""
         if not self.damaged:
             return
         n_others = len(self.damaged) - 1
@@ -175,17 +176,17 @@ class ResultsFolder:
             out.write(seal_part(part, self.study, name))
 
     def tidy(self) -> None:
-        """Remove files of writes that were interrupted before this study began."""
+        """Remove temporary files of writes that were interrupted before this run of the study."""
         for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
             for file in self.path.glob(pattern):
-                # Newer files may be in use by another process of the same study.
+                # Newer files may belong to another process of the same study.
                 with suppress(FileNotFoundError):
                     if file.stat().st_mtime < self.began:
                         file.unlink()
 
 
 _DAMAGED = "damaged.txt"
-"""File that lists the parts that were damaged and computed again."""
+"""Name of the file that lists parts that were damaged and computed again."""
 
 
 def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
@@ -193,8 +194,8 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
     if not isinstance(recorded, dict):
         return "its study.json is not an object"
 
-    def text(values: Mapping[str, Any]) -> str:
-        value = json.dumps(values[name], ensure_ascii=False) if name in values else "not there"
+    def describe_value(values: Mapping[str, Any]) -> str:
+        value = json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
         return plain(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
@@ -203,7 +204,7 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
         for key in {**expected, **recorded}
         if recorded.get(key, missing) != expected.get(key, missing)
     )
-    return f"{quoted(name)[1:-1]} was {text(recorded)}, and is {text(expected)}"
+    return f"{quoted(name)[1:-1]} was {describe_value(recorded)}, now {describe_value(expected)}"
 
 
 Task = TypeVar("Task")
@@ -211,14 +212,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
 BLOCK = 10
-"""Number of repeats in a part."""
+"""Default number of repeats in a part."""
 
 
 class Work(TypedDict, total=False):
-    """Where and how the parts of a study are computed; options of :func:`run_parts`.
-
-    They do not change results.
-    """
+    """Options of :func:`run_parts` for parallel work and storage, which do not change results."""
 
     jobs: int
     backend: str | None
@@ -227,26 +225,26 @@ class Work(TypedDict, total=False):
 
 
 def with_work(function: Function) -> Function:
-    """Add the options of :class:`Work` to the signature of a study."""
+    """Replace `**work` in the signature of a study by the options of :class:`Work`."""
     signature = inspect.signature(function)
-    work = [param for name, param in _PARAMETERS.items() if name in Work.__annotations__]
-    named_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = signature.replace(parameters=[*named_params, *work])  # type: ignore[attr-defined]
+    work_params = [param for name, param in _PARAMETERS.items() if name in Work.__annotations__]
+    study_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = signature.replace(parameters=[*study_params, *work_params])  # type: ignore[attr-defined]
     return function
 
 
 def part_name(text: str) -> str:
-    """Return a valid name of a part for any text, with its hash."""
+    """Make a name of a part from any text, with a hash of the text."""
     name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def split_repeats(
-    sizes: Iterable[int], repeats: int, step: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
+    sizes: Iterable[int], repeats: int, step: int = BLOCK, template: str = "{:05d}-{:06d}-{:06d}"
 ) -> dict[str, tuple[int, int, int]]:
-    """Split the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
+    """Split repeats into parts (size, start, stop), such as (5, 0, 10) and (5, 10, 20), by name."""
     parts = [(size, k, min(k + step, repeats)) for size in sizes for k in range(0, repeats, step)]
-    return {form.format(*part): part for part in parts}
+    return {template.format(*part): part for part in parts}
 
 
 def run_parts(
@@ -265,33 +263,34 @@ def run_parts(
     Parameters
     ----------
     function
-        Called with `shared` and a task; returns the table of that part. It is importable, and all
-        random numbers it draws come from :func:`stream` with a key of the task.
+        Function of `shared` and a task that returns the table of a part. It must be importable, and
+        draw random numbers only from :func:`stream` with a key of the task.
     shared
-        Data of all tasks; sent to each worker once.
+        Data for all tasks; sent to each worker once.
     tasks
-        Tasks by name, which is the name of the part's file; letters, digits and hyphens.
+        Tasks by name. The name, of letters, digits and hyphens, is also the name of the part's
+        file.
     about
         Settings that the tables depend on besides their tasks, as JSON values.
     jobs
-        Number of workers, 1 or more. It never changes a result.
+        Number of workers, 1 or more; results do not depend on it.
     backend
         `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
         `ray`. By default processes if `jobs` is above 1, or the backend of a surrounding
         `joblib.parallel_config`. Parts of a killed worker are recomputed by others.
     folder
-        Results folder: finished parts are written to it at once, and existing parts are read
-        instead of computed. A part that differs from the written one is computed again,
-        with a warning, and a line in `damaged.txt`.
+        Results folder: finished parts are written to it immediately, and existing parts are read
+        instead of computed. Damaged parts are computed again, with a warning and a line in
+        `damaged.txt`.
     progress
-        Called with the number of finished parts, and of all parts.
+        Function that is called with the numbers of finished parts and of all parts.
 
     Raises
     ------
     PolicyError
-        For less than one job, an unknown backend, or a folder that contains another study.
+        For fewer than one job, an unknown backend, or a folder that contains another study.
     MissingDependencyError
-        When a backend is not installed.
+        If a backend is not installed.
     CranfieldError
         If a part repeatedly crashes its worker.
 
@@ -306,8 +305,8 @@ def run_parts(
     results = None if folder is None else ResultsFolder(folder, about)
     finished = {}
     if results is not None:
-        finished = {n: part for n in tasks if (part := results.read(n)) is not None}
-        results.warn_of_damage()
+        finished = {name: part for name in tasks if (part := results.read(name)) is not None}
+        results.warn_about_damage()
     if progress is not None:
         progress(len(finished), len(tasks))
     pending = ((name, task) for name, task in tasks.items() if name not in finished)

@@ -30,6 +30,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.tabular import between, number
 
 STAYS = ("rank", "grade")
+"""Variables by which mean dwell times are computed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,12 +43,13 @@ class ClickMoves(Result):
         Number of moves from each rank (row) to each rank (column); a repeated click on the same
         result is a move to its own rank. Shape (ranks, ranks).
     stays
-        Data frame, one row per rank and per grade: `by`, `value`, `mean` (seconds), `clicks` with a
-        known dwell time, and the `censored` ones. Without rows if the log has no dwell times.
+        Data frame of dwell times, one row per rank and per grade: `by`, `value`, `mean` (seconds),
+        number of `clicks` with a dwell time, and number of `censored` ones. It has no rows if the
+        log has no dwell times.
     pages
         Number of pages with at least one move.
     excluded
-        Number of excluded moves, from or to a rank below the last one.
+        Number of excluded moves, from or to a rank below the last rank included.
     unknown
         Number of clicks with an unknown dwell time.
     """
@@ -56,7 +58,7 @@ class ClickMoves(Result):
     columns: ClassVar[Columns] = {
         "from": Column("Rank of a click.", key=True),
         "to": Column("Rank of the next click.", key=True),
-        "moves": Column("Number of such moves."),
+        "moves": Column("Number of moves."),
     }
 
     counts: Ints
@@ -66,16 +68,16 @@ class ClickMoves(Result):
     unknown: int
 
     def measure(self, *, stays: str | None = None, prior: float = 1.0, **options: Any) -> Measure:
-        """Return Markov precision for these users.
+        """Return Markov precision for users with these moves.
 
         Parameters
         ----------
         stays
-            None for discrete time; `rank` or `grade` for continuous time, in which users stay at
-            each rank, or at each document of a grade, for its mean dwell time in the log.
+            None for discrete time; `rank` or `grade` for continuous time, where users stay at each
+            rank, or at each document of a grade, for the mean dwell time in the log.
         prior
-            Number that is added to the moves between any two different ranks, above 0; with
-            `loops=True` also to moves to the same rank.
+            Number that is added to the counts of moves between different ranks, above 0; with
+            `loops=True` also to the counts of moves to the same rank.
         options
             Other parameters of `MP`, such as `states='relevant'` or `recall=True`.
 
@@ -115,23 +117,25 @@ class ClickMoves(Result):
         )
 
     def heading(self) -> list[str]:
-        numbers = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
-        sizes = [counted(int(number), noun) for noun, number in numbers.items()]
-        return [", ".join([*sizes, *([f"{self.excluded:,} excluded"] if self.excluded else [])])]
+        sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
+        parts = [counted(int(number), noun) for noun, number in sizes.items()]
+        if self.excluded:
+            parts.append(f"{self.excluded:,} excluded")
+        return [", ".join(parts)]
 
 
 def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     """Count the moves of users between successive clicks on a page.
 
     Clicks at ranks without a result are ignored. The mean time at a rank or grade assumes an
-    exponential distribution: the seconds of all clicks divided by the number of uncensored clicks.
+    exponential distribution: the seconds on all clicks divided by the number of uncensored clicks.
 
     Parameters
     ----------
     log
         Log with clicks.
     ranks
-        Last rank to include, 2 to 100.
+        Last rank to include, from 2 to 100.
 
     Raises
     ------
@@ -156,17 +160,17 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     clicks = log.clicks.filter(pl.col("rank") >= 1)
     moves = clicks.select("page", start="rank", end=pl.col("rank").shift(-1))
     moves = moves.filter(pl.col("page") == pl.col("page").shift(-1))
-    counted_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
+    included_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
-    np.add.at(counts, (counted_moves["start"] - 1, counted_moves["end"] - 1), 1)
-    stays, n_unknown = _stays(log, clicks.filter(pl.col("rank") <= ranks))
-    excluded = moves.height - counted_moves.height
-    return ClickMoves(counts, stays, counted_moves["page"].n_unique(), excluded, n_unknown)
+    np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
+    stays, n_unknown = _mean_stays(log, clicks.filter(pl.col("rank") <= ranks))
+    excluded = moves.height - included_moves.height
+    return ClickMoves(counts, stays, included_moves["page"].n_unique(), excluded, n_unknown)
 
 
-def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return mean dwell times by rank and grade, and the number of clicks without dwell."""
-    timed_clicks = with_stays(log, clicks).filter(pl.col("dwell") >= 0)
+def _mean_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
+    timed_clicks = add_stays(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
         timed_clicks.drop_nulls(key)
@@ -183,19 +187,19 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return pl.concat(tables), clicks.height - timed_clicks.height
 
 
-def with_stays(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
-    """Add dwell times, whether they are censored, and grades; null where the log has none."""
-    for name, kind in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
+def add_stays(log: QueryLog, clicks: pl.DataFrame) -> pl.DataFrame:
+    """Add dwell times, whether they are censored, and grades; null if the log has none."""
+    for name, dtype in {"dwell": pl.Float64, "censored": pl.Boolean}.items():
         if name not in clicks.columns:
-            clicks = clicks.with_columns(pl.lit(None, kind).alias(name))
+            clicks = clicks.with_columns(pl.lit(None, dtype).alias(name))
     if "grade" not in log.results.columns:
         return clicks.with_columns(grade=pl.lit(None, pl.Int64))
     grades = log.results.select("page", "rank", "grade")
     return clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
 
 
-def ratio_of_sums(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
-    """Return a ratio of sums over units, and its standard error by the delta method."""
+def estimate_ratio(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
+    """Estimate a ratio of sums over units, and its standard error by the delta method."""
     total, size = totals.to_numpy(), sizes.to_numpy()
     ratio = float(total.sum() / size.sum())
     if total.size == 1:
@@ -204,37 +208,38 @@ def ratio_of_sums(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
     return ratio, float(np.sqrt(total.size / (total.size - 1) * squares) / float(size.sum()))
 
 
-def examined(model: Model, values: Values, pages: Patterns) -> Floats:
-    """Return P(E = 1) of each result, by a model of users who read from rank to rank."""
+def examination_probabilities(model: Model, values: Values, pages: Patterns) -> Floats:
+    """Compute P(E = 1) of each result, by a model of users who read from rank to rank."""
     if not isinstance(model, CascadeModel):
         raise PolicyError(f"model must have users who read from rank to rank, got {model}")
     return model.posterior(values, pages).examined
 
 
 UNITS = ("page", "query", "session", "user")
+"""Independent units."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persistence(Result):
-    """Persistence p, the probability to continue to the next rank; see :func:`rbp_persistence`.
+    """Persistence p, the probability of continuing to the next rank; see :func:`rbp_persistence`.
 
-    Its attributes are the columns of the table, of one row.
+    The attributes are the columns of the table, which has one row.
     """
 
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
         "by": Column("`lowest click`, or the click model.", key=True),
         "p": Column(
-            "Number of times that users continued, divided by the number of times they could."
+            "Number of times that users continued, divided by the number of times that they could."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
-        "low": Column("Lower bound of the confidence interval, on the scale of logits."),
+        "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
         "high": Column("Upper bound of the interval; NaN if there is none."),
         "confidence": Column("Confidence level of the interval.", decimals=2),
         "unit": Column("Independent units, such as users."),
         "units": Column("Number of units."),
-        "pages": Column("Number of pages that count."),
-        "excluded": Column("Number of pages without a click, or without results."),
+        "pages": Column("Number of pages used."),
+        "excluded": Column("Number of excluded pages, without a click or without results."),
     }
 
     by: str
@@ -249,7 +254,7 @@ class Persistence(Result):
     excluded: int
 
     def measure(self, **options: Any) -> Measure:
-        """Return RBP with this persistence and other optional parameters."""
+        """Return RBP with this persistence and the given other parameters."""
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
@@ -273,10 +278,10 @@ def rbp_persistence(
     unit: str = "page",
     confidence: float = 0.95,
 ) -> Persistence:
-    r"""Estimate the persistence of RBP from a log.
+    r"""Estimate the persistence parameter p of RBP from a log.
 
-    A user who continues with the probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
-    page of n ranks D is censored at n: a user who read rank n may have continued. The maximum
+    A user who continues with probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
+    page of n ranks, D is censored at n: a user who read rank n might have continued. The maximum
     likelihood estimate is
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
@@ -286,13 +291,13 @@ def rbp_persistence(
     Parameters
     ----------
     log
-        Pages with clicks, and preferably all results, which give the lengths of pages.
+        Pages with clicks, and preferably all results, which determine the lengths of pages.
     model
         By default users read down to their lowest click, and pages without a click, which carry
         no information on depth, are excluded and counted. This underestimates p if users read on
         without clicking. With a trained model of users who read from rank to rank (CM, SDBN, DCM,
-        DBN, CCM) the probabilities that ranks were examined, given all clicks of the page, replace
-        d.
+        DBN, CCM), d is replaced by the probabilities that ranks were examined, given all clicks of
+        the page.
     unit
         Independent unit of the standard error: `page`, `query`, `session` or `user`. The standard
         error ignores the uncertainty of the model's parameters.
@@ -319,7 +324,7 @@ def rbp_persistence(
     """
     check_choice("unit", unit, UNITS)
     check_share("confidence", confidence)
-    frame = _by_lowest_click(log) if model is None else _by_examined(log, model)
+    frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
         log.require("pages", unit, purpose=f"a standard error by {unit}")
         frame = frame.with_columns(unit=log.pages[unit].gather(frame["page"]))
@@ -332,7 +337,7 @@ def rbp_persistence(
             "no page has a click above its last rank, so persistence cannot be estimated",
             source=log.source,
         )
-    p, error = ratio_of_sums(frame["continued"], frame["possible"])
+    p, error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
     if 0 < p < 1 and error > 0:
         half_width = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
@@ -343,31 +348,32 @@ def rbp_persistence(
     return Persistence(by, p, error, low, high, confidence, unit, *sizes)
 
 
-def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
-    """Return how often users continued, and could have, on each page with a click on a result."""
+def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
+    """Count how often users continued, and could have, on each page with a click on a result."""
     log.require("clicks", purpose="a persistence")
     lowest = pl.col("rank").max().cast(pl.Int64)
     clicks = log.clicks.filter(pl.col("rank") >= 1)
     depth = clicks.group_by("page", maintain_order=True).agg(depth=lowest)
     length = log.results.group_by("page").agg(length=lowest)
-    joined = depth.join(length, on="page", how="left", maintain_order="left")
+    pages = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
-        joined = joined.with_columns(length=pl.col("depth") + 1)
+        pages = pages.with_columns(length=pl.col("depth") + 1)
     continued, possible = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
     columns = {"continued": continued.cast(pl.Float64), "possible": possible.cast(pl.Float64)}
-    return joined.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
+    return pages.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
-def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
+def _count_by_model(log: QueryLog, model: ClickModel) -> pl.DataFrame:
+    """Compute how often users are expected to continue, and could have, on each page."""
     pages = model.patterns(log)
-    p = examined(model.model, model.values, pages)
-    size = len(pages)
-    continued = np.bincount(pages.pattern, p * (pages.rank > 0), size)
+    p = examination_probabilities(model.model, model.values, pages)
+    n_patterns = len(pages)
+    continued = np.bincount(pages.pattern, p * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1
-    possible = np.bincount(pages.pattern, p * ~is_last, size)
-    results = np.flatnonzero(pages.page >= 0)
-    pattern = pages.page[results]
+    possible = np.bincount(pages.pattern, p * ~is_last, n_patterns)
+    page = np.flatnonzero(pages.page >= 0)
+    pattern = pages.page[page]
     frame = pl.DataFrame(
-        {"page": results, "continued": continued[pattern], "possible": possible[pattern]}
+        {"page": page, "continued": continued[pattern], "possible": possible[pattern]}
     )
     return frame.with_columns(pages=pl.lit(1))

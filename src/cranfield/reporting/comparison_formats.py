@@ -13,10 +13,10 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
-from cranfield.reporting.marks import kind_of
+from cranfield.reporting.marks import check_marks
 from cranfield.reporting.page.svg_charts import axis_range
-from cranfield.reporting.summary import lead, shared_lines, test_sentence
-from cranfield.reporting.tables import evaluation_table, marks_of
+from cranfield.reporting.summary import describe_test, lead, shared_lines
+from cranfield.reporting.tables import evaluation_table, make_marks
 from cranfield.scales.measure_scales import ScaleFacts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.significance.comparison.rank_sets import RankSets
@@ -25,14 +25,14 @@ from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, grid
 
-WIDTH = 31
+AXIS_WIDTH = 31
 """Width of the axis in characters."""
 
 
-def with_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
-    """Add a column of intervals to the table of a comparison; also return its legend.
+def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
+    """Add a column of drawn intervals to the table of a comparison; also return its legend.
 
-    A comparison without intervals around means keeps its table, and has no legend.
+    If the comparison has no intervals around means, the table is unchanged and the legend empty.
     """
     table = comparison.as_table()
     level = f"{100 * (1 - comparison.alpha):.4g}%"
@@ -46,74 +46,76 @@ def with_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
         middle, low, high = (values[comparison.order] for values in (comparison.means, *bounds))
         legend = "bars: systems whose bars do not overlap are significantly different"
         if comparison.half_widths is None:
-            about = f"{level} confidence interval of the {comparison.difference_from} the best"
-            legend = f"bars: {about}, around its {comparison.mean_of}"
-    ends = axis_range(middle, low, high, zero=comparison.shows_pairs)
-    drawings = bars(middle, low, high, ends, zero=comparison.shows_pairs)
+            interval = f"{level} confidence interval of the {comparison.difference_from} the best"
+            legend = f"bars: {interval}, around its {comparison.mean_of}"
+    axis = axis_range(middle, low, high, zero=comparison.shows_pairs)
+    bars = draw_text_bars(middle, low, high, axis, zero=comparison.shows_pairs)
     if comparison.lower_is_better:
         legend += "; lower is better"
-    if any("◂" in bar or "▸" in bar for bar in drawings):
+    if any("◂" in bar or "▸" in bar for bar in bars):
         legend += "; ◂ and ▸ point beyond the axis"
-    axis = f"{ends[0]:.2f}".ljust(WIDTH - 4) + f"{ends[1]:.2f}"[:4].rjust(4)
-    rows = [[*row, bar] for row, bar in zip(table.rows, drawings, strict=True)]
-    head = [*table.head, axis]
+    axis_head = f"{axis[0]:.2f}".ljust(AXIS_WIDTH - 4) + f"{axis[1]:.2f}"[:4].rjust(4)
+    rows = [[*row, bar] for row, bar in zip(table.rows, bars, strict=True)]
+    head = [*table.head, axis_head]
     return replace(table, head=head, rows=rows, left=[*table.left, len(head) - 1]), legend
 
 
-def bars(
-    middle: Floats, low: Floats, high: Floats, ends: tuple[float, float], *, zero: bool = False
+def draw_text_bars(
+    middle: Floats, low: Floats, high: Floats, axis: tuple[float, float], *, zero: bool = False
 ) -> list[str]:
-    """Draw each value with its interval, on one axis.
+    """Draw values with their intervals on one axis, a line of text each.
+
+    With `zero`, the position of 0 is marked.
 
     Examples
     --------
     >>> values = np.array([0.2, 0.8, 7.0])
-    >>> for bar in bars(values, values - 0.2, values + 0.2, (0.0, 1.0)):
+    >>> for bar in draw_text_bars(values, values - 0.2, values + 0.2, (0.0, 1.0)):
     ...     print(bar)
     ──────●──────
                       ──────●──────
                                   ▸
     """
-    lowest, highest = ends
+    lowest, highest = axis
 
-    def place(value: float) -> int:
+    def column(value: float) -> int:
         fraction = (np.clip(value, lowest, highest) - lowest) / (highest - lowest)
-        return round(float(fraction) * (WIDTH - 1))
+        return round(float(fraction) * (AXIS_WIDTH - 1))
 
     lines = []
-    for position, start, end in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
-        letters = [" "] * WIDTH
+    for value, lower, upper in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
+        characters = [" "] * AXIS_WIDTH
         if zero:
-            letters[place(0.0)] = "│"
-        if lowest <= position <= highest:
-            first, last = (position if np.isnan(bound) else bound for bound in (start, end))
-            for k in range(place(first), place(last) + 1):
-                letters[k] = "┼" if letters[k] == "│" else "─"
-            letters[place(position)] = "●"
-        elif not np.isnan(position):
-            letters[0 if position < lowest else -1] = "◂" if position < lowest else "▸"
-        lines.append("".join(letters).rstrip())
+            characters[column(0.0)] = "│"
+        if lowest <= value <= highest:
+            first, last = (value if np.isnan(bound) else bound for bound in (lower, upper))
+            for k in range(column(first), column(last) + 1):
+                characters[k] = "┼" if characters[k] == "│" else "─"
+            characters[column(value)] = "●"
+        elif not np.isnan(value):
+            characters[0 if value < lowest else -1] = "◂" if value < lowest else "▸"
+        lines.append("".join(characters).rstrip())
     return lines
 
 
 def comparison_text(
     statements: Mapping[str, Meaningfulness], margin: str | None = None, *, anova: bool = False
 ) -> str:
-    """Write results with their intervals first, then methods, notes and meaningfulness."""
+    """Format comparisons: results with intervals, then methods, notes and meaningfulness."""
     notes: dict[str, list[str]] = {}
     parts = []
     for name, statement in statements.items():
         comparison = statement.comparison
         notes[name] = [f"note: {note}" for note in comparison.notes]
-        notes[name] += [f"meaningfulness: {line}" for line in _meaning_lines(statement)]
-        table, legend = with_bars(comparison)
-        answer = [
+        notes[name] += [f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)]
+        table, legend = add_bars(comparison)
+        lines = [
             lead(comparison, plain(name) or "these scores"),
-            test_sentence(comparison),
+            describe_test(comparison),
             "",
             grid(table),
         ]
-        parts.append("\n".join([*answer, legend] if legend else answer))
+        parts.append("\n".join([*lines, legend] if legend else lines))
     notes_by_name, common = shared_lines(notes)
     for name, statement in statements.items():
         comparison = statement.comparison
@@ -128,7 +130,8 @@ def comparison_text(
 
 
 def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
-    shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
+    """Format comparisons as CSV, with a row for each pair of systems and measure."""
+    attributes = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
     for name, statement in statements.items():
         comparison = statement.comparison
@@ -136,18 +139,18 @@ def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None 
             comparison.to_polars().select(
                 pl.lit(name).alias("measure"),
                 *(
-                    pl.lit(getattr(comparison, field)).alias(field.replace("_", " "))
-                    for field in shared
+                    pl.lit(getattr(comparison, attribute)).alias(attribute.replace("_", " "))
+                    for attribute in attributes
                 ),
                 pl.all(),
                 pl.Series("order of means holds on any scale", statement.dominance.holds),
-                *_equivalence(statement, margin),
+                *_equivalence_columns(statement, margin),
             )
         )
     return pl.concat(tables).write_csv()
 
 
-def _equivalence(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
+def _equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
@@ -157,8 +160,8 @@ def _equivalence(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
     )
 
 
-def _meaning_lines(statement: Meaningfulness) -> list[str]:
-    """Return lines on meaningfulness, without the first if the notes of the comparison have it."""
+def _meaningfulness_lines(statement: Meaningfulness) -> list[str]:
+    """Return lines on meaningfulness, without the verdict if a note of the comparison has it."""
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
     return statement.lines()[is_noted:]
 
@@ -173,30 +176,30 @@ def comparison_tables(
         table = comparison.as_table()
         remarks = [
             *table.remarks,
-            *(f"meaningfulness: {line}" for line in _meaning_lines(statement)),
+            *(f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)),
         ]
         tables.append(replace(table, remarks=remarks))
         if anova and comparison.anova is not None:
-            variance = comparison.anova.as_table()
+            anova_table = comparison.anova.as_table()
             suffix = f" of {comparison.measure}" if comparison.measure else ""
-            title = variance.title.replace("variance", f"variance{suffix}", 1)
-            tables.append(replace(variance, title=title))
+            title = anova_table.title.replace("variance", f"variance{suffix}", 1)
+            tables.append(replace(anova_table, title=title))
         if margin is not None:
             tables.append(comparison.equivalence(margin).as_table())
     return tables
 
 
 def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = None) -> Table:
-    """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
+    """Return one table of all measures, with significance marks of a kind (one of `MARKS`)."""
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first = next(iter(comparisons.values()))
-    kind = kind_of(kind, first.baselines, (first.alpha,))
+    kind = check_marks(kind, first.baselines, (first.alpha,))
     scores = {name: comparison.scores for name, comparison in comparisons.items()}
-    marks = marks_of(comparisons, kind)
+    marks = make_marks(comparisons, kind)
     lines = [
         f"{name}: {line}" if name else line
         for name, statement in statements.items()
-        for line in _meaning_lines(statement)
+        for line in _meaningfulness_lines(statement)
     ]
     marks = replace(marks, remarks=[*marks.remarks, *lines])
     # Systems are ordered by the first measure, as in tables without marks.
@@ -204,28 +207,30 @@ def marked_table(statements: Mapping[str, Meaningfulness], kind: str | None = No
 
 
 def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+    """Format comparisons as JSON."""
     comparisons = []
     for statement in statements.values():
-        table = as_dict(statement.comparison)
-        table["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
-        for pair, holds in zip(table["pairs"], statement.dominance.holds, strict=True):
+        content = comparison_dict(statement.comparison)
+        content["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
+        for pair, holds in zip(content["pairs"], statement.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
             equivalence = statement.comparison.equivalence(margin)
-            table["equivalence"] = {
+            content["equivalence"] = {
                 "margin": equivalence.requested_margin,
                 "confidence level": equivalence.level,
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            equivalence_rows = _equivalence(statement, margin).to_dicts()
-            table["pairs"] = [a | b for a, b in zip(table["pairs"], equivalence_rows, strict=True)]
-        comparisons.append(table)
+            rows = _equivalence_columns(statement, margin).to_dicts()
+            pairs = zip(content["pairs"], rows, strict=True)
+            content["pairs"] = [pair | row for pair, row in pairs]
+        comparisons.append(content)
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 
 
 def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format: str) -> str:
-    """Return leaderboards or joint comparisons as `text`, `csv` or `json`."""
+    """Format leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
         return "\n\n".join(map(str, results.values())) + "\n"
     frames = {name: result.to_polars() for name, result in results.items()}
@@ -237,21 +242,22 @@ def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format:
             for name, frame in frames.items()
         ]
         return pl.concat(with_measure, how="diagonal").write_csv()
-    shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
+    attributes = ("method", "alpha", "topics", "resamples", "seed", "notes")
     leaderboards = [
         {"measure": name}
-        | {attribute: getattr(result, attribute) for attribute in shared}
+        | {attribute: getattr(result, attribute) for attribute in attributes}
         | {"rows": frames[name].to_dicts()}
         for name, result in results.items()
     ]
     return json_text({"cranfield": __version__, "leaderboards": leaderboards})
 
 
-def as_dict(comparison: PairwiseComparison) -> dict[str, Any]:
-    table: dict[str, Any] = {
+def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
+    """Return a comparison as a dictionary for JSON."""
+    content: dict[str, Any] = {
         name.replace("_", " "): getattr(comparison, name) for name in ATTRIBUTES
     }
-    table |= {
+    content |= {
         "title": comparison.info.title,
         "correction title": CORRECTIONS[comparison.correction].title,
         "significant pairs": comparison.count(),
@@ -266,37 +272,39 @@ def as_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     }
     if comparison.anova is not None:
         anova = comparison.anova
-        table["anova"] = anova.to_polars().to_dicts()
-        table["anova notes"] = [*anova.notes, *anova.heading()[1:]]
-        table["sphericity"] = None if anova.sphericity is None else vars(anova.sphericity)
-        table["variances"] = dict(anova.components)
+        content["anova"] = anova.to_polars().to_dicts()
+        content["anova notes"] = [*anova.notes, *anova.heading()[1:]]
+        content["sphericity"] = None if anova.sphericity is None else vars(anova.sphericity)
+        content["variances"] = dict(anova.components)
     if comparison.omnibus is not None:
-        table["omnibus"] = vars(comparison.omnibus)
-    return table
+        content["omnibus"] = vars(comparison.omnibus)
+    return content
 
 
 ATTRIBUTES = (
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
-"""Attributes of comparisons that JSON contains."""
+"""Attributes of comparisons in their JSON."""
 
 MAX_VALUES = 12
-"""Maximum number of values in a list."""
+"""Maximum number of values of an image that are listed."""
 
 
 def scale_text(facts: ScaleFacts) -> str:
+    """Format the scale and the image of a measure."""
     lines = [str(facts.report), ""]
-    lines += _values(facts)
+    lines += _image_lines(facts)
     if facts.beyond_length:
         lines.append(
             f"image and scale hold for runs of exactly {counted(facts.report.length, 'document')}:"
             f" scores also depend on {facts.beyond_length}, so that there is no"
             f" interval({facts.report.measure})"
         )
-    if facts.by_topic:
+    if facts.depends_on_topic:
         lines.append(
-            "values depend on the recall base: topics with different ones have scales of their own"
+            "values depend on the recall base, so topics with different recall bases have different"
+            " scales"
         )
     lines += [
         "",
@@ -307,13 +315,12 @@ def scale_text(facts: ScaleFacts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _values(facts: ScaleFacts) -> list[str]:
+def _image_lines(facts: ScaleFacts) -> list[str]:
     image = facts.image
     if image is None:
         return [f"image: {facts.refusal}"]
     gaps = image.gaps()
-    power = f"about 2^{image.size.bit_length() - 1}"
-    count = f"{image.size:,}" if image.size < 2**62 else power
+    count = f"{image.size:,}" if image.size < 2**62 else f"about 2^{image.size.bit_length() - 1}"
     if image.confidence < 1:
         count = f"about {image.size:.2g}"
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
@@ -335,7 +342,7 @@ def _values(facts: ScaleFacts) -> list[str]:
 
 
 def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
-    """Return scale and image of a measure as a dictionary for JSON."""
+    """Return the scale and the image of a measure as a dictionary for JSON."""
     image = facts.image
     content: dict[str, Any] = {
         "measure": facts.report.measure,
@@ -343,7 +350,7 @@ def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
         "grades": facts.report.grades,
         "recall base": facts.report.judgments,
         "scale": str(facts.scale),
-        "depends on recall base": facts.by_topic,
+        "depends on recall base": facts.depends_on_topic,
         "depends on length": facts.beyond_length or None,
         "orders": [
             {

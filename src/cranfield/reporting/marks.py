@@ -11,10 +11,11 @@ SYMBOLS = "†‡§¶‖"
 """Symbols of significance levels, or of baselines."""
 
 MARKS = ("none", "symbols", "beaten", "groups")
-"""Kinds of marks behind a score."""
+"""Kinds of marks that follow a score."""
 
 
-def levels_of(alpha: Any) -> tuple[float, ...]:
+def parse_levels(alpha: Any) -> tuple[float, ...]:
+    """Return the distinct significance levels in descending order."""
     values = [alpha] if isinstance(alpha, (int, float)) else alpha
     try:
         levels = sorted({float(value) for value in values}, reverse=True)
@@ -22,13 +23,13 @@ def levels_of(alpha: Any) -> tuple[float, ...]:
         levels = []
     if not levels or not all(0 < level < 1 for level in levels):
         raise PolicyError(
-            f"alpha must be a number between 0 and 1 (exclusive), or several, got {alpha!r}"
+            f"alpha must be a number between 0 and 1 (exclusive), or a list of them, got {alpha!r}"
         )
     return tuple(levels)
 
 
-def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
-    """Return the kind of marks; refuse invalid combinations of options."""
+def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
+    """Return the kind of marks, or its default; refuse invalid combinations of options."""
     if marks is None:
         marks = "symbols" if baselines else "beaten"
     if marks not in MARKS:
@@ -36,11 +37,9 @@ def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]
     if marks == "symbols" and not baselines:
         raise PolicyError("marks 'symbols' require a baseline")
     if marks in {"beaten", "groups"} and baselines:
-        raise PolicyError(
-            f"marks {marks!r} cannot be combined with a baseline; use marks='symbols'"
-        )
+        raise PolicyError(f"marks {marks!r} cannot be combined with a baseline; use 'symbols'")
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
-        raise PolicyError("several levels alpha require marks 'symbols' and a single baseline")
-    if max(len(levels), len(baselines)) > len(SYMBOLS):
-        raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines")
+        raise PolicyError("several values of alpha require marks 'symbols' and a single baseline")
+    if (count := max(len(levels), len(baselines))) > len(SYMBOLS):
+        raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines, got {count}")
     return marks

@@ -15,8 +15,8 @@ from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.scale_types import a_scale
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
-from cranfield.reporting.references import Entry, cited_in
-from cranfield.reporting.summary import listing
+from cranfield.reporting.references import Entry, find_cited_works
+from cranfield.reporting.summary import join_names
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
@@ -32,7 +32,8 @@ FORMATS: dict[str, Callable[[str], str]] = {
 }
 """Functions that escape text, by format."""
 
-MAX_PLACES = 12
+MAX_DECIMALS = 12
+"""Maximum number of decimals."""
 DIGITS = 2
 """Number of significant digits of half the width of an interval."""
 
@@ -52,6 +53,7 @@ class Citation:
 
 
 Sentence = Sequence["str | Maths | Citation"]
+"""A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
 
 def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
@@ -67,7 +69,7 @@ def _write_part(part: str | Maths | Citation, format: str) -> str:
         return f"${part.text}$" if format == "latex" else FORMATS[format](part.text)
     if isinstance(part, str):
         return FORMATS[format](part)
-    works, _ = cited_in(part.source)
+    works, _ = find_cited_works(part.source)
     if not works:
         return ""
     if format == "latex":
@@ -77,126 +79,126 @@ def _write_part(part: str | Maths | Citation, format: str) -> str:
 
 def _cite_shortly(work: Entry) -> str:
     """Return authors and year, or the name of a program."""
-    return work.key if work.is_software else f"{_authors(work.families)} {work.year}"
-
-
-def _authors(families: Sequence[str]) -> str:
+    if work.is_software:
+        return work.key
+    families = work.families
     if len(families) > 3:
-        return f"{families[0]} et al."
-    *other_families, last = families
-    return f"{', '.join(other_families)} and {last}" if other_families else last
+        return f"{families[0]} et al. {work.year}"
+    return f"{join_names(families)} {work.year}"
 
 
-def places_for(low: float, high: float, otherwise: int) -> int:
+def count_decimals(low: float, high: float, default: int) -> int:
     """Return the number of decimals that shows two digits of the half-width of an interval."""
-    half = (high - low) / 2
-    if not isfinite(half) or half <= 0:
-        return otherwise
-    return min(MAX_PLACES, max(0, DIGITS - 1 - floor(log10(half))))
+    half_width = (high - low) / 2
+    if not isfinite(half_width) or half_width <= 0:
+        return default
+    return min(MAX_DECIMALS, max(0, DIGITS - 1 - floor(log10(half_width))))
 
 
-def rounded(value: float, places: int) -> Maths:
-    """Write a number; a rounded 0 has no sign."""
-    text = f"{value:.{places}f}"
+def format_number(value: float, decimals: int) -> Maths:
+    """Format a number; a number that is rounded to 0 has no sign."""
+    text = f"{value:.{decimals}f}"
     return Maths(text.removeprefix("-") if float(text) == 0 else text)
 
 
-def between(low: float, high: float, places: int) -> Sentence:
-    """Write an interval; one bound may be infinite."""
+def format_interval(low: float, high: float, decimals: int) -> Sentence:
+    """Format an interval; one bound may be infinite."""
     if np.isinf(low) and np.isfinite(high):
-        return ["up to ", rounded(high, places)]
+        return ["up to ", format_number(high, decimals)]
     if np.isinf(high) and np.isfinite(low):
-        return ["from ", rounded(low, places)]
-    return [rounded(low, places), " to ", rounded(high, places)]
+        return ["from ", format_number(low, decimals)]
+    return [format_number(low, decimals), " to ", format_number(high, decimals)]
 
 
-def p_of(pvalue: float, alpha: float) -> Maths:
-    """Write a p-value with enough decimals to show whether it is below alpha."""
+def format_pvalue(pvalue: float, alpha: float) -> Maths:
+    """Format a p-value with enough decimals to show whether it is below alpha."""
     if pvalue < 0.001 and alpha >= 0.001:
         return Maths("p < 0.001")
-    places = 3
-    while places < MAX_PLACES and (float(f"{pvalue:.{places}f}") <= alpha) != (pvalue <= alpha):
-        places += 1
-    if places == 3 and 0.9995 <= pvalue < 1:
+    decimals = 3
+    while decimals < MAX_DECIMALS and (float(f"{pvalue:.{decimals}f}") <= alpha) != (
+        pvalue <= alpha
+    ):
+        decimals += 1
+    if decimals == 3 and 0.9995 <= pvalue < 1:
         return Maths("p > 0.999")
-    if pvalue < 10.0**-MAX_PLACES:
-        return Maths(f"p < {10.0**-MAX_PLACES:.{MAX_PLACES}f}")
-    while float(f"{pvalue:.{places}f}") == 0:
-        places += 1
-    return Maths(f"p = {pvalue:.{places}f}")
+    if pvalue < 10.0**-MAX_DECIMALS:
+        return Maths(f"p < {10.0**-MAX_DECIMALS:.{MAX_DECIMALS}f}")
+    while float(f"{pvalue:.{decimals}f}") == 0:
+        decimals += 1
+    return Maths(f"p = {pvalue:.{decimals}f}")
 
 
 ZERO = 1e-9
-"""Bounds whose absolute value is at most this are 0 except for rounding."""
+"""Bounds with at most this absolute value are 0 up to rounding errors."""
 
 MAX_PAIRS = 5
 """Maximum number of pairs whose differences are listed."""
 
 
-def _pair(comparison: PairwiseComparison, k: int) -> Sentence:
-    """Write a difference with its interval, if it has one, and its p-value."""
-    low, high = (float(ends[k]) for ends in comparison.interval)
-    places = _places(comparison, k)
-    difference = rounded(comparison.difference[k], places)
-    p = p_of(float(comparison.adjusted_pvalues[k]), comparison.alpha)
+def _describe_difference(comparison: PairwiseComparison, k: int) -> Sentence:
+    """Write the difference of a pair with its interval, if it has one, and its p-value."""
+    low, high = (float(bounds[k]) for bounds in comparison.interval)
+    decimals = _count_pair_decimals(comparison, k)
+    difference = format_number(comparison.difference[k], decimals)
+    p = format_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
         return [difference, " (", p, ")"]
-    ends = between(low, high, places)
+    interval = format_interval(low, high, decimals)
     level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
     if comparison.interval_of in (*MEANS, comparison.difference_name):
-        return [difference, f" ({level} ", *ends, ", ", p, ")"]
-    # The interval is of another quantity than the difference before it.
+        return [difference, f" ({level} ", *interval, ", ", p, ")"]
+    # The interval is for another quantity than the difference before it.
     quantity = (
         comparison.interval_of if len(comparison) == 1 else comparison.interval_of.split(" of ")[0]
     )
-    return [difference, " (", p, f", {level} of the {quantity} ", *ends, ")"]
+    return [difference, " (", p, f", {level} of the {quantity} ", *interval, ")"]
 
 
-def _differences(comparison: PairwiseComparison) -> str:
+def _difference_noun(comparison: PairwiseComparison) -> str:
     return "log ratios" if comparison.mean_of == "geometric mean" else "differences"
 
 
-def _places(comparison: PairwiseComparison, k: int) -> int:
-    """Return the decimals of a pair; an interval with one bound counts as symmetric."""
-    low, high = (float(ends[k]) for ends in comparison.interval)
-    twice = 2 * float(comparison.difference[k])
+def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
+    """Return the decimals of a pair; one-sided intervals are extended symmetrically."""
+    low, high = (float(bounds[k]) for bounds in comparison.interval)
+    doubled = 2 * float(comparison.difference[k])
     if np.isfinite(low) != np.isfinite(high):
-        low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
-    places = places_for(low, high, comparison.places)
+        low, high = (low, doubled - low) if np.isfinite(low) else (doubled - high, high)
+    decimals = count_decimals(low, high, comparison.places)
     # A bound other than 0 is not rounded to 0.
-    smallest = min((abs(end) for end in (low, high) if ZERO < abs(end) < np.inf), default=1.0)
-    while places < MAX_PLACES and round(smallest, places) == 0:
-        places += 1
-    return places
+    smallest = min((abs(x) for x in (low, high) if ZERO < abs(x) < np.inf), default=1.0)
+    while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
+        decimals += 1
+    return decimals
 
 
-def _name(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
+def _pair_names(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
     return comparison.systems[comparison.first[k]], comparison.systems[comparison.second[k]]
 
 
-def _mean(comparison: PairwiseComparison, system: int, k: int) -> str:
-    """Write a mean as exactly as the difference of a pair."""
-    return rounded(comparison.means[system], _places(comparison, k)).text
+def _format_mean(comparison: PairwiseComparison, system: int, k: int) -> str:
+    """Write the mean of a system with the decimals of a pair."""
+    return format_number(comparison.means[system], _count_pair_decimals(comparison, k)).text
 
 
-def result_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    star = comparison.is_significant()
+def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    """Write about the significant differences."""
+    is_significant = comparison.is_significant()
     if len(comparison) == 1:
         a, b = int(comparison.first[0]), int(comparison.second[0])
         yield [
-            f"The {comparison.mean_of} of {comparison.systems[a]} was {_mean(comparison, a, 0)},"
-            f" that of {comparison.systems[b]} {_mean(comparison, b, 0)}.",
+            f"The {comparison.mean_of} of {comparison.systems[a]} was"
+            f" {_format_mean(comparison, a, 0)}, that of {comparison.systems[b]}"
+            f" {_format_mean(comparison, b, 0)}.",
         ]
         yield [
             f"The {comparison.difference_name}, ",
-            *_pair(comparison, 0),
-            f", is {'' if star[0] else 'not '}significant.",
+            *_describe_difference(comparison, 0),
+            f", is {'' if is_significant[0] else 'not '}significant.",
         ]
         return
-    count = int(star.sum())
-    yield [
-        f"Of {len(comparison):,} pairs, {count or 'none'} {_verb('differ', count)} significantly."
-    ]
+    count = int(is_significant.sum())
+    yield [f"Of {len(comparison):,} pairs, {count or 'none'} {_differ(count)} significantly."]
     note = ""
     if number := comparison.without_interval:
         has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
@@ -206,120 +208,133 @@ def result_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
         f" {comparison.interval_kind}{note}."
     ]
     if comparison.baselines:
-        yield from _of_baselines(comparison)
+        yield from _describe_baselines(comparison)
     elif comparison.shows_pairs:
-        significant = np.flatnonzero(star)
+        significant = np.flatnonzero(is_significant)
         if significant.size:
             yield [
-                _largest(f"The {_differences(comparison)} found", significant.size),
-                *_listed_differences(comparison, significant),
+                _introduce_differences(
+                    f"The {_difference_noun(comparison)} found", significant.size
+                ),
+                *_list_differences(comparison, significant),
                 ".",
             ]
     else:
-        yield from _of_best(comparison)
+        yield from _describe_best(comparison)
 
 
-def _verb(verb: str, count: int) -> str:
-    return f"{verb}s" if count == 1 else verb
+def _differ(count: int) -> str:
+    return "differs" if count == 1 else "differ"
 
 
-def _of_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about systems that are better or worse than each baseline."""
-    star, sign = comparison.is_significant(), np.sign(comparison.difference)
-    is_better = sign * (-1 if comparison.lower_is_better else 1)
+def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    """Write about the systems that are better or worse than each baseline."""
+    is_significant, sign = comparison.is_significant(), np.sign(comparison.difference)
+    improvement = sign * (-1 if comparison.lower_is_better else 1)
     for second in dict.fromkeys(comparison.second.tolist()):
-        of_baseline = comparison.second == second
-        base = comparison.systems[second]
-        for word, has_sign in (("better", is_better > 0), ("worse", is_better < 0)):
-            if comparison.alternative != "two-sided" and word != comparison.tested_verdict:
-                yield [f"Whether a system is {word} than {base} was not tested."]
+        has_baseline = comparison.second == second
+        baseline = comparison.systems[second]
+        for verdict, has_sign in (("better", improvement > 0), ("worse", improvement < 0)):
+            if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
+                yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero(of_baseline & star & has_sign)
+            significant = np.flatnonzero(has_baseline & is_significant & has_sign)
             if significant.size == 0:
-                yield [f"No system is significantly {word} than {base}."]
+                yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
             subject = (
                 f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
             )
             start = (
-                f"{subject} significantly {word} than {base}, by these {_differences(comparison)}"
+                f"{subject} significantly {verdict} than {baseline}, by these"
+                f" {_difference_noun(comparison)}"
             )
             yield [
-                _largest(start, significant.size),
-                *_listed_differences(comparison, significant),
+                _introduce_differences(start, significant.size),
+                *_list_differences(comparison, significant),
                 ".",
             ]
 
 
-def _largest(start: str, count: int) -> str:
+def _introduce_differences(start: str, count: int) -> str:
+    """Write the start of a list of differences, with a note if the list is cut."""
     selection = f", the {MAX_PAIRS} largest" if count > MAX_PAIRS else ""
     return f"{start}{selection}: "
 
 
-def _listed_differences(
+def _list_differences(
     comparison: PairwiseComparison, pairs: Indices
 ) -> Iterator[str | Maths | Citation]:
     """Write the largest differences among some pairs."""
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
-    for place, k in enumerate(order[:MAX_PAIRS].tolist()):
-        first, second = _name(comparison, k)
-        yield "; " if place else ""
+    for index, k in enumerate(order[:MAX_PAIRS].tolist()):
+        first, second = _pair_names(comparison, k)
+        yield "; " if index else ""
         yield (
             f"{first} " if comparison.baselines else f"{first} {comparison.between_names} {second} "
         )
-        yield from _pair(comparison, k)
+        yield from _describe_difference(comparison, k)
 
 
-def _of_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the best system, and those not significantly different from it."""
+def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    """Write about the best system, and the systems not significantly different from it."""
     best, next_best = (int(k) for k in comparison.order[:2])
     top = [name for name in comparison.top_group if name != comparison.systems[best]]
-    different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float)))[best]
-    better = int(different.sum())
-    word = "lowest" if comparison.lower_is_better else "highest"
-    ends = {best, next_best}
+    is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float)))[best]
+    n_different = int(is_different.sum())
+    extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
-    k = next(k for k, pair in enumerate(pairs) if {*pair} == ends)
-    clause = f"it differs significantly from {_of_others(better, len(comparison.systems) - 1)}"
-    clause += f", and not from {listing(top)}" if top else ""
-    if not better:
+    k = next(k for k, pair in enumerate(pairs) if {*pair} == {best, next_best})
+    other_systems = _name_other_systems(n_different, len(comparison.systems) - 1)
+    clause = f"it differs significantly from {other_systems}"
+    clause += f", and not from {join_names(top)}" if top else ""
+    if not n_different:
         clause = "it is not significantly different from any other system"
     yield [
-        f"{comparison.systems[best]} has the {word} {comparison.mean_of},"
-        f" {_mean(comparison, best, k)}; {clause}."
+        f"{comparison.systems[best]} has the {extreme} {comparison.mean_of},"
+        f" {_format_mean(comparison, best, k)}; {clause}."
     ]
-    a, b = _name(comparison, k)
+    a, b = _pair_names(comparison, k)
     yield [
         f"Compared with the second, {comparison.systems[next_best]}, the"
         f" {comparison.difference_name}"
         f" ({a} {comparison.between_names} {b}) is ",
-        *_pair(comparison, k),
+        *_describe_difference(comparison, k),
         ".",
     ]
 
 
-def _of_others(number: int, n_others: int) -> str:
-    """Name a number of the other systems."""
+def _name_other_systems(number: int, n_others: int) -> str:
+    """Write a phrase such as "2 of the 5 other systems"."""
     if number < n_others:
         return f"{number} of the {counted(n_others, 'other system')}"
     words = {1: "the other system", 2: "both other systems"}
     return words.get(n_others, f"all {n_others:,} other systems")
 
 
-def effects_of(comparison: PairwiseComparison) -> Iterator[Sentence]:
+def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
+    """Write about the effect sizes."""
     effects = comparison.effect[np.isfinite(comparison.effect)]
     if effects.size == 0:
         return
     kind = comparison.info.effect
     if effects.size == 1:
-        yield [f"The effect size ({kind}) is ", rounded(effects[0], 2), "."]
+        yield [f"The effect size ({kind}) is ", format_number(effects[0], 2), "."]
         return
     size = np.abs(effects)
-    ends, median = between(size.min(), size.max(), 2), rounded(float(np.median(size)), 2)
-    yield [f"Effect sizes ({kind}) are from ", *ends, " in size, with a median of ", median, "."]
+    extremes = format_interval(size.min(), size.max(), 2)
+    median = format_number(float(np.median(size)), 2)
+    yield [
+        f"Effect sizes ({kind}) are from ",
+        *extremes,
+        " in size, with a median of ",
+        median,
+        ".",
+    ]
 
 
-def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
+def describe_equivalence(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
+    """Write about equivalence and non-inferiority within a margin."""
     result = comparison.equivalence(margin)
     level = f"{100 * result.level:g}% intervals of the {comparison.interval_of}, {result.holds_for}"
     equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
@@ -333,23 +348,25 @@ def equivalence_of(comparison: PairwiseComparison, margin: float | str) -> Itera
             f" {non_inferior or 'none'}."
         ]
         return
-    low, high = (float(end[0]) for end in result.interval)
+    low, high = (float(bounds[0]) for bounds in result.interval)
     yield [
         f"{first} (",
-        *between(low, high, places_for(low, high, comparison.places)),
+        *format_interval(low, high, count_decimals(low, high, comparison.places)),
         f"), the two systems are {'' if equivalent else 'not shown to be '}equivalent, and"
-        f" {_name(comparison, 0)[0]} is {'' if non_inferior else 'not shown to be '}non-inferior.",
+        f" {_pair_names(comparison, 0)[0]} is {'' if non_inferior else 'not shown to be '}"
+        "non-inferior.",
     ]
 
 
-def jointly(comparison: JointComparison) -> Iterator[Sentence]:
+def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]:
+    """Write about a comparison by several measures."""
     verdicts = comparison.verdicts
     better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
-    n_some = int(((better + worse) > 0).sum())
-    n_every = int((np.maximum(better, worse) == len(comparison.measures)).sum())
+    n_any = int(((better + worse) > 0).sum())
+    n_all = int((np.maximum(better, worse) == len(comparison.measures)).sum())
     n_opposed = int(((better > 0) & (worse > 0)).sum())
     pairs = counted(len(comparison), "pair")
-    verb = "differs" if n_some == 1 or len(comparison) == 1 else "differ"
+    verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
         f"{counted(len(comparison.systems), 'system')} were compared by ",
         *_list_measures(comparison.measures),
@@ -358,44 +375,46 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
     correction = CORRECTIONS[comparison.correction]
     has_baseline_source = bool(comparison.baselines) and bool(correction.baseline_source)
     yield [
-        f"All pairs and measures were tested together by {comparison.method}",
+        f"All pairs and measures were tested simultaneously by {comparison.method}",
         Citation(correction.baseline_source if has_baseline_source else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
         f" {counted(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
         f" {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
     ]
     yield [
-        f"Of {pairs}, {n_some or 'none'} {verb} significantly by some"
-        f" measure, {n_every or 'none'} by every measure, and {n_opposed or 'none'} by measures"
+        f"Of {pairs}, {n_any or 'none'} {verb} significantly by some"
+        f" measure, {n_all or 'none'} by every measure, and {n_opposed or 'none'} by measures"
         " that contradict each other."
     ]
     low, high = comparison.interval
     names = comparison.systems
-    level = f"{100 * (1 - comparison.alpha):g}% interval of all together "
+    level = f"{100 * (1 - comparison.alpha):g}% simultaneous confidence interval "
     for m, measure in enumerate(comparison.measures):
         significant = np.flatnonzero(verdicts[:, m])
         if not significant.size:
             yield [f"By {measure} no pair differs significantly."]
             continue
         k = int(significant[np.argmax(np.abs(comparison.difference[significant, m]))])
-        ends = low[k, m], high[k, m]
-        places = places_for(*ends, 4)
-        interval = [level, *between(*ends, places), ", "] if np.isfinite(ends).all() else []
-        word, quantity = (
+        bounds = low[k, m], high[k, m]
+        decimals = count_decimals(*bounds, 4)
+        interval: Sentence = []
+        if np.isfinite(bounds).all():
+            interval = [level, *format_interval(*bounds, decimals), ", "]
+        operator, quantity = (
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
         yield [
             f"By {measure}, {counted(significant.size, 'pair')}"
-            f" {_verb('differ', significant.size)} significantly; the largest difference is"
-            f" {names[comparison.first[k]]} {word}"
+            f" {_differ(significant.size)} significantly; the largest difference is"
+            f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
-            rounded(comparison.difference[k, m], places),
+            format_number(comparison.difference[k, m], decimals),
             " (",
             *interval,
-            p_of(float(comparison.pvalues[k, m]), comparison.alpha),
+            format_pvalue(float(comparison.pvalues[k, m]), comparison.alpha),
             ").",
         ]
-    yield ["We assume that topics are a random sample, a dozen at least."]
+    yield ["We assume that topics are a random sample of at least a dozen."]
     for note in comparison.notes:
         yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
@@ -403,24 +422,24 @@ def jointly(comparison: JointComparison) -> Iterator[Sentence]:
 
 def _list_measures(names: Sequence[str]) -> Iterator[str | Citation]:
     """List all measures, each with the works to cite for it."""
-    for place, name in enumerate(names):
-        yield "" if place == 0 else " and " if place == len(names) - 1 else ", "
+    for index, name in enumerate(names):
+        yield "" if index == 0 else " and " if index == len(names) - 1 else ", "
         measure = measure_of(name)
         yield name
         yield Citation("" if measure is None else measure.source)
 
 
-BOUNDS = {
+ERROR_RATES = {
     "FWER": "which bounds the probability of any false positive among them",
     "FDR": "which bounds the expected proportion of false positives among the"
     " significant differences",
 }
-"""Error rates that corrections bound, in words."""
+"""Descriptions of the error rates that corrections bound."""
 
-OF_TEST = "what the test assumes of each pair"
-"""Text of corrections that add no assumptions to those of the test."""
+SAME_ASSUMPTIONS = "what the test assumes of each pair"
+"""The `assumes` of corrections that add no assumptions to those of the test."""
 
-JUDGING = {
+JUDGING_POLICIES = {
     "ties": {
         "trec": "documents with equal scores are in descending order of their ids",
         "trec_eval-9": (
@@ -446,44 +465,46 @@ JUDGING = {
         "unjudged": "documents with a negative grade are unjudged",
     },
 }
-"""Policies of judging in words."""
+"""Descriptions of the policies of judging."""
 
 
 def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
     """Write a comparison as a paragraph; see :meth:`cranfield.PairwiseComparison.prose`."""
     check_choice("format", format, FORMATS)
+    sentences: Iterable[Sentence]
     if isinstance(comparison, JointComparison):
         if margin is not None:
             raise PolicyError("margin requires a comparison by one measure")
-        sentences = jointly(comparison)
+        sentences = describe_joint_comparison(comparison)
     else:
-        sentences = _sentences(comparison, margin)
-    listed = list(sentences)
-    keys = {work.key: None for s in listed for part in s for work in _works(part)}
+        sentences = _write_sentences(comparison, margin)
+    sentences = list(sentences)
+    citations = [part for parts in sentences for part in parts if isinstance(part, Citation)]
+    keys = dict.fromkeys(
+        work.key for part in citations for work in find_cited_works(part.source)[0]
+    )
     hint = f"\n% References: cranfield cite {' '.join(keys)} > references.bib" if keys else ""
-    return write_paragraph(listed, format) + (hint if format == "latex" else "")
+    return write_paragraph(sentences, format) + (hint if format == "latex" else "")
 
 
-def _works(part: str | Maths | Citation) -> Sequence[Entry]:
-    return cited_in(part.source)[0] if isinstance(part, Citation) else ()
-
-
-def _sentences(comparison: PairwiseComparison, margin: float | str | None) -> Iterator[Sentence]:
-    yield from _design(comparison)
-    yield from _test(comparison)
-    yield from result_of(comparison)
-    yield from effects_of(comparison)
+def _write_sentences(
+    comparison: PairwiseComparison, margin: float | str | None
+) -> Iterator[Sentence]:
+    yield from _describe_design(comparison)
+    yield from _describe_test(comparison)
+    yield from describe_result(comparison)
+    yield from describe_effects(comparison)
     if margin is not None:
-        yield from equivalence_of(comparison, margin)
-    yield from _assumptions(comparison)
+        yield from describe_equivalence(comparison, margin)
+    yield from _describe_assumptions(comparison)
     for note in comparison.notes:
-        # Other sentences report these notes.
+        # These notes are reported by other sentences.
         if not (note.startswith("lower scores of") or note.endswith(RESCALING)):
             yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
 
 
-def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
+def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = measure_of(comparison.measure)
     source = Citation("" if measure is None else measure.source)
@@ -497,7 +518,7 @@ def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f"{other_systems} {'was' if other_systems.startswith('1 ') else 'were'} compared with"
         )
         clause += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
-        clause, note = f"{clause} {listing(comparison.baselines)}", f" ({pairs})"
+        clause, note = f"{clause} {join_names(comparison.baselines)}", f" ({pairs})"
     else:
         clause = f"{counted(len(systems), 'system')} were compared with each other"
         note = f" ({pairs})"
@@ -506,23 +527,21 @@ def _design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     policies = [
-        JUDGING.get(name, {}).get(str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value))
+        JUDGING_POLICIES.get(name, {}).get(
+            str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value)
+        )
         for name, value in comparison.scores.settings.items()
-        if _is_word(value)
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:
         yield [f"For judging, {'; '.join(policies)}."]
 
 
 _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
-"""Clauses for settings of judging that are numbers."""
+"""Templates of clauses for other settings of judging."""
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
+def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     info, correction = comparison.info, CORRECTIONS[comparison.correction]
     side = (
         "two-sided"
@@ -534,9 +553,9 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [
             f"The test was {heading_of(info, correction, baseline=has_baselines)}",
             Citation(correction.baseline_source if has_baselines else correction.source),
-            f", {side}, {_bounds(correction.controls, comparison)}; the critical value was"
-            f" estimated from {counted(comparison.resamples or 0, 'resample')} of topics with seed"
-            f" {comparison.seed}.",
+            f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical value"
+            f" was estimated from {counted(comparison.resamples or 0, 'resample')} of topics with"
+            f" seed {comparison.seed}.",
         ]
         return
     start: Sentence = [f"The test was the {_lower_title(info.title)}", Citation(info.source)]
@@ -554,7 +573,7 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
             *start,
             f"{level}, with {title}",
             source,
-            f", {_bounds(correction.controls, comparison)}.",
+            f", {_describe_error_rate(correction.controls, comparison)}.",
         ]
     if comparison.resamples is not None:
         yield [
@@ -563,29 +582,30 @@ def _test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.omnibus is not None:
         omnibus = comparison.omnibus
         yield [
-            f"Over all systems together, {omnibus.name} was {omnibus.statistic:.2f} with"
+            f"Over all systems, {omnibus.name} was {omnibus.statistic:.2f} with"
             f" {counted(round(omnibus.df), 'degree')} of freedom (",
-            p_of(omnibus.pvalue, comparison.alpha),
+            format_pvalue(omnibus.pvalue, comparison.alpha),
             f", {omnibus.effect_name} {omnibus.effect:.3f}).",
         ]
 
 
 def _lower_title(title: str) -> str:
-    """Lower the first letter of a title within a sentence, except of names and acronyms."""
+    """Lower the first letter of a title unless it begins with a name or an acronym."""
     first = title.split(maxsplit=1)[0]
     is_common = first in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
     is_common |= first.startswith(("Two-", "One-", "Three-", "Fake"))
     return title[:1].lower() + title[1:] if is_common else title
 
 
-def _bounds(bounds: str, comparison: PairwiseComparison) -> str:
-    return f"{BOUNDS[bounds]}, {counted(len(comparison), 'comparison')}, by {comparison.alpha:g}"
+def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str:
+    n_comparisons = counted(len(comparison), "comparison")
+    return f"{ERROR_RATES[error_rate]}, {n_comparisons}, by {comparison.alpha:g}"
 
 
-def _assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
+def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write the assumptions, the results of their checks, and the effect of the scale."""
     assumption = CORRECTIONS[comparison.correction].assumes
-    if assumption == OF_TEST or comparison.info.family == "ranks":
+    if assumption == SAME_ASSUMPTIONS or comparison.info.family == "ranks":
         assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
         assumption = assumption[:1].lower() + assumption[1:]
     yield [f"We assume that {assumption}."]

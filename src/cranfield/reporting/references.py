@@ -47,12 +47,13 @@ class Entry:
 
     @property
     def families(self) -> tuple[str, ...]:
-        names = _plain(self.fields.get("author", "")).split(" and ")
+        """Family names of the authors."""
+        names = _strip_latex(self.fields.get("author", "")).split(" and ")
         return tuple(name.split(",")[0] for name in names)
 
     @property
     def year(self) -> str:
-        """Year, with a letter if an author has several works of that year."""
+        """Year, with a letter if an author has several works of the year."""
         letter = self.key[-1] if self.key[-1:].isalpha() and self.key[-2:-1].isdigit() else ""
         return self.fields.get("year", "") + letter
 
@@ -68,20 +69,20 @@ class Entry:
 
     def to_text(self, *, markdown: bool = False) -> str:
         """Return the reference in plain text or Markdown."""
-        fields = {name: _plain(value) for name, value in self.fields.items()}
-        star = "*" if markdown else ""
+        fields = {name: _strip_latex(value) for name, value in self.fields.items()}
+        emphasis = "*" if markdown else ""
         *first_authors, last = fields.get("author", "").split(" and ")
         authors = f"{', '.join(first_authors)} and {last}" if first_authors else last
         parts = [f"{authors} ({self.year})"] if self.year else [authors] if authors else []
         title = fields["title"]
         if self.kind == "book":
-            title = f"{star}{title}{star}"
+            title = f"{emphasis}{title}{emphasis}"
         parts.append(f"{title}, {fields['edition']} edition" if "edition" in fields else title)
         if venue := fields.get("journal", fields.get("booktitle")):
             number = f"({fields['number']})" if "number" in fields else ""
             volume = f" {fields['volume']}{number}" if "volume" in fields else ""
             details = [fields[name] for name in ("series", "pages") if name in fields]
-            parts.append(", ".join([f"{star}{venue}{star}{volume}", *details]))
+            parts.append(", ".join([f"{emphasis}{venue}{emphasis}{volume}", *details]))
         parts += [fields[name] for name in ("publisher", "note", "url") if name in fields]
         if "eprint" in fields:
             parts.append(f"arXiv:{fields['eprint']}")
@@ -104,19 +105,23 @@ def entries() -> dict[str, Entry]:
     return works
 
 
-def cited_in(source: str) -> tuple[list[Entry], list[str]]:
+def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
     """Return the works that a text cites, and the citations of unknown works."""
     works: dict[str, Entry] = {}
     missing = []
     for names, years in _CITED.findall(source):
         authors = [_ascii(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
-        abridged = bool(_OTHER_AUTHORS.search(names))
+        is_abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
-            matches = [work for work in entries().values() if _fits(work, authors, abridged, year)]
-            if len(matches) > 1 and abridged:
+            matches = [
+                work
+                for work in entries().values()
+                if _matches_citation(work, authors, is_abridged, year)
+            ]
+            if len(matches) > 1 and is_abridged:
                 # "and others" rarely stands for a single author, who would be named.
-                several = [work for work in matches if len(work.families) > len(authors) + 1]
-                matches = several or matches
+                with_several = [work for work in matches if len(work.families) > len(authors) + 1]
+                matches = with_several or matches
             works |= {work.key: work for work in matches}
             if not matches:
                 missing.append(f"{names} ({year})")
@@ -124,11 +129,11 @@ def cited_in(source: str) -> tuple[list[Entry], list[str]]:
     return list(works.values()), missing
 
 
-def _fits(entry: Entry, authors: Sequence[str], abridged: bool, year: str) -> bool:
+def _matches_citation(entry: Entry, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
     families = [_ascii(name) for name in entry.families]
     return (
         year in {entry.year, entry.fields.get("year")}
-        and (len(families) > len(authors)) == abridged
+        and (len(families) > len(authors)) == is_abridged
         and families[: len(authors)] == authors
     )
 
@@ -139,12 +144,12 @@ def _ascii(text: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
-def _plain(text: str) -> str:
+def _strip_latex(text: str) -> str:
     text = text.replace("``", "“").replace("''", "”").replace("--", "–")
     return re.sub(r"\\([&_%#$])", r"\1", re.sub(r"(?<!\\)[{}]", "", text))
 
 
-KEY = "key "
+KEY_PREFIX = "key "
 """Prefix of a source that is the key of a work."""
 
 RESULTS = {
@@ -254,9 +259,9 @@ def cite(*subjects: Any) -> References:
     citations: dict[str, dict[str, None]] = {"cranfield": {}}
     missing = []
     for name, source in _sources(subjects):
-        works, unknown_names = cited_in(source)
-        if source.startswith(KEY):
-            works, unknown_names = [entries()[source.removeprefix(KEY)]], []
+        works, unknown_names = find_cited_works(source)
+        if source.startswith(KEY_PREFIX):
+            works, unknown_names = [entries()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
         missing += [f"{citation}, for {name}" for citation in unknown_names]
@@ -273,8 +278,9 @@ def cite(*subjects: Any) -> References:
 
 
 def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield name and source of each subject and of the measures and tests that it used."""
     for subject in subjects:
-        kind = type(subject)
+        name = type(subject).__name__
         if isinstance(subject, str):
             yield from _name_sources(subject)
         elif isinstance(subject, Measure):
@@ -294,29 +300,29 @@ def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
         elif isinstance(subject, Result) and subject.reference:
             yield f"study {subject.name}", subject.reference
             yield from _result_sources(subject)
-        elif (
-            type(subject).__module__.startswith("cranfield.") and type(subject).__name__ in RESULTS
-        ):
-            yield RESULTS[type(subject).__name__]
+        elif type(subject).__module__.startswith("cranfield.") and name in RESULTS:
+            yield RESULTS[name]
             yield from _result_sources(subject)
         elif isinstance(subject, Iterable):
             yield from _sources(subject.values() if isinstance(subject, Mapping) else subject)
         else:
-            raise PolicyError(f"{kind.__name__} has no sources to cite")
+            raise PolicyError(
+                f"expected results, measures or names to cite, got {name}, which has no sources"
+            )
 
 
-def _result_sources(study: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and source of the measures, tests and corrections of a result of a study."""
-    for name in (getattr(study, "measure", None), *getattr(study, "measures", ())):
+def _result_sources(result: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and source of the measures, tests and corrections of a result."""
+    for name in (getattr(result, "measure", None), *getattr(result, "measures", ())):
         yield from _measure_source("" if name is None else str(name))
-    for choice in getattr(study, "tests", ()):
+    for choice in getattr(result, "tests", ()):
         # A choice is text such as "t+holm", or a pair of test and correction.
         test, correction = choice.partition("+")[::2] if isinstance(choice, str) else choice
         yield from _test_source(test)
         yield from _correction_source(correction or find_test(test).info.corrections[0])
-    if isinstance(getattr(study, "test", None), str):
-        yield from _test_source(study.test)
-        if (correction := getattr(study, "correction", None)) is not None:
+    if isinstance(getattr(result, "test", None), str):
+        yield from _test_source(result.test)
+        if (correction := getattr(result, "correction", None)) is not None:
             yield from _correction_source(correction)
 
 
@@ -337,7 +343,7 @@ def _study_source(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _measure_source(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the source of a measure by the name of scores, which may be unknown."""
+    """Yield name and source of the measure of scores, whose name may be unknown."""
     if not name:
         return
     try:
@@ -345,17 +351,19 @@ def _measure_source(name: str) -> Iterator[tuple[str, str]]:
         yield str(measure), measure.source
     except CranfieldError:
         # Studies name measures without their required cutoff.
-        kind = REGISTRY.get(name)
-        if kind is None:
+        measure_class = REGISTRY.get(name)
+        if measure_class is None:
             yield name, ""
+        elif measure_class.inner_example:
+            yield name, measure_class.info.source
         else:
-            yield name, kind.info.source if kind.inner_example else kind().source
+            yield name, measure_class().source
 
 
 def _name_sources(name: str) -> list[tuple[str, str]]:
-    """Return the sources of a name: a key, study, test, correction or measure."""
+    """Return name and source for the name of a work, study, test, correction or measure."""
     if name in entries():
-        return [("", f"{KEY}{name}")]
+        return [("", f"{KEY_PREFIX}{name}")]
     for sources in (_study_source, _test_source, _correction_source):
         try:
             return list(sources(name))

@@ -1,4 +1,4 @@
-"""Scores as text for other programs."""
+"""Scores in the formats of other programs, and as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ RELSTRING = 10
 def trec_lines(
     evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
 ) -> Iterator[str]:
-    """Yield the lines that trec_eval prints: measure, topic, value, run after run.
+    """Yield scores in trec_eval's output format (measure, topic, value), run by run.
 
-    With `runid` the name of a single system is printed too; the lowest relevant grade `rel` of all
-    measures is removed from their names.
+    With `runid`, the name is printed even if there is only one system. If `rel` is the lowest
+    relevant grade of a measure, it is omitted from its name.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
@@ -52,11 +52,12 @@ def _topic_lines(
     system: int,
     strings: list[list[str]] | None,
 ) -> Iterator[str]:
+    """Yield the lines of a system on a topic, unless the topic is not scored."""
     if not evaluation.judged.scored[topic, system]:
         return
     label = plain(evaluation.topics[topic])
     for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
-        # trec_eval prints these only for all topics together.
+        # trec_eval prints these measures only over all topics.
         if measure.info.aggregate == "geometric" or name == "num_q":
             continue
         if name == "recall_5" and strings is not None:
@@ -65,51 +66,54 @@ def _topic_lines(
         yield _trec_line(name, label, value, measure.info.aggregate == "sum")
 
 
-def _trec_line(name: str, topic: str, value: float, count: bool) -> str:
-    number = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
+def _trec_line(name: str, topic: str, value: float, is_count: bool) -> str:
+    number = f"{value:.0f}" if is_count and not math.isnan(value) else f"{value:6.4f}"
     return f"{name:<22s}\t{topic}\t{number}"
 
 
 def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
-    """Write the top of each ranking like trec_eval's relstring, a character for each document.
+    """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
-    A digit is the grade, `>` a grade above 9, `-` a document without judgment, `.` one that is
-    pooled but not judged.
+    Each document has a character: a digit is its grade, `>` a grade above 9, `-` a document without
+    judgment, and `.` a document that is pooled but not judged.
     """
     topics, systems = judged.shape
-    chars = np.full((topics, systems, depth), "-", dtype="U1")
+    characters = np.full((topics, systems, depth), "-", dtype="U1")
     rows = judged.documents.where(judged.documents.rank <= depth)
     symbols = np.array([*"0123456789", ">", "."])
     index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
-    chars[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
+    characters[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
     lengths = np.minimum(judged.retrieved, depth)
-    return [["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)]
+    return [
+        ["".join(characters[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)
+    ]
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
+    """Yield scores in the output format of ir_measures, run by run."""
     has_several = len(evaluation.systems) > 1
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
-        start = f"{plain(name)}\t" if has_several else ""
+        prefix = f"{plain(name)}\t" if has_several else ""
         if by_topic:
             for t, topic in enumerate(evaluation.topics):
                 for measure, scores in evaluation.items():
                     value = scores.values[t, system]
                     if not np.isnan(value):
-                        yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
+                        yield f"{prefix}{plain(topic)}\t{measure}\t{value:.{places}f}"
         for measure, values in overall.items():
-            # Without `all`, `system measure value` would read like `topic measure value`.
-            middle = "all\t" if by_topic or has_several else ""
-            yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
+            # Without `all`, `system measure value` would be read as `topic measure value`.
+            topic_column = "all\t" if by_topic or has_several else ""
+            yield f"{prefix}{topic_column}{measure}\t{values[system]:.{places}f}"
 
 
 def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
-    """Yield lines of an `evaluation.prototext` for TIRA: the scores of a single system.
+    """Yield the scores of a single system as an `evaluation.prototext` of TIRA.
 
     Raises
     ------
     PolicyError
-        The evaluation has several systems.
+        If the evaluation has several systems.
     """
     if len(evaluation.systems) > 1:
         n_systems = len(evaluation.systems)
@@ -122,11 +126,12 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
 
 
 def scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
-    """Write CSV: measure, topic, system, score; or, for means, a row for each system."""
+    """Format scores as CSV, with the columns of :func:`scores_frame`."""
     return scores_frame(scores, by_topic=by_topic).write_csv()
 
 
 def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
+    """Return scores by measure, topic and system in long form, or the means of each system."""
     return long_table(scores) if by_topic else by_system(scores)
 
 
@@ -137,7 +142,10 @@ def scores_json(
     about: Mapping[str, object] | None = None,
     notes: Sequence[str] | None = None,
 ) -> str:
-    """Write JSON: settings, measures, and the values of each system; missing scores are null."""
+    """Format scores as JSON: settings, measures and values by system; missing scores are null.
+
+    `about` replaces the settings.
+    """
     content = dict(about or {"settings": next(iter(scores.values())).settings})
     content |= scores_content(scores, by_topic=by_topic)
     if notes is not None:
@@ -146,6 +154,7 @@ def scores_json(
 
 
 def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+    """Return measures, and overall values and values by topic of each system, for JSON."""
     first = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
@@ -157,6 +166,6 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    lower_is_better_names = [name for name, table in scores.items() if table.lower_is_better]
-    directions = {"lower is better": lower_is_better_names} if lower_is_better_names else {}
+    lower_names = [name for name, table in scores.items() if table.lower_is_better]
+    directions = {"lower is better": lower_names} if lower_names else {}
     return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

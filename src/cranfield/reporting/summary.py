@@ -17,9 +17,9 @@ from cranfield.tabular import shown_p
 
 
 def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
-    """Split lines by measure into those of a single measure, and those that all measures share.
+    """Separate lines that all measures share from the lines of single measures.
 
-    Lines that differ only in the name of the measure are equal.
+    Lines that differ only in the name of the measure count as equal.
 
     Examples
     --------
@@ -28,29 +28,22 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
-        return {name: [*lines_of_name] for name, lines_of_name in lines.items()}, []
+        return {name: [*measure_lines] for name, measure_lines in lines.items()}, []
     general = {
-        name: [_generalise(name, line) for line in lines_of_name]
-        for name, lines_of_name in lines.items()
+        name: {line: _generalise(name, line) for line in measure_lines}
+        for name, measure_lines in lines.items()
     }
-    first, *other_lines = general.values()
-    common = [
-        line
-        for line in dict.fromkeys(first)
-        if all(line in name_lines for name_lines in other_lines)
-    ]
-    unshared = {
-        name: [
-            line
-            for line, text in zip(lines_of_name, general[name], strict=True)
-            if text not in common
-        ]
-        for name, lines_of_name in lines.items()
+    first, *others = (dict.fromkeys(measure_lines.values()) for measure_lines in general.values())
+    common = [line for line in first if all(line in measure_lines for measure_lines in others)]
+    own = {
+        name: [line for line in measure_lines if general[name][line] not in common]
+        for name, measure_lines in lines.items()
     }
-    return unshared, common
+    return own, common
 
 
 def _generalise(name: str, line: str) -> str:
+    """Replace the name of a measure in a line."""
     return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
 
 
@@ -62,44 +55,50 @@ BETTER, WORSE, SAME, DIFFERENT, NONE = (
     "not compared",
 )
 """Verdicts on a system compared with another. Systems with equal means can be significantly
-different by tests of other statistics than the mean."""
+different by tests of statistics other than the mean."""
 
 
-def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
+def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
     """Return the verdict on the first system of each pair, by the sign of its difference."""
     sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
-    out = np.full(len(comparison), SAME, dtype=object)
-    star = comparison.is_significant()
-    out[star & (sign > 0)] = BETTER
-    out[star & (sign < 0)] = WORSE
-    out[star & (sign == 0)] = DIFFERENT
-    out[np.isnan(comparison.adjusted_pvalues)] = NONE
-    return out
+    verdicts = np.full(len(comparison), SAME, dtype=object)
+    is_significant = comparison.is_significant()
+    verdicts[is_significant & (sign > 0)] = BETTER
+    verdicts[is_significant & (sign < 0)] = WORSE
+    verdicts[is_significant & (sign == 0)] = DIFFERENT
+    verdicts[np.isnan(comparison.adjusted_pvalues)] = NONE
+    return verdicts
 
 
-def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Return the verdict on each system compared with each other one, shape (systems, systems)."""
-    count = len(comparison.systems)
-    words = by_pair(comparison)
-    out = np.full((count, count), NONE, dtype=object)
-    out[comparison.first, comparison.second] = words
-    mirrored = {BETTER: WORSE, WORSE: BETTER}
-    out[comparison.second, comparison.first] = [mirrored.get(word, word) for word in words]
-    return out
+def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Return the verdict on the system of each row compared with the system of each column."""
+    n_systems = len(comparison.systems)
+    verdicts = pair_verdicts(comparison)
+    matrix = np.full((n_systems, n_systems), NONE, dtype=object)
+    matrix[comparison.first, comparison.second] = verdicts
+    opposite = {BETTER: WORSE, WORSE: BETTER}
+    matrix[comparison.second, comparison.first] = [opposite.get(v, v) for v in verdicts]
+    return matrix
 
 
-def against(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return the verdict on each system against a baseline, by default the first; empty for it."""
-    base = baseline or comparison.baselines[0]
-    is_base = comparison.second == comparison.systems.index(base)
-    out = [""] * len(comparison.systems)
-    for system, word in zip(comparison.first[is_base], by_pair(comparison)[is_base], strict=True):
-        out[system] = SAME if word == NONE else word
-    return out
+def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Return the verdict on each system compared with a baseline, by default the first.
+
+    The verdict on the baseline itself is empty.
+    """
+    column = comparison.systems.index(baseline or comparison.baselines[0])
+    has_baseline = comparison.second == column
+    verdicts = [""] * len(comparison.systems)
+    pairs = zip(
+        comparison.first[has_baseline], pair_verdicts(comparison)[has_baseline], strict=True
+    )
+    for system, verdict in pairs:
+        verdicts[system] = SAME if verdict == NONE else verdict
+    return verdicts
 
 
 def group_letters(comparison: PairwiseComparison) -> list[str] | None:
-    """Return the letters of the groups of each system; None without groups."""
+    """Return the letters of each system's groups; None if the comparison has no groups."""
     if comparison.baselines or comparison.alternative != "two-sided":
         return None
     groups = comparison.groups()
@@ -107,24 +106,26 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
 
 
 def lead(pairs: PairwiseComparison, name: str) -> str:
-    """Return the sentence on the top group, or on systems that are better than the baseline."""
+    """Write about the top group, or about the systems compared with each baseline."""
     if pairs.baselines:
         return " ".join(_baseline_sentence(name, pairs, baseline) for baseline in pairs.baselines)
     return _top_sentence(name, pairs)
 
 
-def listing(names: Sequence[str], limit: int | None = 5) -> str:
-    """Join names as in a sentence, up to a limit."""
+def join_names(names: Sequence[str], limit: int | None = 5) -> str:
+    """Join names as in a sentence; names beyond the limit are counted."""
     if limit is not None and len(names) > limit:
         return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def name_list(names: Sequence[str]) -> str:
-    return listing([label(name) for name in names], 3)
+def join_labels(names: Sequence[str]) -> str:
+    """Join up to three names, shortened as labels."""
+    return join_names([label(name) for name in names], 3)
 
 
 def _mean(pairs: PairwiseComparison, k: int) -> str:
+    """Format the mean of a system, with its kind unless it is an arithmetic mean."""
     if pairs.mean_of == "mean":
         return f"{pairs.means[k]:.{pairs.places}f}"
     places = 2 if pairs.mean_of == "mean rank" else pairs.places
@@ -135,21 +136,21 @@ def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
     if pairs.alternative != "two-sided":
         first, second = (label(pairs.systems[k]) for k in (pairs.first[0], pairs.second[0]))
         verb = "is" if pairs.count() else "is not"
-        tested = pairs.tested_verdict
+        verdict = pairs.tested_verdict
         return (
-            f"On {name} {first} {verb} significantly {tested} than {second}; {_not_tested(pairs)}."
+            f"On {name} {first} {verb} significantly {verdict} than {second}; {_not_tested(pairs)}."
         )
     best = int(pairs.order[0])
-    equal = [pairs.systems[k] for k in pairs.order if pairs.means[k] == pairs.means[best]]
+    best_systems = [pairs.systems[k] for k in pairs.order if pairs.means[k] == pairs.means[best]]
     if len(pairs.systems) == 2:
         first, second = (f"{label(pairs.systems[k])} ({_mean(pairs, k)})" for k in pairs.order)
-        if pairs.count() and len(equal) == 1:
+        if pairs.count() and len(best_systems) == 1:
             return f"On {name} {first} is significantly better than {second}."
         verb = "are" if pairs.count() else "are not"
         means = ", with equal means" if pairs.count() else ""
         return f"On {name} {first} and {second} {verb} significantly different{means}."
     number = counted(len(pairs.systems), "system")
-    top_line = f"best: {name_list(equal)}, {_mean(pairs, best)}"
+    top_line = f"best: {join_labels(best_systems)}, {_mean(pairs, best)}"
     top = pairs.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({top_line})."
@@ -166,36 +167,37 @@ def _not_tested(pairs: PairwiseComparison) -> str:
 
 
 def _baseline_sentence(name: str, pairs: PairwiseComparison, baseline: str) -> str:
-    words = [word for word in against(pairs, baseline) if word]
-    number = {
-        "significantly better": words.count(BETTER),
-        "significantly worse": words.count(WORSE),
-        "significantly different with an equal mean": words.count(DIFFERENT),
-        "not significantly different": words.count(SAME),
+    verdicts = [verdict for verdict in baseline_verdicts(pairs, baseline) if verdict]
+    counts = {
+        "significantly better": verdicts.count(BETTER),
+        "significantly worse": verdicts.count(WORSE),
+        "significantly different with an equal mean": verdicts.count(DIFFERENT),
+        "not significantly different": verdicts.count(SAME),
     }
     if pairs.alternative != "two-sided":
-        tested = f"significantly {pairs.tested_verdict}"
-        verdicts = f"{_number_are(number[tested])} {tested}; {_not_tested(pairs)}"
+        phrase = f"significantly {pairs.tested_verdict}"
+        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {_not_tested(pairs)}"
     else:
-        verdicts = ", ".join(
-            f"{_number_are(count)} {verdict}"
-            for verdict, count in number.items()
-            if count or verdict in ("significantly better", "significantly worse")
+        clauses = ", ".join(
+            f"{_count_with_verb(count)} {phrase}"
+            for phrase, count in counts.items()
+            if count or phrase in ("significantly better", "significantly worse")
         )
     mean = _mean(pairs, pairs.systems.index(baseline))
-    systems = f"{counted(len(words), 'system')} compared with the baseline {label(baseline)}"
-    return f"{systems} ({mean}) on {name}: {verdicts}."
+    systems = f"{counted(len(verdicts), 'system')} compared with the baseline {label(baseline)}"
+    return f"{systems} ({mean}) on {name}: {clauses}."
 
 
-def _number_are(number: int) -> str:
-    return f"{number:,} {_is(number)}" if number else "none is"
+def _count_with_verb(count: int) -> str:
+    return f"{count:,} {_verb(count)}" if count else "none is"
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
-def test_sentence(pairs: PairwiseComparison) -> str:
+def describe_test(pairs: PairwiseComparison) -> str:
+    """Write about the test and the number of significant differences."""
     n_significant, n_pairs = pairs.count(), len(pairs)
     side = "" if pairs.alternative == "two-sided" else f", one-sided ({pairs.alternative})"
     if n_pairs == 1:
@@ -203,5 +205,5 @@ def test_sentence(pairs: PairwiseComparison) -> str:
         return f"{pairs.title}{side}: p = {p}, alpha = {pairs.alpha:g}."
     return (
         f"{pairs.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
-        f" {_is(n_significant)} significantly different (alpha {pairs.alpha:g})."
+        f" {_verb(n_significant)} significantly different (alpha {pairs.alpha:g})."
     )

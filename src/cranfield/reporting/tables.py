@@ -20,8 +20,8 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.text import counted, did_you_mean
-from cranfield.reporting.marks import SYMBOLS, kind_of, levels_of
-from cranfield.reporting.summary import BETTER, group_letters, verdicts_of
+from cranfield.reporting.marks import SYMBOLS, check_marks, parse_levels
+from cranfield.reporting.summary import BETTER, group_letters, verdict_matrix
 from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
@@ -36,25 +36,26 @@ from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
 class Marks:
     """Marks of the scores of each system by measure, with a legend and notes of the comparisons.
 
-    `names` are the letters of systems, if marks refer to systems.
+    `letters` has the letters of systems, if marks refer to systems.
     """
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    names: Sequence[str] = ()
+    letters: Sequence[str] = ()
     legend: Sequence[str] = ()
     remarks: Sequence[str] = ()
 
 
-def marks_of(
+def make_marks(
     comparisons: Mapping[str, PairwiseComparison],
     kind: str,
     levels: Sequence[float] | None = None,
 ) -> Marks:
+    """Make the marks of a kind from a comparison for each measure."""
     if kind == "none" or not comparisons:
         return Marks()
     first = next(iter(comparisons.values()))
     levels = levels or (first.alpha,)
-    names: list[str] = []
+    letters: list[str] = []
     if kind != "symbols":
         for pairs in comparisons.values():
             pairs.require_all_pairs("letters")
@@ -65,52 +66,56 @@ def marks_of(
         by_measure = {name: group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
-        names = [letter(k) for k in range(len(first.systems))]
-        by_measure = {name: _beaten(pairs, names) for name, pairs in comparisons.items()}
+        letters = [letter(k) for k in range(len(first.systems))]
+        by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
-    separate = ", each measure by itself" if len(comparisons) > 1 else ""
+    separately = ", each measure by itself" if len(comparisons) > 1 else ""
     counts = sorted({pairs.topics for pairs in comparisons.values()})
     topics = f"{' or '.join(map(str, counts))} topic{'s' * (counts != [1])}"
-    legend = [meaning, f"{first.method}{separate}, {topics}"]
+    legend = [meaning, f"{first.method}{separately}, {topics}"]
     remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
         for name, pairs in comparisons.items()
         for note in pairs.notes
     )
-    return Marks(by_measure, names, legend, list(remarks))
+    return Marks(by_measure, letters, legend, list(remarks))
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
     if len(baselines) == 1:
         by_level = [f"{s} p ≤ {level:g}" for s, level in zip(SYMBOLS, levels, strict=False)]
         return f"significantly different from {baselines[0]}: {', '.join(by_level)}"
-    named = [f"{s} {name}" for s, name in zip(SYMBOLS, baselines, strict=False)]
-    return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(named)}"
+    by_baseline = [f"{s} {name}" for s, name in zip(SYMBOLS, baselines, strict=False)]
+    return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(by_baseline)}"
 
 
 def _symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
+    """Return the symbols of each system's significant differences from the baselines."""
     marks = [""] * len(comparison.systems)
-    for place, baseline in enumerate(comparison.baselines):
+    for index, baseline in enumerate(comparison.baselines):
         k = comparison.systems.index(baseline)
         for pair in np.flatnonzero((comparison.first == k) | (comparison.second == k)):
-            ends = {int(comparison.first[pair]), int(comparison.second[pair])}
+            systems = {int(comparison.first[pair]), int(comparison.second[pair])}
             n_levels = int((comparison.adjusted_pvalues[pair] <= np.asarray(levels)).sum())
             if n_levels:
                 # With a single baseline symbols mark levels, otherwise they mark baselines.
-                symbol = SYMBOLS[n_levels - 1 if len(comparison.baselines) == 1 else place]
-                marks[(ends - {k}).pop()] += symbol
+                symbol = SYMBOLS[n_levels - 1 if len(comparison.baselines) == 1 else index]
+                marks[(systems - {k}).pop()] += symbol
     return marks
 
 
-def beats(comparison: PairwiseComparison) -> NDArray[np.bool_]:
-    """Return True where the system of a row is significantly better than that of a column."""
-    return np.asarray(verdicts_of(comparison) == BETTER)
+def is_significantly_better(comparison: PairwiseComparison) -> NDArray[np.bool_]:
+    """Return a matrix: True if the system of the row is significantly better than the column's."""
+    return np.asarray(verdict_matrix(comparison) == BETTER)
 
 
-def _beaten(comparison: PairwiseComparison, names: Sequence[str]) -> list[str]:
-    separator = "" if len(names) <= len(ALPHABET) else ","
-    rows = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(comparison))
-    return [shorten_letters(separator.join(letters)) for letters in rows]
+def _beaten_letters(comparison: PairwiseComparison, letters: Sequence[str]) -> list[str]:
+    """Return for each system the letters of the systems that are significantly worse."""
+    separator = "" if len(letters) <= len(ALPHABET) else ","
+    return [
+        shorten_letters(separator.join(letters[k] for k in np.flatnonzero(row)))
+        for row in is_significantly_better(comparison)
+    ]
 
 
 def evaluation_table(
@@ -123,10 +128,11 @@ def evaluation_table(
     percent: bool = False,
     places: int | None = None,
 ) -> Table:
+    """Make a table with a row for each system and a column for each measure."""
     marks = marks or Marks()
     first = _check_systems(scores)
     overall = {name: column.overall() for name, column in scores.items()}
-    order = _order(scores, overall, sort)
+    order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
     columns: list[list[str | Cell]] = [list(first.systems)]
     for name, measure_scores in scores.items():
@@ -138,45 +144,46 @@ def evaluation_table(
             bold, underline = best and rank == 0 and has_several, second and rank == 1
             column.append(Cell(text, mark, bold, underline) if text else NO_VALUE)
         columns.append(column)
-    if marks.names:
-        columns.insert(0, list(marks.names))
+    if marks.letters:
+        columns.insert(0, list(marks.letters))
     counts = sorted({len(table.topics) for table in scores.values()})
     # A test may have reduced the topics of some measures.
     topics = (
         f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
     )
-    lower = [name or "scores" for name, table in scores.items() if table.lower_is_better]
-    words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
+    lower_names = [name or "scores" for name, table in scores.items() if table.lower_is_better]
+    faces = ["the best of each measure in bold"] * best + ["second best underlined"] * second
     return Table(
         f"{counted(len(order), 'system')}, {topics}",
-        [*([""] if marks.names else []), "System", *scores],
+        [*([""] if marks.letters else []), "System", *scores],
         [[column[i] for column in columns] for i in order],
-        left=range(2 if marks.names else 1),
+        left=range(2 if marks.letters else 1),
         notes=[
             *(["means times 100"] if percent else []),
-            *([f"lower is better: {', '.join(lower)}"] if lower else []),
-            *_gaps(scores),
+            *([f"lower is better: {', '.join(lower_names)}"] if lower_names else []),
+            *_missing_notes(scores),
             *marks.legend,
         ],
         remarks=marks.remarks,
-        faces=", ".join(words) if has_several else "",
+        faces=", ".join(faces) if has_several else "",
     )
 
 
 def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+    """Make a table with a row for each topic and system and a column for each measure."""
     first = _check_systems(scores)
     for name, table in scores.items():
         if table.topics != first.topics:
             raise CranfieldError(
-                f"the topics of {quoted(name)} are not those of the other measures"
+                f"expected the same topics for all measures, got other topics for {quoted(name)}"
             )
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
-    units = unit_table(scores, places=places, bold=False)
-    return replace(units, title=title, head=["Topic", "System", *scores])
+    rows = unit_table(scores, places=places, bold=False)
+    return replace(rows, title=title, head=["Topic", "System", *scores])
 
 
 def _check_systems(scores: Mapping[str, Scores]) -> Scores:
-    """Check that all scores are of the same systems; return those of the first measure."""
+    """Check that all measures have scores of the same systems; return the first scores."""
     if not scores:
         raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
@@ -184,27 +191,28 @@ def _check_systems(scores: Mapping[str, Scores]) -> Scores:
         table.flat("scores by shard have no table of systems and measures")
         if table.systems != first.systems:
             raise CranfieldError(
-                f"the systems of {quoted(name)} are not those of the other measures"
+                f"expected the same systems for all measures, got other systems for {quoted(name)}"
             )
     return first
 
 
-def _gaps(scores: Mapping[str, Scores]) -> list[str]:
-    """Return notes on means over fewer topics."""
+def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
+    """Return notes on systems without scores for some topics."""
     notes = []
     for name, table in scores.items():
         missing = np.isnan(table.values).sum(axis=0)
         n_systems = int((missing > 0).sum())
         if n_systems:
             systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
-            limit = f"up to {missing.max():,} of {len(table.topics):,}"
-            notes.append(f"{name}: {systems} scores ({limit} topics); means are over the others")
+            maximum = f"up to {missing.max():,} of {len(table.topics):,} topics"
+            notes.append(f"{name}: {systems} scores ({maximum}); means are over the other topics")
     return notes
 
 
-def _order(
+def _sort_systems(
     scores: Mapping[str, Scores], overall: Mapping[str, Floats], sort: str | None
 ) -> list[int]:
+    """Return the indices of systems, by a measure the best first, or in their original order."""
     if sort is None:
         return [*range(next(iter(overall.values())).size)]
     try:
@@ -217,9 +225,9 @@ def _order(
 
 
 def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
-    """Format the values; NaN is empty, and sums of whole numbers have no decimals."""
-    present = values[~np.isnan(values)]
-    if scores.aggregate == "sum" and (present == np.round(present)).all():
+    """Format the values; NaN is empty, and sums of integers have no decimals."""
+    finite = values[~np.isnan(values)]
+    if scores.aggregate == "sum" and (finite == np.round(finite)).all():
         return ["" if np.isnan(value) else f"{value:,.0f}" for value in values]
     factor = 100 if percent and scores.aggregate != "sum" else 1
     if places is None:
@@ -254,28 +262,29 @@ def table(
     Parameters
     ----------
     results
-        An :class:`Evaluation`, or :class:`Scores`, of one measure or by measure: a row a system.
-        A :class:`PairwiseComparison`: its ranking with groups, or its pairs. The table of an
-        analysis of variance. A polars data frame, such as the tables of a study, unchanged.
+        An :class:`Evaluation`, or :class:`Scores` of one measure or by measure, for a table with a
+        row for each system. A :class:`PairwiseComparison`, for its ranking with groups, or its
+        pairs. The table of an analysis of variance. A polars data frame, such as a table of a
+        study, which is not changed.
     baseline, test, correction
-        If one of them is set, an evaluation is also tested, as by :func:`cranfield.compare`, each
-        measure by itself. The others have their defaults there.
+        If one of these is set, the scores of each measure are also tested by
+        :func:`cranfield.compare`, whose defaults apply to the others.
     alpha
-        Significance level. With a single baseline there may be several, each with its own symbol.
+        Significance level; with a single baseline also a list of levels, each with its own symbol.
     marks
-        Marks behind a score: `symbols` for significant differences from a baseline, letters of the
-        systems `beaten` (significantly different, with a worse mean), letters of `groups` of
-        systems that are not significantly different, or `none`. By default symbols if there is a
-        baseline, and letters of the systems beaten for a test without one.
+        Marks that follow a score: `symbols` for significant differences from a baseline, letters of
+        the systems `beaten` (significantly different, with a worse mean), letters of `groups` of
+        systems that are not significantly different, or `none`. The default is `symbols` with a
+        baseline, and `beaten` for a test without one.
     sort
         Measure by which the systems of an evaluation are ordered, the best first.
     best, second
-        Whether the best value of each measure is bold, and the second best underlined. Values with
-        equal text are treated alike.
+        Whether to print the best value of each measure in bold, and to underline the second best.
+        Values that are equal as printed are treated alike.
     percent
-        Whether means are shown times 100.
+        Whether to multiply means by 100.
     places
-        Number of decimals; by default four, or more if all values are small, and two less for
+        Number of decimals; by default four, or more if all values are small, and two fewer for
         percentages.
     options
         Test options: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
@@ -283,7 +292,7 @@ def table(
     Raises
     ------
     PolicyError
-        For results that have no table, and for options that do not fit them.
+        For results that have no table, and for options that do not apply to them.
 
     Examples
     --------
@@ -322,7 +331,7 @@ def table(
     tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
     test_names = [name for name, value in tests.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
-        looks = {
+        layout = {
             "alpha": alpha != 0.05,
             "marks": marks is not None,
             "sort": sort is not None,
@@ -331,25 +340,25 @@ def table(
             "percent": percent,
         }
         return _result_table(
-            results, places, [*test_names, *(k for k, v in looks.items() if v), *options]
+            results, places, [*test_names, *(k for k, v in layout.items() if v), *options]
         )
     scores = {results.measure: results} if isinstance(results, Scores) else results
     if not all(isinstance(value, Scores) for value in scores.values()):
-        raise PolicyError("expected Scores by measure; cf.read_scores creates them")
+        raise PolicyError("expected a mapping with Scores by measure; use cf.read_scores")
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
     score_marks = Marks()
     if marks != "none" and (test_names or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
-        levels = levels_of(alpha)
-        kind = kind_of(marks, baselines, levels)
+        levels = parse_levels(alpha)
+        kind = check_marks(marks, baselines, levels)
         comparisons = {
             name: compare(value, alpha=levels[0], **tests, **options)
             for name, value in scores.items()
         }
-        score_marks = marks_of(comparisons, kind, levels)
-        # The table shows the tested scores, in which missing ones may be imputed or excluded.
+        score_marks = make_marks(comparisons, kind, levels)
+        # The table has the tested scores, in which missing scores may be imputed or excluded.
         scores = {name: comparison.scores for name, comparison in comparisons.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} requires a test, such as test='t'")
@@ -359,10 +368,10 @@ def table(
 
 
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
-
+"""Test options of :func:`table`."""
 
 MAX_PLACES = 17
-"""Maximum number of significant decimals of a float."""
+"""Maximum number of decimals; a float has at most 17 significant digits."""
 
 
 def _check_options(places: int | None, **flags: bool) -> None:
@@ -385,29 +394,24 @@ def _check_names(options: Mapping[str, Any]) -> None:
 
 
 def _result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
-    """Return the table of results without scores; refuse options of tests and of scores."""
+    """Return the table of results other than scores; refuse options that apply to scores only."""
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
             "expected an evaluation, scores, a comparison, an analysis of variance or a"
-            f" polars data frame; got {type(results).__name__}"
+            f" polars data frame, got {type(results).__name__}"
         )
     if options:
         raise PolicyError(f"{options[0]} requires a table of an evaluation")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
         return from_frame(results, "", places=4 if places is None else places)
-    return (
-        results.as_table(places=places)
-        if isinstance(results, PairwiseComparison)
-        else results.as_table()
-    )
-
-
-__all__ = ["evaluation_table", "table", "topics_table"]
+    if isinstance(results, PairwiseComparison):
+        return results.as_table(places=places)
+    return results.as_table()
 
 
 def study_tables(*studies: Any) -> tuple[Table, ...]:
-    """Make the tables of studies, as shown by the command `cranfield study`.
+    """Make the tables of studies, as the command `cranfield study` prints them.
 
     Parameters
     ----------
@@ -417,25 +421,26 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     Returns
     -------
     tuple of Table
-        Each with `to_text`, `to_latex`, `to_markdown` and `to_html`; in the order of the studies.
+        Tables in the order of the studies; they have the methods `to_text`, `to_latex`,
+        `to_markdown` and `to_html`.
 
     Raises
     ------
     PolicyError
-        For objects that are not studies; :func:`table` makes tables of scores and comparisons.
+        For objects that are not results of studies, such as scores and comparisons, for which use
+        :func:`table`.
 
     Examples
     --------
     >>> import cranfield as cf
     >>> scores = cf.Scores([[0.1, 0.5], [0.3, 0.6], [0.2, 0.3]], ["1", "2", "3"], ["a", "b"])
-    >>> for one in study_tables(cf.meta.generalizability(scores))[:1]:
-    ...     print(one.title)
-    variance
+    >>> study_tables(cf.meta.generalizability(scores))[0].title
+    'variance'
     """
     for study in studies:
         if not isinstance(study, Result) or not study.reference:
             raise PolicyError(
-                f"expected the result of a study, got {type(study).__name__}; cf.table takes scores"
-                " and comparisons"
+                f"expected the result of a study, got {type(study).__name__}; use cf.table for"
+                " scores and comparisons"
             )
     return tuple(table for study in studies for table in study.tables())

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 
 def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return a table of the overall values, ordered by the first measure."""
+    """Return a table of the overall values, ordered by the first measure, best values in bold.
+
+    A single system with more than four measures has a row for each measure.
+    """
     tables = list(scores.values())
     overall = [score.overall() for score in tables]
     systems = tables[0].systems
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    bold = [best(v, score.lower_is_better) for v, score in zip(overall, tables, strict=True)]
+    is_best = [best(v, score.lower_is_better) for v, score in zip(overall, tables, strict=True)]
     columns = [
-        [Cell(format_value(v, places), bold=bool(top)) for v, top in zip(*column, strict=True)]
-        for column in zip(overall, bold, strict=True)
+        [Cell(format_value(v, places), bold=bool(bold)) for v, bold in zip(*column, strict=True)]
+        for column in zip(overall, is_best, strict=True)
     ]
     order = best_first(overall[0], tables[0].lower_is_better)
     cells = [[systems[i], *(column[i] for column in columns)] for i in order]
@@ -58,6 +61,7 @@ def unit_table(
 
 
 def coverage_table(coverage: Coverage) -> Table:
+    """Return the table of the coverage of judgments; fractions are percentages."""
     frame = coverage.to_polars()
     rows = [
         [f"{cell:.1%}" if isinstance(cell, float) else f"{cell}" for cell in row]
@@ -67,15 +71,16 @@ def coverage_table(coverage: Coverage) -> Table:
 
 
 def format_value(value: float, places: int) -> str:
+    """Format a value with a number of decimals; NaN as a missing value."""
     return NO_VALUE.text if isnan(value) else f"{value:.{places}f}"
 
 
 def draw_table(table: Table, *, on_terminal: bool) -> str:
-    """Draw a table with the width and colours of the terminal, or as wide as its cells.
+    """Format a table with the width and styles of the terminal, or else as wide as its cells.
 
-    Most tables outside of a terminal are drawn without Rich, which is slow to load.
+    Outside of a terminal most tables are formatted without Rich, which is slow to load.
     """
-    # A file or a pipe has no width; this limit cuts no cells off.
+    # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
     lines = text_table(head, rows, left=table.left, between="   ").splitlines()
@@ -84,34 +89,36 @@ def draw_table(table: Table, *, on_terminal: bool) -> str:
     if on_terminal or not fits or not all(line.isascii() for line in [*lines, table.title]):
         return draw_with_rich(rich_table(table), None if on_terminal else max_width)
     body = [f" {line}" for line in lines]
-    for place in sorted(table.rules, reverse=True):
-        body.insert(1 + place, "")
+    for row in sorted(table.rules, reverse=True):
+        body.insert(1 + row, "")
     title = [table.title] if table.title else []
     return "\n".join([*title, "", body[0], f" {'─' * width}", *body[1:], "", ""])
 
 
 def rich_table(table: Table) -> RichTable:
+    """Convert a table to a table of Rich."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    table_of_rich = RichTable(
+    out = RichTable(
         box=box.SIMPLE_HEAD, title=table.title or None, title_justify="left", pad_edge=False
     )
     for k, cell in enumerate(map(as_cell, table.head)):
-        table_of_rich.add_column(
-            Text(plain(cell.text)), justify="left" if k in table.left else "right"
+        out.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
+    for index, row in enumerate(table.cells()):
+        if index in table.rules:
+            out.add_section()
+        is_bold = all(cell.bold for cell in row)
+        cells = (
+            Text(plain(cell.text), "bold" if cell.bold and not is_bold else "") for cell in row
         )
-    for place, row in enumerate(table.cells()):
-        if place in table.rules:
-            table_of_rich.add_section()
-        bold = all(cell.bold for cell in row)
-        cells = (Text(plain(cell.text), "bold" if cell.bold and not bold else "") for cell in row)
-        table_of_rich.add_row(*cells, style="bold" if bold else None)
-    return table_of_rich
+        out.add_row(*cells, style="bold" if is_bold else None)
+    return out
 
 
 def draw_with_rich(table: RichTable, width: int | None) -> str:
+    """Render a table with Rich; without a width, for the terminal."""
     from rich.console import Console
 
     console = Console(file=StringIO(), force_terminal=width is None, width=width)

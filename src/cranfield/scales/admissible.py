@@ -1,20 +1,21 @@
 """Statistics and tests that a measurement scale admits, and stochastic dominance of systems.
 
 A scale admits transformations: nominal ones any one-to-one function, ordinal ones any increasing
-one, interval ones any positive affine one, ratio ones any multiple by a positive number (Ferrante,
-Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). Stevens' prescriptions are
-recorded here as data. They are one side of a long debate, reported in sections 2.3, 7.4 and 7.6 of
-these papers; nothing in this module forbids anything.
+one, interval ones any positive affine one, ratio ones multiplication by a positive number
+(Ferrante, Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). The tables of
+this module follow Stevens' prescriptions. They are one side of a long debate, reported in section
+2.3 of the first and sections 7.4 and 7.6 of the second paper; this module does not enforce them.
 
 Where the sources differ:
 
 - Ferrante and others (2021) list rank-order correlation under the interval scale in their
   introduction, as Stevens (1946) did. Kendall's tau and Spearman's rho are functions of the order
   alone, and no increasing transformation changes them; they are ordinal here, as in today's books.
-- The signed rank test ranks differences, and so needs an interval scale although it is called
-  nonparametric (section 2.5 there). The rank sum test is ordinal; that section calls its samples
-  paired, but they are independent.
-- Tests that no paper classifies (randomisation, bootstrap) compare means, and need their scale.
+- The signed rank test ranks differences, and thus needs an interval scale although it is called
+  nonparametric (Ferrante and others, 2021, section 2.5). The rank sum test is ordinal; that section
+  calls its samples paired, but they are independent.
+- Tests that neither paper classifies (randomisation, bootstrap) compare means, and need an interval
+  scale as means do.
 """
 
 from __future__ import annotations
@@ -64,20 +65,20 @@ _BY_SCALE = {
         ratio=ratios=percent-change=relative-improvement=relative-difference
     """,
 }
-"""Statistics, each with its other names."""
+"""Names of statistics by scale; `=` separates a name from its aliases."""
 
 STATISTICS: dict[str, Statistic] = {
     name: Statistic(name, scale, tuple(aliases))
     for scale, text in _BY_SCALE.items()
     for name, *aliases in (word.split("=") for word in text.split())
 }
-"""Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4. The last
-sentence of each says which operations a scale allows; statistics that are not named there
-(minimum, effect size, ratio, ...) are classified by it."""
+"""Source: Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4.
+Statistics that these sections do not name (minimum, effect size, ratio, ...) are classified by the
+operations that they allow on a scale."""
 
 
 _INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
-NEEDED: Registry[Statistic | TestInfo] = Registry(
+STATISTICS_AND_TESTS: Registry[Statistic | TestInfo] = Registry(
     "statistic or test",
     things={info.name: info for info in _INFOS},
     # Tests may be named with the word "test", as in "sign test".
@@ -92,7 +93,7 @@ NEEDED: Registry[Statistic | TestInfo] = Registry(
 
 
 def required_scale(name: str) -> Scale:
-    """Return the scale that a statistic or a significance test needs at least.
+    """Return the lowest scale that admits a statistic or a significance test.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def required_scale(name: str) -> Scale:
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
-    return NEEDED.named(str(name).replace("'", "")).scale
+    return STATISTICS_AND_TESTS.named(str(name).replace("'", "")).scale
 
 
 def admits(scale: Scale | str, name: str) -> bool:
@@ -127,7 +128,7 @@ def admits(scale: Scale | str, name: str) -> bool:
 
 
 def admitted_statistics(scale: Scale | str) -> list[str]:
-    """Name the statistics that a scale allows, those of lower scales first.
+    """Return the names of the statistics that a scale admits, those of lower scales first.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def admitted_statistics(scale: Scale | str) -> list[str]:
 
 
 def admitted_tests(scale: Scale | str) -> list[str]:
-    """Name the significance tests that a scale allows.
+    """Return the names of the significance tests that a scale admits.
 
     Examples
     --------
@@ -151,10 +152,10 @@ def admitted_tests(scale: Scale | str) -> list[str]:
 
 
 ROUNDING = 2.0**-44
-"""Scores that differ by less than this fraction of the largest are equal."""
+"""Scores that differ by less than this fraction of the largest count as equal."""
 
 BLOCK = 2**15
-"""Scores of a block of pairs, so that its arrays fit into the processor's cache."""
+"""Number of scores in a block of pairs, so that its arrays fit into the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +171,10 @@ class Dominance:
         Whether some increasing transformation reverses the order of means. Both are False for two
         systems with the same scores on different topics.
     threshold
-        Where the order can be reversed, a score that more topics of the system with the lower mean
-        exceed; NaN elsewhere.
+        Where the order can be reversed, a score that the system with the lower mean exceeds on a
+        larger proportion of its topics; NaN elsewhere.
     above_first, above_second
-        Number of topics of the first and of the second system above that threshold.
+        Number of topics on which the first and the second system exceed that threshold.
     """
 
     holds: NDArray[np.bool_]
@@ -189,28 +190,28 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     Parameters
     ----------
     scores
-        :class:`cranfield.Scores`, or what :func:`cranfield.compare` takes: a mapping of systems, a
-        data frame, or an array of shape (topics, systems). NaN means no score; with shards, their
-        means are taken.
+        :class:`cranfield.Scores`, or any input of :func:`cranfield.compare`: a mapping of systems,
+        a data frame, or an array of shape (topics, systems). NaN means no score; shards are
+        averaged.
     first, second
         Indices of the systems of each pair.
 
     Raises
     ------
     PolicyError
-        For invalid scores, and for systems that are not indices or not in pairs.
+        For invalid scores or indices, or if first and second differ in length.
 
     Notes
     -----
-    The mean of f(A) is at least that of f(B) for every increasing f exactly when A's scores
-    dominate B's stochastically (of first order; Lehmann 1955):
+    The mean of f(A) is at least the mean of f(B) for every increasing f exactly if A's scores
+    have first-order stochastic dominance over B's (Lehmann 1955):
 
     .. math:: \frac{|\{t : a_t > x\}|}{n} \ge \frac{|\{t : b_t > x\}|}{m} \text{ for all } x,
 
-    that is, at least as large a proportion of A's scores is above every threshold x. Otherwise
-    there is an x where the opposite holds, and an increasing transformation that separates scores
-    above x from scores below it, and changes little else, reverses the order of means. This does
-    not say which system is better: for a measure where lower is better, the lower mean is.
+    that is, the proportion of A's scores above x is at least as large as that of B's for every
+    threshold x. Otherwise there is an x where the opposite holds, and an increasing transformation
+    that separates scores above x from scores below it, and changes little else, reverses the order
+    of means. Dominance does not depend on whether lower or higher scores are better.
 
     Examples
     --------
@@ -227,40 +228,40 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"
         )
-    columns = np.ascontiguousarray(scores.over_shards().values.T)
-    gap = float(ROUNDING * np.nanmax(np.abs(columns), initial=0.0))
-    blocks = list(row_slices(first.size, 2 * columns.shape[1], BLOCK)) or [slice(0)]
-    parts = [_decide_pairs(columns, first[block], second[block], gap) for block in blocks]
+    rows = np.ascontiguousarray(scores.over_shards().values.T)
+    slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
+    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK)) or [slice(0)]
+    parts = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
     names = [field.name for field in fields(Dominance)]
     return Dominance(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _decide_pairs(columns: Floats, first: Indices, second: Indices, gap: float) -> Dominance:
-    """Decide for pairs of systems, whose scores are columns[system, topic]."""
-    count = (~np.isnan(columns)).sum(axis=1)
-    mean = np.nansum(columns, axis=1) / np.maximum(count, 1)
-    # Each score is weighted by the number of the other system's scores: sums are integers.
+def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -> Dominance:
+    """Decide dominance for pairs of systems; rows[system, topic] are their scores."""
+    count = (~np.isnan(rows)).sum(axis=1)
+    mean = np.nansum(rows, axis=1) / np.maximum(count, 1)
+    # Each score is weighted by the other system's number of scores, so that sums are integers.
     n, m = (np.maximum(count[systems], 1) for systems in (first, second))
     unit = np.gcd(n, m) * np.where(mean[first] >= mean[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
-    ascending = np.sort(columns, axis=1, kind="stable")
+    ascending = np.sort(rows, axis=1, kind="stable")
     merged = np.concatenate([ascending[first], ascending[second]], axis=1)
     order = np.argsort(merged, axis=1, kind="stable")
     scores = np.take_along_axis(merged, order, axis=1)
-    weights = np.where(order < columns.shape[1], (m // unit)[:, None], (-n // unit)[:, None])
+    weights = np.where(order < rows.shape[1], (m // unit)[:, None], (-n // unit)[:, None])
     weights[np.isnan(scores)] = 0
     cumulated = np.cumsum(weights, axis=1)
     excess = cumulated[:, -1:] - cumulated
-    # Scores are equal up to the gap; a threshold is the last of equal ones.
+    # Scores that differ by at most the slack are equal; the last of them can be a threshold.
     with np.errstate(invalid="ignore"):
-        excess[:, :-1][np.diff(scores, axis=1) <= gap] = 0
+        excess[:, :-1][np.diff(scores, axis=1) <= slack] = 0
     minimum = excess.argmin(axis=1)[:, None]
     is_reversed = np.take_along_axis(excess, minimum, axis=1)[:, 0] < 0
     threshold = np.take_along_axis(scores, minimum, axis=1)
-    counts = [(columns[systems] > threshold + gap).sum(axis=1) for systems in (first, second)]
+    counts = [(rows[systems] > threshold + slack).sum(axis=1) for systems in (first, second)]
     return Dominance(
         ~is_reversed & (excess > 0).any(axis=1),
         is_reversed,
         np.where(is_reversed, threshold[:, 0], np.nan),
-        *(np.where(is_reversed, number, 0) for number in counts),
+        *(np.where(is_reversed, n_above, 0) for n_above in counts),
     )

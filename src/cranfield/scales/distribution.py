@@ -1,29 +1,29 @@
 """Distribution of a sum of many independent components, with proved bounds.
 
-The values that a measure such as DCG or RBP takes over all judged runs are, as a set, all the
-sums x = s_1 + ... + s_n of one s_k from each of n finite sets S_k, every choice giving another
-value. The proportion of values up to x,
+The values of a measure such as DCG or RBP over all judged runs are the sums x = s_1 + ... + s_n
+with one s_k from each of n finite sets S_k, where different choices give different sums. The
+proportion of values up to x,
 
     F(x) = #{(s_1, ..., s_n) : s_1 + ... + s_n <= x} / (|S_1| ... |S_n|),
 
 is the distribution function of a sum X of independent variables, each uniform on its S_k. It is
-found by the first of three methods that is accurate enough:
+computed by the first of three methods that is accurate enough:
 
 1. Counting: all sums are listed, and F is exact.
-2. Listing the widest components' sums A, and enclosing the others' sum: B lies in [b, c], so that
-   F_A(x - c) <= F(x) <= F_A(x - b). It serves where weights fall fast (RBP with p <= 1/2, also
-   where F is singular).
+2. Listing the sums A of the widest components, and enclosing the sum B of the remaining ones:
+   B lies in [b, c], so that F_A(x - c) <= F(x) <= F_A(x - b). This is accurate where weights decay
+   fast (RBP with p <= 1/2, also where F is singular).
 3. Fourier inversion with Vaaler's polynomials: the theorem is below.
 
 Sums are known to a relative 1e-15, and so is x. Moving every sum by at most `rounding` moves F(x)
 between F(x - rounding) and F(x + rounding); the bounds include that.
 
-Sources: Ferrante, Ferro and Fuhr (2021), Towards Meaningful Statements in IR Evaluation, IEEE
-Access 9, for ranks among all runs; the others with the theorem.
+Source for ranks among all runs: Ferrante, Ferro and Fuhr (2021), Towards Meaningful Statements in
+IR Evaluation, IEEE Access 9.
 
 Let theta be a sum of independent variables, each uniform on a finite set, and
-phi(k) = E e(k theta) with e(t) = exp(2 pi i t). It is a product with one factor for every
-variable, and for many variables it all but vanishes outside a few k. Vaaler's trigonometric
+phi(k) = E e(k theta) with e(t) = exp(2 pi i t). It is a product with one factor for each
+variable, and for many variables it is close to 0 except for a few k. Vaaler's trigonometric
 polynomial V_K is the best approximation of degree K to the sawtooth psi(t) = t - floor(t) - 1/2:
 
     V_K(t) = -sum_{k=1..K} Phi(k / (K + 1)) sin(2 pi k t) / (pi k),
@@ -31,8 +31,8 @@ polynomial V_K is the best approximation of degree K to the sawtooth psi(t) = t 
     |V_K(t) - psi(t)| <= D_K(t) / (2 K + 2),
     D_K(t) = 1 + 2 sum_{k=1..K} (1 - k / (K + 1)) cos(2 pi k t)
 
-for every t, whichever value between -1/2 and 1/2 psi has at whole t. Both polynomials have
-means over theta that phi(1), ..., phi(K) give without any further error.
+for every t, whichever value between -1/2 and 1/2 psi has at integers t. The means of both
+polynomials over theta follow from phi(1), ..., phi(K) without any further error.
 
 Sources: Vaaler (1985), Some extremal functions in Fourier analysis, Bull. AMS 12, theorem 18;
 Montgomery (1994), Ten Lectures on the Interface between Analytic Number Theory and Harmonic
@@ -46,11 +46,11 @@ lo <= x <= hi, P > hi - lo, and psi(t) = t - ceil(t) + 1/2. Then
 
 if sum_{j >= 0} P(X >= hi + j P) and sum_{j >= 0} P(X <= lo - j P) are at most epsilon, and R = 0
 if X is always within [lo, hi]. For the right-hand side without R is the mean of
-1 - ceil((X - x) / P), which is 1 for x - P < X <= x and 0 for x < X <= x + P; further out it is
-off by one for every further P, and those two sums bound the means of that.
+1 - ceil((X - x) / P), which is 1 for x - P < X <= x and 0 for x < X <= x + P. Outside this range
+the error grows by one with every further P, and those two sums bound its mean.
 
-Vaaler's inequality encloses E psi between the means of two
-trigonometric polynomials of degree K, finite sums over phi(k) = E e(k X / P), k <= K:
+Vaaler's inequality encloses E psi between the means of two trigonometric polynomials of degree K,
+which are finite sums over phi(k) = E e(k X / P), k <= K:
 
     |E psi((X - x) / P) - E V_K((X - x) / P)| <= E D_K((X - x) / P) / (2 K + 2),
 
@@ -90,15 +90,15 @@ UNIT = 2.0**-53
 """Unit roundoff."""
 SIDE = 512
 """Frequencies are computed in squares of this side: k = row + column."""
-SLICE = 1024
-"""Values of a variable, and frequencies of a row of a polynomial, processed at a time."""
+CHUNK = 1024
+"""Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
 SPARSE = 16
-"""Frequencies are computed one by one once less than one in this many remains."""
+"""Frequencies are computed one by one once fewer than one in this many exceeds the threshold."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """phi(k) for k = 1..K, without values close to 0."""
+    """Values phi(k) for k = 1..K; those close to 0 are omitted."""
 
     degree: int
     """The highest frequency K."""
@@ -107,149 +107,153 @@ class Spectrum:
     values: Complex
     """phi at these frequencies."""
     slack: float
-    """Bound on the error of any phi(k), k <= K, where values that are not stored count as 0."""
+    """Bound on the error of each phi(k), k <= K, with omitted values taken as 0."""
 
     @property
-    def steps(self) -> Complex:
-        """Coefficients of the mean of V_K: of e(-k t) in its imaginary part."""
+    def sawtooth(self) -> Complex:
+        """Coefficients of e(-k t); the mean of V_K is the imaginary part of their sum."""
         ratio = self.frequencies / (self.degree + 1)
         vaaler = np.pi * ratio * (1 - ratio) / np.tan(np.pi * ratio) + ratio
         return np.asarray(-vaaler / (np.pi * self.frequencies) * self.values)
 
     @property
     def kernel(self) -> Complex:
-        """Coefficients of (mean of D_K - 1) / (2 K + 2): of e(-k t) in its real part."""
+        """Coefficients of e(-k t); (mean of D_K - 1) / (2 K + 2) is the real part of their sum."""
         ratio = self.frequencies / (self.degree + 1)
         return np.asarray((1 - ratio) * self.values / (self.degree + 1))
 
     @property
     def uncertainty(self) -> float:
-        """Error of V_K's mean plus that of D_K's over 2 K + 2, from the errors of phi and sums.
+        """Bound on the sum of the errors of the means of V_K and D_K / (2 K + 2).
 
-        |Phi| <= 1 and sum 1/k <= 1 + ln K, so that V_K takes up at most slack (1 + ln K) / pi and
-        D_K / (2 K + 2) at most slack / 2. The sums of `mean_steps` add at most
-        (2 SLICE + 2 rows + 100) units of rounding of the sum of the coefficients' magnitudes.
+        |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at most
+        slack (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most slack / 2. The summation in
+        `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding, relative to the
+        sum of the coefficients' magnitudes.
         """
         spread = self.slack * ((1 + np.log(self.degree)) / np.pi + 0.5)
-        size = float(np.abs(self.steps).sum() + np.abs(self.kernel).sum()) + 1
-        rows = self.degree // SLICE + 1
-        return float(spread + (2 * SLICE + 2 * rows + 100) * UNIT * size)
+        magnitude = float(np.abs(self.sawtooth).sum() + np.abs(self.kernel).sum()) + 1
+        n_rows = self.degree // CHUNK + 1
+        return float(spread + (2 * CHUNK + 2 * n_rows + 100) * UNIT * magnitude)
 
     @property
     def slope(self) -> float:
         """Lipschitz constant of (mean of V_K) +- (mean of D_K) / (2 K + 2), per unit of theta."""
-        pieces = np.abs(self.steps) + np.abs(self.kernel)
-        return float(2 * np.pi * (self.frequencies * pieces).sum())
+        magnitudes = np.abs(self.sawtooth) + np.abs(self.kernel)
+        return float(2 * np.pi * (self.frequencies * magnitudes).sum())
 
-    def peak(self, jobs: int, target: float = 0.0) -> float:
-        """Bound the mean of D_K(theta - t) / (2 K + 2) over all t.
+    def bound_peak(self, jobs: int, target: float = 0.0) -> float:
+        """Return an upper bound of the mean of D_K(theta - t) / (2 K + 2) over all t.
 
-        The first bound is the sum of magnitudes. If it is above the target, the second is the
+        The first bound is the sum of magnitudes. If it exceeds the target, the second bound is the
         polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8) (Ehlich
-        and Zeller); it is abandoned once it must be above the target as well.
+        and Zeller); its computation stops once it is certain to exceed the target as well.
         """
         count, kernel = self.degree + 1, self.kernel
         first_bound = 0.5 / count + float(np.abs(kernel).sum())
         if first_bound <= target or self.frequencies.size * SPARSE < count:
             return first_bound
         highest = 0.0
-        for part in range(8):
+        for shift in range(8):
             spectrum = np.zeros(count, dtype=np.complex128)
             spectrum[self.frequencies] = kernel * np.exp(
-                -2j * np.pi / (8 * count) * (self.frequencies * part)
+                -2j * np.pi / (8 * count) * (self.frequencies * shift)
             )
-            points = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
-            highest = max(highest, 0.5 / count + float(points.max()))
+            values = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
+            highest = max(highest, 0.5 / count + float(values.max()))
             if highest > target > 0:
                 return first_bound
         rounding = 100 * UNIT * np.log2(count) * first_bound * np.sqrt(count)
         return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
 
-    def mean_steps(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return the means of V_K(theta - t) and of D_K(theta - t) / (2 K + 2) at some t."""
+    def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
+        """Compute the means of V_K(theta - t) and D_K(theta - t) / (2 K + 2) at points t."""
         middle, width = np.zeros(points.size), np.zeros(points.size)
-        row, column = np.divmod(self.frequencies, SLICE)
+        row, column = np.divmod(self.frequencies, CHUNK)
         rows, first = np.unique(row, return_index=True)
         ends = np.append(first, row.size)
-        stacked = np.stack([self.steps, self.kernel])
+        stacked = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
             part = slice(start, start + 512)
-            turns = waves(np.arange(SLICE), -points[part])
+            turns = compute_waves(np.arange(CHUNK), -points[part])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
                 inside = slice(ends[begin], ends[begin + block_rows.size])
                 if row[inside].size <= 32 * block_rows.size:
-                    step, kernel = stacked[:, inside] @ waves(
+                    sawtooth, kernel = stacked[:, inside] @ compute_waves(
                         self.frequencies[inside], -points[part]
                     )
                 else:
-                    # e(-k t) of a row's frequencies are those of row 0, turned: one product.
-                    table = np.zeros((2, block_rows.size, SLICE), dtype=np.complex128)
+                    # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
+                    table = np.zeros((2, block_rows.size, CHUNK), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[inside])
                     table[:, index, column[inside]] = stacked[:, inside]
-                    products = (table.reshape(-1, SLICE) @ turns).reshape(2, block_rows.size, -1)
-                    step, kernel = (products * waves(block_rows * SLICE, -points[part])).sum(axis=1)
-                middle[part] += step.imag
+                    products = (table.reshape(-1, CHUNK) @ turns).reshape(2, block_rows.size, -1)
+                    shifts = compute_waves(block_rows * CHUNK, -points[part])
+                    sawtooth, kernel = (products * shifts).sum(axis=1)
+                middle[part] += sawtooth.imag
                 width[part] += kernel.real
         return middle, width + 0.5 / (self.degree + 1)
 
 
 @dataclass(frozen=True)
 class Variable:
-    """An independent variable: its values, in turns, and the weights of its phi.
+    """An independent variable: its values, in turns, and their weights in phi.
 
-    For a symmetric variable phi(k) = sum weight cos(2 pi k value) over the values from 0 on.
+    For a symmetric variable phi(k) = sum weight cos(2 pi k value) over the nonnegative values.
     """
 
     values: Floats
     weights: Floats
-    symmetric: bool
-    count: int
+    is_symmetric: bool
+    n_values: int
 
     @classmethod
     def uniform(cls, values: Floats) -> Variable:
-        symmetric = bool(np.array_equal(values, -values[::-1]))
-        half = values[values >= 0] if symmetric else values
-        weights = np.where(half > 0, 2.0, 1.0) if symmetric else np.ones(half.size)
-        return cls(half, weights / values.size, symmetric, values.size)
+        """Make the uniform variable on ascending values."""
+        is_symmetric = bool(np.array_equal(values, -values[::-1]))
+        half = values[values >= 0] if is_symmetric else values
+        weights = np.where(half > 0, 2.0, 1.0) if is_symmetric else np.ones(half.size)
+        return cls(half, weights / values.size, is_symmetric, values.size)
 
     @property
     def rounding(self) -> float:
-        """Bound the error of a computed factor of phi, and of multiplying it.
+        """Bound on the error of a computed factor of phi, and of the product with it.
 
-        Each wave is within 24 UNIT, a product of two within 51 UNIT; a weighted mean of m adds
-        2 m UNIT and a complex product 3 UNIT.
+        Each wave is within 24 UNIT, a product of two within 51 UNIT; a weighted mean of m values
+        adds 2 m UNIT and a complex product 3 UNIT.
         """
-        return (64 + 2 * self.count) * UNIT
+        return (64 + 2 * self.n_values) * UNIT
 
-    def square(self, start: int) -> Numbers:
-        """Compute phi at start + SIDE row + column for a square of frequencies."""
-        total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.symmetric else np.complex128)
-        for begin in range(0, self.values.size, SLICE):
-            part = slice(begin, begin + SLICE)
-            down = waves(start + SIDE * np.arange(SIDE), self.values[part]) * self.weights[part]
-            across = waves(np.arange(SIDE), self.values[part]).T
-            parts = np.vstack([across.real, across.imag])
-            total.real += _multiply(np.hstack([down.real, -down.imag]), parts)
-            if not self.symmetric:
-                total.imag += _multiply(np.hstack([down.imag, down.real]), parts)
+    def phi_on_square(self, start: int) -> Numbers:
+        """Compute phi at frequencies start + SIDE row + column; shape (SIDE, SIDE)."""
+        total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
+        for begin in range(0, self.values.size, CHUNK):
+            part = slice(begin, begin + CHUNK)
+            rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[part])
+            rows *= self.weights[part]
+            columns = compute_waves(np.arange(SIDE), self.values[part]).T
+            stacked = np.vstack([columns.real, columns.imag])
+            total.real += _multiply(np.hstack([rows.real, -rows.imag]), stacked)
+            if not self.is_symmetric:
+                total.imag += _multiply(np.hstack([rows.imag, rows.real]), stacked)
         return total
 
-    def single(self, frequencies: Ints) -> Numbers:
-        """Compute phi at single frequencies."""
-        out = np.empty(frequencies.size, dtype=np.float64 if self.symmetric else np.complex128)
-        step = max(1, 2**20 // self.values.size)
-        for start in range(0, frequencies.size, step):
-            part = slice(start, start + step)
-            factor = waves(frequencies[part], self.values)
-            out[part] = (factor.real if self.symmetric else factor) @ self.weights
+    def phi_at(self, frequencies: Ints) -> Numbers:
+        """Compute phi at the given frequencies."""
+        out = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
+        chunk = max(1, 2**20 // self.values.size)
+        for start in range(0, frequencies.size, chunk):
+            part = slice(start, start + chunk)
+            waves = compute_waves(frequencies[part], self.values)
+            out[part] = (waves.real if self.is_symmetric else waves) @ self.weights
         return out
 
 
 def _multiply(first: Floats, second: Floats) -> Floats:
     """Multiply matrices, thin ones without BLAS.
 
-    BLAS would spread each small product over threads that are in use already, and wait for them
+    BLAS would distribute each small product over threads that are busy already, and wait for them
     much longer than the product takes.
     """
     if first.shape[1] <= 32:
@@ -257,12 +261,12 @@ def _multiply(first: Floats, second: Floats) -> Floats:
     return np.asarray(first @ second)
 
 
-def waves(times: Ints, turns: Floats) -> Complex:
-    """Return e(time turn) for whole times up to 2^24, each within 24 units of rounding.
+def compute_waves(times: Ints, turns: Floats) -> Complex:
+    """Compute e(time turn) for integer times up to 2^24, each within 24 units of rounding.
 
-    A product of a large time and a turn would lose the turn's last digits just where they matter,
-    after the decimal point. So the turn is split in two: its first 26 bits times a whole number
-    are exact, the rest is small.
+    The product of a large time and a turn would lose digits of its fractional part, the only part
+    that matters. Therefore each turn is split in two: the product of its first 26 bits and an
+    integer is exact, and the remainder is small.
     """
     turns = turns - np.rint(turns)
     high = np.rint(turns * 2**26) / 2**26
@@ -276,55 +280,57 @@ def waves(times: Ints, turns: Floats) -> Complex:
     return out
 
 
-def coefficients(
+def compute_phi(
     variables: Sequence[Variable], start: int, stop: int, threshold: float, jobs: int
 ) -> tuple[Ints, Complex]:
-    """Compute phi(k) for start <= k < stop in square blocks; omit values surely below the cut.
+    """Compute phi(k) for start <= k < stop in square blocks; omit values below the threshold.
 
-    A product of factors of magnitude at most 1 only falls: once it is below the cut, the
-    other factors do not matter.
+    Each factor has a magnitude of at most 1, so that a product below the threshold stays below it.
     """
     starts = range(start, stop, SIDE * SIDE)
-    parts = in_threads(lambda first: _compute_square(variables, first, threshold), starts, jobs)
-    return np.concatenate([frequencies for frequencies, _ in parts]), np.concatenate(
-        [phi for _, phi in parts]
-    )
+    blocks = in_threads(lambda first: _compute_square(variables, first, threshold), starts, jobs)
+    frequencies, phi = zip(*blocks, strict=True)
+    return np.concatenate(frequencies), np.concatenate(phi)
 
 
 def _compute_square(
     variables: Sequence[Variable], start: int, threshold: float
 ) -> tuple[Ints, Complex]:
-    """Compute phi on one square: all of it at first, then only where it is not yet near 0."""
-    is_real = all(variable.symmetric for variable in variables)
+    """Compute phi on one square, from some point on only at frequencies above the threshold."""
+    is_real = all(variable.is_symmetric for variable in variables)
     square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
     n_done = 0
     for n_done, variable in enumerate(variables, 1):
-        square *= variable.square(start)
+        square *= variable.phi_on_square(start)
         if n_done % 4 == 0 and np.count_nonzero(np.abs(square) >= threshold) * SPARSE < square.size:
             break
     phi = square.ravel()
     frequencies = np.flatnonzero(np.abs(phi) >= threshold)
     frequencies, phi = frequencies + start, phi[frequencies]
-    for count, variable in enumerate(variables[n_done:]):
-        phi = phi * variable.single(frequencies)
-        if count % 8 == 0:
+    for index, variable in enumerate(variables[n_done:]):
+        phi = phi * variable.phi_at(frequencies)
+        if index % 8 == 0:
             is_large = np.abs(phi) >= threshold
             frequencies, phi = frequencies[is_large], phi[is_large]
     is_large = (np.abs(phi) >= threshold) & (frequencies > 0)
     return frequencies[is_large], phi[is_large].astype(np.complex128)
 
 
-HIGHEST_DEGREE = 2**24
+MAX_FREQUENCIES = 2**24
 """Maximum number of frequencies."""
-MOST_WORK = 2**36
-"""Maximum of frequencies times values of the components, where phi does not fall."""
+MAX_WORK = 2**36
+"""Maximum number of frequencies times values of the components, if phi does not decay."""
 BYTES = 96
 """Memory per stored frequency while polynomials are evaluated."""
 
 
 @dataclass(frozen=True)
 class FourierInversion:
-    """Distribution of X = middle + period theta by Fourier inversion of the spectrum of theta."""
+    """Distribution of X = middle + period theta by Fourier inversion of the spectrum of theta.
+
+    The mean is that of theta. X is outside the window with a probability of at most `tail`, and
+    `rounding` bounds the error of X and x.
+    """
 
     spectrum: Spectrum
     middle: float
@@ -336,21 +342,22 @@ class FourierInversion:
 
     @property
     def slack(self) -> float:
-        """Uncertainty beside D_K: the tails, errors of phi, and a shift of x by the rounding.
+        """Uncertainty in addition to D_K: the tails, errors of phi, and a shift of x by rounding.
 
-        The shift is doubled, for the errors of the mean and of (x - middle) / period.
+        The shift is doubled to cover the errors of the mean and of (x - middle) / period.
         """
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
         return self.tail + self.spectrum.uncertainty + shift
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return lower bounds, estimates and upper bounds of F at ascending x."""
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
-        step, width = self.spectrum.mean_steps(points)
-        centre, width = 0.5 + points - self.mean + step, width + self.slack
+        sawtooth, width = self.spectrum.evaluate_means(points)
+        centre, width = 0.5 + points - self.mean + sawtooth, width + self.slack
         lower = np.where(x < low, 0.0, np.where(x > high, 1 - self.tail, centre - width))
         upper = np.where(x > high, 1.0, np.where(x < low, self.tail, centre + width))
-        # x ascends, and so does F.
+        # F is non-decreasing, and x ascends.
         lower = np.clip(np.maximum.accumulate(lower), 0.0, 1.0)
         upper = np.clip(np.minimum.accumulate(upper[::-1])[::-1], 0.0, 1.0)
         return lower, (lower + upper) / 2, upper
@@ -359,58 +366,60 @@ class FourierInversion:
 def invert(
     sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
 ) -> tuple[FourierInversion, float]:
-    """Double the number of frequencies until the error is small enough for all x; return it too."""
+    """Return the Fourier inversion and its error; double the frequencies until it is small enough.
+
+    The error may be larger than requested if memory or computing time would not suffice.
+    """
     middles = [(values[0] + values[-1]) / 2 for values in sets]
     middle = math.fsum(middles)
-    # The narrowest components are replaced by their middles if sums move by less than rounding.
+    # The narrowest components are replaced by their middles, where that is within the rounding.
     widths = np.array([values[-1] - values[0] for values in sets])
     n_wide = int(np.count_nonzero(np.cumsum(widths[::-1])[::-1] > rounding / 5))
     centred = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
     window, tail = _find_window(centred, max_error / 1000, rounding)
     period = (window[1] - window[0]) * (1 + 1e-9) + 4 * rounding
     variables = [Variable.uniform(values / period) for values in centred]
-    # Small components first: their factors are the cheapest. Wide ones before narrow ones.
-    variables.sort(key=lambda variable: variable.count)
+    # Factors of small components are the cheapest; of equally small ones the widest come first.
+    variables.sort(key=lambda variable: variable.n_values)
     threshold = max_error / 1000
     slack = threshold + 1.01 * sum(variable.rounding for variable in variables)
     mean = math.fsum(float(np.mean(values)) for values in centred) / period
     frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
-    n_computed, count, error = 0, SIDE * SIDE, math.inf
+    n_computed, count = 0, SIDE * SIDE
     while True:
-        new_at, new_phi = coefficients(variables, n_computed, count, threshold, jobs)
-        frequencies, phi = np.concatenate([frequencies, new_at]), np.concatenate([phi, new_phi])
+        new_frequencies, new_phi = compute_phi(variables, n_computed, count, threshold, jobs)
+        frequencies = np.concatenate([frequencies, new_frequencies])
+        phi = np.concatenate([phi, new_phi])
         spectrum = Spectrum(count - 1, frequencies, phi, slack)
         lowest, highest = (middle + end for end in window)
         inversion = FourierInversion(
             spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
         )
-        error = inversion.slack + spectrum.peak(
-            jobs, max(max_error - inversion.slack, max_error / 2)
-        )
+        target = max(max_error - inversion.slack, max_error / 2)
+        error = inversion.slack + spectrum.bound_peak(jobs, target)
         n_computed, count = count, 2 * count
-        # Where phi does not fall, every frequency requires all values, and is stored.
-        is_dense = new_at.size * 4 > n_computed
-        values = sum(variable.count for variable in variables) if is_dense else 0
+        # If phi does not decay, every frequency requires all values, and is stored.
+        is_dense = new_frequencies.size * 4 > n_computed
+        n_values = sum(variable.n_values for variable in variables) if is_dense else 0
         bytes_next = BYTES * 2 * frequencies.size + (
             64 * count if frequencies.size * SPARSE >= n_computed else 0
         )
-        if error <= max_error or count > HIGHEST_DEGREE:
-            return inversion, min(error, 0.5)
-        if bytes_next > memory or values * count > MOST_WORK:
+        is_too_large = count > MAX_FREQUENCIES or bytes_next > memory or n_values * count > MAX_WORK
+        if error <= max_error or is_too_large:
             return inversion, min(error, 0.5)
 
 
 def is_affordable(sets: Sequence[Floats]) -> bool:
-    """Return True if a first square of frequencies is affordable.
+    """Return True if the first square of frequencies can be computed in reasonable time.
 
-    Many small components are enough to leave few frequencies for the large ones.
+    With many small components, phi is almost 0 at most frequencies before large ones are needed.
     """
     log_size = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
-    return log_size > 64 or sum(values.size for values in sets) * SIDE**2 <= MOST_WORK
+    return log_size > 64 or sum(values.size for values in sets) * SIDE**2 <= MAX_WORK
 
 
 def _centre(values: Floats) -> Floats:
-    """Make a set exactly symmetric about 0 if it is so within rounding, so that phi is real."""
+    """Make a set that is symmetric about 0 up to rounding exactly so, which makes phi real."""
     mirrored = -values[::-1]
     if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
         return np.asarray((values + mirrored) / 2)
@@ -420,11 +429,12 @@ def _centre(values: Floats) -> Floats:
 def _find_window(
     sets: Sequence[Floats], probability: float, rounding: float
 ) -> tuple[tuple[float, float], float]:
-    """Return a window that the sum of the sets leaves with at most a probability p, and R.
+    """Return a window that the sum leaves with probability p at most, and the bound on R.
 
-    Chernoff's bound is the best at 60 rates; any would do. The probabilities beyond hi, hi + P, ...
-    add up to p / (1 - exp(-rate P)), and rate P >= rate t >= -ln(p), so R < 1.01 p for p below
-    1/100; those beyond lo count with the other sign. The whole range is used if it is not wider.
+    Chernoff's bound holds at every rate; the best of 60 rates is used. The probabilities beyond
+    hi, hi + P, ... add up to p / (1 - exp(-rate P)), and rate P >= rate t >= -ln(p), so that
+    R < 1.01 p for p below 1/100; probabilities beyond lo have the opposite sign. If the range of
+    the sum is narrower than the window, it is used instead.
     """
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)
@@ -435,32 +445,32 @@ def _find_window(
     for values, centre in zip(sets, means, strict=True):
         by_size.setdefault(values.size, []).append(values - centre)
     tables = [np.stack(rows) for rows in by_size.values()]
-    widths = []
+    distances = []
     for sign in (-1.0, 1.0):
-        reach = math.inf
+        distance = math.inf
         for rate in np.geomspace(0.5, 60.0, 60) / deviation:
             logs = math.fsum(
                 log for rows in tables for log in _compute_log_moments(sign * rate * rows)
             )
-            reach = min(reach, (logs - math.log(min(probability, 0.01))) / rate)
-        widths.append(reach * (1 + 1e-9))
-    inside = max(lowest, mean - widths[0]), min(highest, mean + widths[1])
-    is_whole = inside == (lowest, highest)
+            distance = min(distance, (logs - math.log(min(probability, 0.01))) / rate)
+        distances.append(distance * (1 + 1e-9))
+    window = max(lowest, mean - distances[0]), min(highest, mean + distances[1])
+    tail = 0.0 if window == (lowest, highest) else 1.01 * probability
     margin = 4 * rounding
-    return (inside[0] - margin, inside[1] + margin), 0.0 if is_whole else 1.01 * probability
+    return (window[0] - margin, window[1] + margin), tail
 
 
 def _compute_log_moments(exponents: Floats) -> list[float]:
-    """Return the logarithms of the means of exp(exponents), by row."""
+    """Return the logarithm of the mean of exp(exponents) for each row."""
     tops = exponents.max(axis=1)
     moments = np.exp(exponents - tops[:, None]).mean(axis=1)
     return [top + math.log(mean) for top, mean in zip(tops.tolist(), moments.tolist(), strict=True)]
 
 
-MOST_SUMS = 2**22
+MAX_SUMS = 2**22
 """Maximum number of listed sums."""
 ROUNDING = 5e-15
-"""Relative uncertainty of a sum: 1e-15 for each component, the remainder for adding and for x."""
+"""Relative uncertainty of a sum: 1e-15 from the components, the remainder from adding and x."""
 
 
 @dataclass(frozen=True)
@@ -477,17 +487,17 @@ class SumDistribution:
     method: ListedSums | FourierInversion
 
     def cdf(self, x: ArrayLike) -> Floats:
-        """Return the proportion of sums up to x, from 0 to 1, non-decreasing over the requested x.
+        """Return the proportion of sums up to x, non-decreasing over the x of one call.
 
-        The middle of the bounds, unless all sums are counted.
+        It is the midpoint of the bounds, unless all sums are listed and counted.
         """
         return self._compute_bounds(x)[1]
 
     def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
         """Return proved lower and upper bounds of F(x).
 
-        They are often closer than the error, which holds for the worst x. As F is monotone, bounds
-        at one x also hold beyond it, so that more x together never widen them.
+        They are often closer than `error`, which holds for all x. Bounds at one x limit those at
+        the other x, as F is monotone, so that more x in one call never widen them.
         """
         lower, _, upper = self._compute_bounds(x)
         return lower, upper
@@ -506,7 +516,7 @@ class SumDistribution:
 
 @dataclass(frozen=True)
 class ListedSums:
-    """Sums of the widest components, and the range of the sum of the others."""
+    """Sums of the widest components, and the range of the sum of the remaining ones."""
 
     sums: Floats
     lowest_other: float
@@ -514,43 +524,45 @@ class ListedSums:
     rounding: float
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
+        """True if no components remain."""
         return self.lowest_other == self.highest_other
 
     @cached_property
     def error(self) -> float:
-        """The proportion of sums in the fullest window as wide as the uncertainty.
+        """Bound on the error of F: the largest proportion of sums within the uncertainty of one.
 
-        If all are listed, x is one of the sums, so that one less is uncertain; otherwise the result
-        is the middle of the window.
+        If all sums are listed, x is one of them, and one sum less is uncertain; otherwise F is
+        estimated by the midpoint, which halves the error.
         """
         width = self.highest_other - self.lowest_other + 2 * self.rounding
-        inside = np.searchsorted(self.sums, self.sums + width, side="right")
-        fullest = int((inside - np.arange(self.sums.size)).max())
-        return (fullest - 1 if self.complete else fullest / 2) / self.sums.size
+        ends = np.searchsorted(self.sums, self.sums + width, side="right")
+        n_uncertain = int((ends - np.arange(self.sums.size)).max())
+        return (n_uncertain - 1 if self.is_complete else n_uncertain / 2) / self.sums.size
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return lower bounds, estimates and upper bounds of F at x."""
         first = np.searchsorted(self.sums, x - self.highest_other - self.rounding, side="right")
         high = np.searchsorted(self.sums, x - self.lowest_other + self.rounding, side="right")
-        low = np.minimum(first + 1, high) if self.complete else first
-        middle = high if self.complete else (low + high) / 2
+        low = np.minimum(first + 1, high) if self.is_complete else first
+        middle = high if self.is_complete else (low + high) / 2
         return low / self.sums.size, middle / self.sums.size, high / self.sums.size
 
 
-def distribution_of_sums(
+def compute_distribution(
     components: Sequence[Floats],
     *,
     max_error: float = 1e-6,
     memory: int = 2**30,
     jobs: int | None = None,
 ) -> SumDistribution:
-    """Find the distribution function of a sum of independent components.
+    """Compute the distribution function of a sum of independent components.
 
-    The components' distinct values ascend, each accurate to a relative 1e-15; equal neighbours
-    (weights so small that they underflow) are counted as two. If the requested error cannot be
-    reached, `error` is larger.
+    Each component is an ascending array of equally likely values, accurate to a relative 1e-15;
+    equal neighbours (weights so small that they underflow) count as two values. The `error` of the
+    result exceeds `max_error` if the latter cannot be reached.
 
-    >>> rbp = distribution_of_sums([np.array([0.0, 0.5**j]) for j in range(1, 11)])
+    >>> rbp = compute_distribution([np.array([0.0, 0.5**j]) for j in range(1, 11)])
     >>> (rbp.cdf([0.0, 0.5, 1.0]) * 2**10).tolist()
     [1.0, 513.0, 1024.0]
     >>> rbp.error
@@ -558,17 +570,20 @@ def distribution_of_sums(
     """
     sets = [_check_component(component) for component in components]
     if not sets or not max_error > 0:
-        raise PolicyError("expected at least one component and an error above 0")
+        raise PolicyError(
+            "expected at least one component and max_error above 0, got"
+            f" {len(sets)} components and max_error={max_error}"
+        )
     sets.sort(key=lambda values: float(values[0] - values[-1]))
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)
-    sums = _list_sums(sets, min(MOST_SUMS, memory // 64), rounding)
+    sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
-    if not (sums.complete or sums.error <= max_error) and is_affordable(sets):
+    if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
         inversion, error = invert(sets, max_error, memory, jobs or n_processors(), rounding)
         methods.append((error, inversion))
-    # The first of equally accurate ones.
+    # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))
     return SumDistribution(error, rounding, lowest, highest, method)
 
@@ -578,12 +593,12 @@ def _check_component(component: Floats) -> Floats:
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise PolicyError("each component must be a list of one or more finite values")
     if (np.diff(values) < 0).any():
-        raise PolicyError("the values of each component must ascend")
+        raise PolicyError("the values of each component must be in ascending order")
     return values
 
 
 def _list_sums(sets: Sequence[Floats], max_sums: int, rounding: float) -> ListedSums:
-    """List the sums of as many of the widest components as memory allows."""
+    """List the sums of the widest components, without exceeding the maximum number of sums."""
     sums, n_done = sets[0], 1
     while n_done < len(sets) and sums.size * sets[n_done].size <= max_sums:
         sums = np.add.outer(sums, sets[n_done]).ravel()
@@ -591,4 +606,5 @@ def _list_sums(sets: Sequence[Floats], max_sums: int, rounding: float) -> Listed
     sums = np.sort(sums)
     other_sets = sets[n_done:]
     lowest = math.fsum(values[0] for values in other_sets)
-    return ListedSums(sums, lowest, math.fsum(values[-1] for values in other_sets), rounding)
+    highest = math.fsum(values[-1] for values in other_sets)
+    return ListedSums(sums, lowest, highest, rounding)

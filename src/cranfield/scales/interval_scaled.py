@@ -1,4 +1,4 @@
-"""Interval-scaled measures: the rank of a score among all that the measure can give."""
+"""Interval-scaled measures: the rank of a score among all possible scores of a measure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 Group = tuple[int | None, tuple[int, ...] | None]
-"""Maximum number of relevant documents of a run, and the ideal ranking; None if not relevant."""
+"""Maximum number of relevant documents of a run, and the ideal ranking; None if it is unused."""
 
 
 def group_cells(
     judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
 ) -> dict[Group, Ints]:
-    """Group the cells of rankings by the limit and the ideal ranking of their images.
+    """Group rankings by the image that they require, and return the indices of their cells.
 
-    `limits` are the maximum numbers of relevant documents of runs, of shape (topics, 1) or that of
-    the judged runs. With `ideal` images depend on each topic's ideal ranking.
+    `limits` are the maximum numbers of relevant documents of runs, broadcast to the shape of the
+    judged runs. With `ideal`, images depend on the ideal ranking of the topic.
     """
     topics, systems = judged.shape
     bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
@@ -39,7 +39,7 @@ def group_cells(
         for system in range(systems):
             limit = None if bounds is None else int(bounds[topic, system])
             cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
-    return {group: np.array(group_members) for group, group_members in cells.items()}
+    return {group: np.array(indices) for group, indices in cells.items()}
 
 
 def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
@@ -49,12 +49,8 @@ def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...
     return tuple(np.sort(grades)[::-1][:length].tolist())
 
 
-BINARY_GAINS = ("binary",)
-"""Kinds of gains that are equal for all relevant grades."""
-
-GRADED = ("betas", "thresholds")
-"""Parameters that make relevant grades count differently."""
-
+GRADE_PARAMETERS = ("betas", "thresholds")
+"""Parameters that distinguish relevant grades."""
 
 _FORMULA = (
     r"\frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad \varphi(m) = |\{x \in M(REL^N) : x \le m\}|"
@@ -63,24 +59,24 @@ _FORMULA = (
 
 @wrapping(
     "interval",
-    summary="Make the interval-scaled version of a measure: scores become their ranks.",
+    summary="The interval-scaled version of a measure: scores are replaced by their ranks.",
     formula=_FORMULA,
     source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
     family="measures of a measure",
     scale=Scale.INTERVAL,
 )
 class Interval(Wrapping):
-    r"""The interval-scaled version of a measure: scores become their ranks.
+    r"""The interval-scaled version of a measure: scores are replaced by their ranks.
 
-    Each score is replaced by its rank among all values that the measure takes on runs of this
-    length, so that neighbouring values are one step apart. The order of runs does not change. The
-    measure inside needs a cutoff N: `interval(DCG@10)`.
+    The rank of a score is computed among all values of the measure on runs of the same length, so
+    that neighbouring values are one step apart. The order of runs does not change. The measure
+    inside needs a cutoff N: `interval(DCG@10)`.
 
     Raises
     ------
     MeasureError
-        For a measure without cutoff, or one that is not averaged; on scoring, also if it has too
-        many values at this length.
+        For a measure that has no cutoff or is not averaged over topics; on scoring, also if it has
+        too many values at this length.
 
     Notes
     -----
@@ -90,8 +86,8 @@ class Interval(Wrapping):
         \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
 
     Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
-    that depends on the recall base the scales of topics differ, and this version is a surrogate
-    (section 5.2.2). For graded measures the grades are 0 to the highest of the judgments.
+    that depends on the recall base, topics have different scales, and this version is a surrogate
+    (section 5.2.2). For graded measures the grades are 0 to the highest grade of the judgments.
 
     Examples
     --------
@@ -109,19 +105,19 @@ class Interval(Wrapping):
         "unique",
         choice(*TIES),
         "`unique`: runs with the same score share a rank, and the next score has the"
-        " next rank, which makes the scale equispaced. `mid`, `min` and `max` rank"
-        " runs instead of scores, as in table 3 of the source, for comparison.",
+        " next rank, which makes the scale equispaced. For comparison, `mid`, `min` and"
+        " `max` rank runs instead of scores, as in table 3 of the source.",
     )
     raw: bool = parameter(
-        False, flag, "Whether to keep ranks, from 1, instead of dividing them into [0, 1]."
+        False, flag, "Whether to return ranks, from 1, instead of scaling them to [0, 1]."
     )
     feasible: bool = parameter(
         False,
         flag,
         (
-            "Whether to rank among the runs that a topic has enough relevant documents for,"
-            " whatever their grades, instead of all: each recall base then has its own scale,"
-            " and a mean over topics is only a surrogate."
+            "Whether to rank only among runs with at most as many relevant documents as the topic,"
+            " of any grades: each recall base then has its own scale, and a mean over topics"
+            " is only a surrogate."
         ),
     )
     seed: int = parameter(
@@ -135,7 +131,7 @@ class Interval(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
-            raise MeasureError(f"{inner} already is interval-scaled")
+            raise MeasureError(f"interval: {inner} is already interval-scaled")
         reason = beyond_length(inner)
         if reason:
             raise MeasureError(
@@ -169,28 +165,28 @@ class Interval(Wrapping):
 
     def _scale_note(self) -> str:
         if self.ties != "unique":
-            return "ranks of ties other than unique ones are not equispaced (section 5 there)"
+            return "ranks are equispaced only with ties=unique (section 5 of the source)"
         if self.feasible:
-            return "each recall base has its own scale, so topics do not share one"
+            return "each recall base has its own scale, so that topics have different scales"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
         varying_part = "ideal ranking" if self.inner.needs_ideal else "recall base"
         return (
             f"a surrogate: the scales of topics with different {varying_part} are treated as"
-            " one (section 5.2.2 there)"
+            " one (section 5.2.2 of the source)"
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
+        """Rank the scores of all rankings, padded to the cutoff with non-relevant documents."""
         assert self.cutoff is not None
         self._check_gains()
-        # Checked before a table with so many ranks is allocated.
-        check_size(self.cutoff, max(self._highest(judged), 1))
+        # Checked before a table with that many ranks is allocated.
+        check_size(self.cutoff, max(self._max_grade(judged), 1))
         is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
         rel = lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
-        highest = int(max(rows.max(initial=0), self._highest(judged), 1))
+        highest = int(max(rows.max(initial=0), self._max_grade(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
         limits = judged.recall_base(rel) if self.feasible else None
@@ -198,7 +194,7 @@ class Interval(Wrapping):
             judged, self.cutoff, limits, ideal=needs_ideal
         ).items():
             if limit == 0:
-                # Without relevant documents there is one run, and nothing to rank.
+                # Without relevant documents there is only one run.
                 flat[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
@@ -218,7 +214,7 @@ class Interval(Wrapping):
         return out
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise an error, before scoring, if so many runs cannot be ranked.
+        """Raise an error, before scoring, if ranking that many runs is infeasible.
 
         If the measure is `feasible`, the images of single topics may still be too large.
         """
@@ -240,8 +236,8 @@ class Interval(Wrapping):
 
     def _warn(self, inner_image: Image) -> None:
         warnings.warn(
-            f"{self}: too many values for exact ranks; scores are {inner_image.precision};"
-            " closer ones may be tied",
+            f"{self}: too many values for exact ranks; scores are {inner_image.precision},"
+            " and closer scores may be tied",
             CranfieldWarning,
             stacklevel=2,
         )
@@ -250,36 +246,39 @@ class Interval(Wrapping):
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
-        worth = grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
-        ends = np.full((2, inner_image.length), int(np.argmin(worth)))
-        ends[1] = 0
-        ends[1, : inner_image.at_most] = int(np.argmax(worth))
-        lowest, highest = inner_image.rank_runs(ends, ties=self.ties).astype(np.float64)
+        has_grade_gains = gains is None or isinstance(gains.kind, str)
+        worth = grades if has_grade_gains else gains.for_grades(grades)
+        extremes = np.full((2, inner_image.length), int(np.argmin(worth)))
+        extremes[1] = 0
+        extremes[1, : inner_image.at_most] = int(np.argmax(worth))
+        lowest, highest = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
         return np.asarray((ranks - lowest) / max(highest - lowest, 1.0))
 
     def _check_gains(self) -> None:
-        """Refuse gains of non-relevant documents, as unjudged documents have none."""
+        """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
         kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
         if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
-            raise MeasureError(f"{self}: gains of grades up to 0 must be 0 in an image")
+            raise MeasureError(f"{self}: gains of grades 0 and below must be 0")
 
     def _is_binary(self) -> bool:
-        """True if all relevant grades have the same weight."""
+        """Return True if all relevant grades have the same gain."""
         inner = inner_measure(self.inner)
-        if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
+        if "rel" not in inner.parameters or any(
+            name in inner.parameters for name in GRADE_PARAMETERS
+        ):
             return False
         gains = getattr(inner, "gains", None)
-        return gains is None or getattr(gains, "kind", None) in BINARY_GAINS
+        return gains is None or getattr(gains, "kind", None) == "binary"
 
     @property
     def uses_highest_grade(self) -> bool:
         return not self._is_binary()
 
-    def _highest(self, judged: JudgedRuns) -> int:
+    def _max_grade(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
 
     def require_complete(self) -> None:
-        """Refuse a measure without a cutoff, as the scale depends on the run length."""
+        """Refuse a measure without a cutoff, as its scale depends on the run length."""
         super().require_complete()
         if self.cutoff is None:
             raise MeasureError(

@@ -1,21 +1,21 @@
 """Orders of judged runs: total and partial orders, and difference structures.
 
-Source: Ferrante, Ferro and Pontarollo (2019), equations (1) to (6). Equation (2) is followed with
-the grades of a run in *descending* order: in the ascending one that is printed below it, (0, 2) and
-(1, 1) would both have rank 2, and the order (1) puts (1, 1) first.
+Total orders: Ferrante, Ferro and Pontarollo (2019), equations (1) to (6). Equation (2) is computed
+with the grades of a run in *descending* order: in the ascending order that is printed below it,
+(0, 2) and (1, 1) would both have rank 2, whereas equation (1) ranks (0, 2) above (1, 1).
 
-Source: Ferrante, Ferro and Pontarollo (2019), definition 1 and theorem 1: where differences of
-runs satisfy the four axioms, there is an interval scale of the runs that represents them.
+Difference structures: the same paper, definition 1 and theorem 1. If differences of runs satisfy
+the four axioms, there is an interval scale of the runs that represents them.
 
-A run gets better when a document is replaced with a more relevant one, or when it changes places
+Partial order: a run gets better when a document is replaced with a more relevant one, or swapped
 with a more relevant one below it. These two steps generate a partial order, and measures that
-reward both of them agree, up to ties, on all runs that it compares (Ferrante, Ferro and Fuhr, 2021,
-section 3.2 and figure 1). The papers state it for binary relevance; with more grades the two steps
-are the same here.
+reward both steps agree, up to ties, on all comparable runs (Ferrante, Ferro and Fuhr, 2021,
+section 3.2 and figure 1). The papers define it for binary relevance; this module applies the same
+two steps to graded relevance.
 
-It can be decided without searching for steps: r is at or below s exactly when, for each rank k and
-each grade a, r has no more documents of grade a or higher in its first k than s has. The tests
-enumerate both.
+No search for steps is needed: r is at or below s exactly when, for each rank k and each grade a, r
+has no more documents of grade a or higher in its first k ranks than s. The tests check by
+enumeration that both definitions agree.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
-from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, exceeds, width
+from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
 
 Ranks = NDArray[Any]
-"""Integers: int64 where all of them fit, else an array of Python integers."""
+"""Integers: int64 if all ranks fit, otherwise an object array of Python integers."""
 
-FITS = 2**62
-"""Ranks up to here are stored in int64."""
+MAX_INT64_RANK = 2**62
+"""Ranks below this bound are stored in int64."""
 
 
 def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     r"""Rank runs in the set-based total order.
 
     The higher of two runs has more documents of the highest grade for which their numbers of
-    documents differ. Runs with the same documents in another order have the same rank.
+    documents differ. Permutations of the same grades have the same rank.
 
     .. math:: \rho(r) = \sum_{j=1}^{N} \binom{r_{[j]} + N - j}{N - j + 1},
        \quad r_{[1]} \ge r_{[2]} \ge \dots
@@ -59,18 +59,18 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     grades
         The highest grade c.
     length
-        Length N of the runs, which are padded with grade 0; by default that of the array.
+        Length N to which runs are padded with grade 0; by default the length of the longest run.
 
     Returns
     -------
     array
-        Shape (runs,), from 0 to C(N + c, N) - 1; of int64, or of Python integers where those
-        would overflow.
+        Shape (runs,), from 0 to C(N + c, N) - 1; int64, or Python integers if int64 would
+        overflow.
 
     Raises
     ------
     PolicyError
-        For grades that are not among 0..c.
+        For grades outside 0..c.
 
     Notes
     -----
@@ -81,14 +81,14 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     >>> sbto([[0, 0], [1, 0], [1, 1], [0, 2], [2, 1], [2, 2]], grades=2).tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    table = _prepare_runs(runs, grades, length)
+    table = _check_table(runs, grades, length)
     ordered = np.sort(table, axis=1)[:, ::-1]
     steps = _compute_set_steps(table.shape[1], grades)
     return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
 
 
 def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
-    r"""Rank runs in the rank-based total order: the number that their grades spell.
+    r"""Rank runs in the rank-based total order: their grades, read as a number in base c + 1.
 
     The higher of two runs has the higher grade at the first rank where they differ (strong
     top-heaviness).
@@ -100,8 +100,7 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Returns
     -------
     array
-        Shape (runs,), from 0 to (c + 1)^N - 1; of int64, or of Python integers where those would
-        overflow.
+        Shape (runs,), from 0 to (c + 1)^N - 1; int64, or Python integers if int64 would overflow.
 
     Notes
     -----
@@ -113,28 +112,28 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     >>> rbto([[0, 0, 1], [1, 0, 0], [1, 1, 1]]).tolist()
     [1, 4, 7]
     """
-    table = _prepare_runs(runs, grades, length)
+    table = _check_table(runs, grades, length)
     size = table.shape[1]
     powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
     return np.asarray(
-        table.astype(_rank_dtype(rbto_top(size, grades))) @ _rank_array(powers, powers[0])
+        table.astype(_choose_dtype(max_rbto_rank(size, grades))) @ _to_ranks(powers, powers[0])
     )
 
 
-def sbto_top(length: int, grades: int = 1) -> int:
+def max_sbto_rank(length: int, grades: int = 1) -> int:
     """Return the highest rank in the set-based total order, C(N + c, N) - 1."""
     check_size(length, grades)
     return comb(int(length) + int(grades), int(length)) - 1
 
 
-def rbto_top(length: int, grades: int = 1) -> int:
+def max_rbto_rank(length: int, grades: int = 1) -> int:
     """Return the highest rank in the rank-based total order, (c + 1)^N - 1."""
     check_size(length, grades)
     return int((int(grades) + 1) ** int(length) - 1)
 
 
 def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
-    """Return the run of each rank of the set-based total order, highest grades first.
+    """Return the run at each rank of the set-based total order, highest grades first.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> sbto_runs([2, 3], 2, 2).tolist()
     [[1, 1], [2, 0]]
     """
-    remaining = _check_ranks(ranks, sbto_top(length, grades))
+    remaining = _check_ranks(ranks, max_sbto_rank(length, grades))
     out = np.empty((len(remaining), length), dtype=np.int64)
     for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
@@ -156,7 +155,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
 
 
 def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
-    """Return the run of each rank of the rank-based total order.
+    """Return the run at each rank of the rank-based total order.
 
     Raises
     ------
@@ -168,7 +167,7 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> rbto_runs([4, 7], 3).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
-    remaining = _check_ranks(ranks, rbto_top(length, grades))
+    remaining = _check_ranks(ranks, max_rbto_rank(length, grades))
     out = np.empty((len(remaining), length), dtype=np.int64)
     for i in reversed(range(length)):
         out[:, i] = remaining % (grades + 1)
@@ -181,8 +180,8 @@ def natural_distance(ranks: Ranks) -> Ranks:
 
     .. math:: \Delta_{rs} = \rho(s) - \rho(r)
 
-    Ranks have the shape (runs,), differences (runs, runs): row r and column s have the signed
-    length from r to s.
+    Ranks have the shape (runs,), differences (runs, runs): row r and column s hold the signed
+    difference from r to s.
 
     Raises
     ------
@@ -232,7 +231,7 @@ def induced_order(
     Returns
     -------
     array
-        Shape (runs,), from 0: the number of distinct worse values of these runs.
+        Shape (runs,): the number of distinct worse values among these runs, from 0.
 
     Notes
     -----
@@ -244,33 +243,33 @@ def induced_order(
     >>> induced_order(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
     [0, 1, 2, 2]
     """
-    table = _prepare_runs(runs, grades, None)
+    table = _check_table(runs, grades)
     measure = as_measure(measure, table.shape[1])
     values = exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
-        return np.asarray(values.size - 1 - values.place)
-    return values.place
+        return np.asarray(values.size - 1 - values.index)
+    return values.index
 
 
-def _prepare_runs(runs: Any, grades: int, length: int | None) -> Ints:
-    length = width(runs) if length is None else length
+def _check_table(runs: Any, grades: int, length: int | None = None) -> Ints:
+    length = run_length(runs) if length is None else length
     check_size(length, grades)
-    return checked_runs(runs, length, grades)
+    return check_runs(runs, length, grades)
 
 
-def _rank_dtype(largest: int) -> Any:
-    return np.int64 if largest < FITS else object
+def _choose_dtype(largest: int) -> Any:
+    return np.int64 if largest < MAX_INT64_RANK else object
 
 
-def _rank_array(values: list[int], largest: int) -> Ranks:
-    return np.array(values, dtype=_rank_dtype(largest))
+def _to_ranks(values: list[int], largest: int) -> Ranks:
+    return np.array(values, dtype=_choose_dtype(largest))
 
 
 def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
     """Return C(g + N - j, N - j + 1) by grade g, for each position j of a descending run."""
-    top = sbto_top(length, grades)
+    top = max_sbto_rank(length, grades)
     return [
-        _rank_array([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
+        _to_ranks([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
         for j in range(1, length + 1)
     ]
 
@@ -281,16 +280,16 @@ def _check_ranks(ranks: Any, top: int) -> Ranks:
         is_integer = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
         if not is_integer or not 0 <= rank <= top:
             raise PolicyError(f"ranks must be integers from 0 to {top}, got {rank!r}")
-    return np.array([int(rank) for rank in values], dtype=_rank_dtype(top))
+    return np.array([int(rank) for rank in values], dtype=_choose_dtype(top))
 
 
-MOST_OBJECTS = 32
-"""Maximum number of objects; the third axiom concerns all sets of six."""
+MAX_OBJECTS = 32
+"""Maximum number of objects; the third axiom is checked for all sets of six."""
 
 
 @dataclass(frozen=True)
 class Axiom:
-    """An axiom of the paper, and the indices of objects that violate it, by the paper's letters."""
+    """An axiom, and indices of objects that violate it, by their letters in the paper."""
 
     number: str
     name: str
@@ -387,16 +386,16 @@ def _make_relation(values: Any) -> Bools:
         "expected one value per object, a square matrix of differences, or a boolean array"
         " with four equal dimensions (whether difference ab is at most difference cd)"
     )
-    array = as_array(values, f"{message}")
+    array = as_array(values, message)
     is_square = array.ndim in {1, 2, 4} and len(set(array.shape)) == 1 and array.size
     if not is_square or (array.ndim == 4 and array.dtype != bool):
         raise PolicyError(f"{message}, got shape {array.shape}")
     if not has_numbers(array):
         raise PolicyError("values and differences must be numbers")
     n = len(array)
-    if n > MOST_OBJECTS:
+    if n > MAX_OBJECTS:
         raise PolicyError(
-            f"the axioms are checked by enumeration for up to {MOST_OBJECTS} objects, got {n}"
+            f"the axioms are checked by enumeration for up to {MAX_OBJECTS} objects, got {n}"
         )
     if array.ndim == 4:
         return np.asarray(array.reshape(n * n, n * n))
@@ -429,12 +428,12 @@ def _first_violation(is_violated: Bools) -> tuple[int, ...] | None:
 
 
 def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
-    """Return pairs x, y that are not related, or x <= y <= z without x <= z; None if all hold."""
+    """Return unrelated pairs x, y, or x <= y <= z without x <= z; None if the axiom holds."""
     incomplete = _first_violation(~(relation | relation.T))
     if incomplete is not None:
         return incomplete
-    numbers = relation.astype(np.float32)
-    violation = _first_violation(((numbers @ numbers) > 0) & ~relation)
+    adjacency = relation.astype(np.float32)
+    violation = _first_violation(((adjacency @ adjacency) > 0) & ~relation)
     if violation is None:
         return None
     x, z = violation
@@ -443,7 +442,7 @@ def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
 
 def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
     mirrored = np.arange(n * n).reshape(n, n).T.ravel()
-    # relation[cd, ab] with both pairs reversed is: dc at most ba.
+    # Transposing and reversing both pairs gives the relation that dc is at most ba.
     return _first_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
 
 
@@ -451,20 +450,20 @@ def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
     """Return pairs (a, b), (c, a') and (b', c') that violate the axiom; None if it holds."""
     table = relation.reshape(n, n, n, n)
     for a in range(n):
-        for column in range(n):
-            # Axes b, b', c, c'; the premise of the first pair has no c and c'.
-            first = table[a, :, column, :][:, :, None, None]
+        for a_ in range(n):
+            # Axes b, b', c, c'; the premise on ab and a'b' depends on neither c nor c'.
+            first = table[a, :, a_, :][:, :, None, None]
             second = table.transpose(0, 2, 1, 3)
-            is_violated = (first & second) & ~table[a, :, column, :][None, None, :, :]
+            is_violated = (first & second) & ~table[a, :, a_, :][None, None, :, :]
             if is_violated.any():
                 b, b_, c, c_ = map(int, np.argwhere(is_violated)[0])
-                return a * n + b, c * n + column, b_ * n + c_
+                return a * n + b, c * n + a_, b_ * n + c_
     return None
 
 
 def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     is_equal = np.asarray(relation & relation.T)
-    # Whether some pair that starts with a, or ends with b, is as long as the pair (c, d).
+    # Whether a pair that starts with a, or ends with b, has the same difference as (c, d).
     starts = np.asarray(is_equal.reshape(n, n, n * n).any(axis=1))
     ends = np.asarray(is_equal.reshape(n, n, n * n).any(axis=0))
     is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
@@ -473,12 +472,12 @@ def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     return _first_violation(is_violated.reshape(n * n, n * n))
 
 
-MOST_COMPARED = 4096
-"""Maximum number of runs whose pairs are all compared."""
+MAX_COMPARED = 4096
+"""Maximum number of runs for comparing all pairs."""
 
 
 def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
-    r"""Return True where runs are at or below others in the partial order; shape (runs,).
+    r"""Return True where `lower` runs are at or below `upper` ones in the partial order.
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all } k, a
@@ -486,25 +485,30 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     Parameters
     ----------
     lower, upper
-        Grades by rank, shape (runs, ranks), or one run, shape (ranks,), for all of the others; the
-        shorter ones are padded with grade 0.
+        Grades by rank, shape (runs, ranks), or a single run, shape (ranks,), that is compared with
+        all runs of the other argument. Shorter runs are padded with grade 0.
     grades
-        The highest grade.
+        The highest grade c.
+
+    Returns
+    -------
+    array
+        Shape (runs,), of bool.
 
     Raises
     ------
     PolicyError
-        For grades that are not among 0..c.
+        For grades outside 0..c.
 
     Examples
     --------
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    size = max(width(runs) for runs in (lower, upper))
+    size = max(run_length(runs) for runs in (lower, upper))
     check_size(size, grades)
     first, second = (
-        _count_documents(checked_runs(runs, size, grades), grades) for runs in (lower, upper)
+        _count_documents(check_runs(runs, size, grades), grades) for runs in (lower, upper)
     )
     return np.asarray((first <= second).all(axis=1))
 
@@ -515,8 +519,8 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     Returns
     -------
     array
-        Shape (runs, runs): whether the run of the row is at or below that of the column. Two runs
-        are comparable where it or its transpose is True.
+        Shape (runs, runs): whether the run of the row is at or below the run of the column. Two
+        runs are comparable if the matrix or its transpose is True for them.
 
     Raises
     ------
@@ -528,12 +532,10 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     >>> order_matrix([[0, 1], [1, 0], [1, 1]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    size = width(runs)
-    check_size(size, grades)
-    table = checked_runs(runs, size, grades)
-    if len(table) > MOST_COMPARED:
+    table = _check_table(runs, grades)
+    if len(table) > MAX_COMPARED:
         raise PolicyError(
-            f"up to {MOST_COMPARED:,} runs are compared in all pairs, got"
+            f"all pairs can be compared of at most {MAX_COMPARED:,} runs, got"
             f" {len(table):,}; compare single pairs with at_or_below()"
         )
     counts = _count_documents(table, grades)
@@ -549,8 +551,8 @@ def covers(length: int, grades: int = 1) -> Ints:
     Returns
     -------
     array
-        Shape (edges, 2): numbers of a run and of one directly above it, with nothing between them;
-        the runs are numbered as in :func:`~cranfield.scales.runs.all_runs`.
+        Shape (edges, 2): indices of a run and of a run that covers it, with no run between them, in
+        the order of :func:`~cranfield.scales.runs.all_runs`.
 
     Raises
     ------
@@ -559,7 +561,7 @@ def covers(length: int, grades: int = 1) -> Ints:
 
     Notes
     -----
-    Source: Ferrante, Ferro and Fuhr (2021), figure 1, is that of length 4.
+    Figure 1 of Ferrante, Ferro and Fuhr (2021) shows the diagram of length 4.
 
     Examples
     --------
@@ -567,21 +569,21 @@ def covers(length: int, grades: int = 1) -> Ints:
     [(0, 1), (1, 2), (2, 3)]
     """
     is_below = _compare_strictly(length, grades)
-    # Products of 0 and 1 in float32 are counts, exactly: of the runs between two.
-    numbers = is_below.astype(np.float32)
-    return np.argwhere(is_below & ((numbers @ numbers) == 0))
+    # The matrix product counts the runs between two; float32 holds such small counts exactly.
+    adjacency = is_below.astype(np.float32)
+    return np.argwhere(is_below & ((adjacency @ adjacency) == 0))
 
 
 def levels(length: int, grades: int = 1) -> Ints:
-    """Return the height of each run of a length in the Hasse diagram: its longest path from below.
+    """Return the level of each run of a length in the Hasse diagram: its longest path from below.
 
     Returns
     -------
     array
-        Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`. Runs of one level
-        are never comparable. With binary relevance every edge goes up one level, and the level is
-        the sum of N + 1 - rank over the relevant documents. With more grades some edges skip a
-        level, as from (2, 0) to (2, 1): the partial order is not graded, and has no rank function.
+        Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`. Runs of the same
+        level are never comparable. With binary relevance every edge goes up one level, and the
+        level is the sum of N + 1 - rank over the relevant documents. With more grades some edges
+        skip a level, as from (2, 0) to (2, 1): the partial order has no rank function.
 
     Raises
     ------
@@ -602,7 +604,7 @@ def levels(length: int, grades: int = 1) -> Ints:
 
 
 def _count_documents(runs: Ints, grades: int) -> Ints:
-    """Count documents of each grade or higher in the first k; shape (runs, ranks * grades)."""
+    """Count documents of each grade or higher in the first k ranks; (runs, ranks * grades)."""
     levels = np.arange(1, grades + 1)
     is_at_least = runs[:, None, :] >= levels[None, :, None]
     return np.asarray(np.cumsum(is_at_least, axis=2).reshape(len(runs), -1))
@@ -610,11 +612,11 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
 
 def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if exceeds(MOST_COMPARED, length, grades):
+    if exceeds(MAX_COMPARED, length, grades):
         raise PolicyError(
-            f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
-            f" {MOST_COMPARED:,}, that is up to length"
-            f" {int(np.log(MOST_COMPARED) / np.log(grades + 1) + 1e-9)}"
+            f"a diagram can have at most {MAX_COMPARED:,} runs, got {grades + 1}^{length} runs of"
+            f" length {length}; reduce the length to"
+            f" {int(np.log(MAX_COMPARED) / np.log(grades + 1) + 1e-9)} or less"
         )
     is_below = order_matrix(all_runs(length, grades), grades)
     np.fill_diagonal(is_below, False)

@@ -1,8 +1,8 @@
 """Synthetic judged runs: grades by rank, for any measure to score.
 
-A judged run of length N over the grades 0..c is a vector of N grades; the set of all of them is
-REL^N in Ferrante, Ferro and Fuhr (2021), section 5, and R(N) in Ferrante, Ferro and Pontarollo
-(2019), section 3. Topics are synthetic, too: their judgments are a list of grades.
+A judged run of length N over the grades 0..c is a vector of N grades; the set of all such runs is
+called REL^N in Ferrante, Ferro and Fuhr (2021), section 5, and R(N) in Ferrante, Ferro and
+Pontarollo (2019), section 3. Topics are synthetic, too: their judgments are a list of grades.
 """
 
 from __future__ import annotations
@@ -31,51 +31,47 @@ from cranfield.scales.forms.form import inner_measure, lowest_relevant
 
 ROUNDING = 1e-12
 """Scores that differ by at most this are equal."""
-MOST_JUDGED = 100_000
+MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
 
-def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
-    """Check judgments, grades or a number of documents; return their grades in descending order.
+def document_grades(
+    judgments: Sequence[int] | int | None, length: int, grades: int
+) -> tuple[int, ...]:
+    """Return the grades of a topic's documents, in descending order, from checked judgments.
 
-    >>> pool(2, 3, 4), pool([0, 2, 1], 3, 2)
+    Judgments are a list of grades, or a number of documents of the highest grade.
+
+    >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
     """
     if judgments is None:
         judgments = length
     if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
-        if judgments < 0:
-            raise PolicyError(
-                f"the number of relevant documents must be at least 0, got {judgments}"
-            )
-        if judgments > MOST_JUDGED:
-            raise PolicyError(
-                f"the number of relevant documents must be at most {MOST_JUDGED:,},"
-                f" got {int(judgments):,}"
-            )
+        check_whole("the number of relevant documents", judgments, 0, MAX_JUDGED)
         return (grades,) * int(judgments)
     message = "judgments must be the number of relevant documents, or the list of their grades"
-    judged = as_array(judgments, message)
-    if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
+    documents = as_array(judgments, message)
+    if documents.ndim != 1 or (documents.size and not np.issubdtype(documents.dtype, np.integer)):
         raise PolicyError(message)
-    if judged.size and (judged.min() < 0 or judged.max() > grades):
-        extreme = judged.min() if judged.min() < 0 else judged.max()
+    if documents.size and (documents.min() < 0 or documents.max() > grades):
+        extreme = documents.min() if documents.min() < 0 else documents.max()
         raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {extreme}")
-    return tuple(sorted((int(grade) for grade in judged), reverse=True))
+    return tuple(sorted(map(int, documents), reverse=True))
 
 
-def check_base(base: Any) -> None:
+def check_recall_base(base: Any) -> None:
     """Check that a recall base is a positive integer of feasible size."""
-    check_whole("the recall base", base, 1, MOST_JUDGED)
+    check_whole("the recall base", base, 1, MAX_JUDGED)
 
 
-MOST_RUNS = 2**22
+MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
-MOST_RANKS = 2_000
-"""Maximum length of a run; longer ones take minutes."""
-MOST_GRADES = 1_000
+MAX_RANKS = 2_000
+"""Maximum length of a run; computations for longer runs take minutes."""
+MAX_GRADES = 1_000
 """Maximum of the highest grade."""
-MOST_WEIGHTS = 2**15
+MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
 ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
@@ -92,12 +88,12 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     Returns
     -------
     array
-        Shape ((c + 1)^N, N), in ascending order of the number that the grades spell in base c + 1.
+        Shape ((c + 1)^N, N), in ascending order of the grades read as a number in base c + 1.
 
     Raises
     ------
     PolicyError
-        For N or c below 1, or when there are too many runs to hold.
+        For N or c below 1, or if there are too many runs to list.
 
     Examples
     --------
@@ -107,11 +103,11 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
     base = int(grades) + 1
-    if exceeds(MOST_RUNS, length, grades):
-        longest = int(np.log(MOST_RUNS) / np.log(base))
+    if exceeds(MAX_RUNS, length, grades):
+        longest = int(np.log(MAX_RUNS) / np.log(base))
         raise PolicyError(
-            f"there are {base}^{length} runs of length {length} with {base} grades,"
-            f" too many to list; up to length {longest} is feasible"
+            f"the length of runs with {base} grades must be at most {longest} to list them all,"
+            f" got {length}"
         )
     codes = np.arange(base**length)
     powers = base ** np.arange(length - 1, -1, -1)
@@ -127,28 +123,24 @@ def check_size(length: Any, grades: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_whole("the length of a run", length, 1)
     check_whole("the highest grade", grades, 1)
-    if length > MOST_RANKS:
-        raise PolicyError(f"the length of runs must be at most {MOST_RANKS:,}, got {int(length):,}")
-    if grades > MOST_GRADES:
-        raise PolicyError(f"the highest grade must be at most {MOST_GRADES:,}, got {int(grades):,}")
-    if length * (grades + 1) > MOST_WEIGHTS:
+    if length > MAX_RANKS:
+        raise PolicyError(f"the length of runs must be at most {MAX_RANKS:,}, got {int(length):,}")
+    if grades > MAX_GRADES:
+        raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
+    if length * (grades + 1) > MAX_WEIGHTS:
         raise PolicyError(
-            f"runs of {int(length):,} ranks with {int(grades) + 1:,} grades are too"
-            f" many; up to {MOST_WEIGHTS // (grades + 1):,} ranks are feasible with"
-            " these grades"
+            f"the length of runs with {int(grades) + 1:,} grades must be at most"
+            f" {MAX_WEIGHTS // (grades + 1):,}, got {int(length):,}"
         )
 
 
-def checked_runs(runs: Any, length: int, grades: int) -> Ints:
-    """Return runs as an array of grades, padded with 0 to the length; raise if invalid."""
+def check_runs(runs: Any, length: int, grades: int) -> Ints:
+    """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(ROWS)
     if table.shape[1] > length:
-        raise PolicyError(
-            f"runs must have at most the {counted(length, 'rank')} of the image, got"
-            f" {table.shape[1]}"
-        )
+        raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
     if table.min() < 0 or table.max() > grades:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
         raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
@@ -157,8 +149,8 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
     return padded
 
 
-def width(runs: Any) -> int:
-    """Return the number of ranks of the longest run."""
+def run_length(runs: Any) -> int:
+    """Return the length of the longest run."""
     return int(_as_rows(runs).shape[1])
 
 
@@ -177,7 +169,7 @@ def _pad_rows(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Parse a measure; the length of the runs becomes its cutoff if it needs one and has none."""
+    """Parse a measure; the length of the runs is the cutoff of one that needs it and has none."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -185,7 +177,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     if not isinstance(measure, str):
         raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
     if re.fullmatch(r"\s*interval\s*(\(\s*\)\s*)?(@.*)?", measure, re.IGNORECASE):
-        raise MeasureError("interval needs a measure inside, such as interval(DCG@10)")
+        raise MeasureError("interval requires an inner measure, such as interval(DCG@10)")
     try:
         return parse_measure(measure)
     except MeasureError:
@@ -202,20 +194,25 @@ def score_runs(
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Floats:
-    """Score runs of grades with a measure, in floats; shape (runs,).
+    """Score synthetic runs with a measure.
 
     Parameters
     ----------
     measure
-        The measure or its text; one that needs a cutoff and has none gets the length of the runs.
+        The measure or its text; the length of the runs is the cutoff of one that needs it.
     runs
         Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
     grades
         The highest grade.
     judgments
-        Grades of the topic's relevant documents, or the number of documents of the highest grade:
-        recall base and ideal ranking come from them. By default as many as the runs are long, so
-        that every run is possible.
+        Grades of the topic's relevant documents, or the number of documents of the highest grade,
+        for the recall base and the ideal ranking. By default there are as many documents as ranks,
+        so that every run is possible.
+
+    Returns
+    -------
+    array
+        Scores, shape (runs,).
 
     Raises
     ------
@@ -229,13 +226,16 @@ def score_runs(
     >>> score_runs("AP", [[1, 0], [0, 1]]).tolist()
     [0.5, 0.25]
     """
-    length = width(runs)
+    length = run_length(runs)
     check_whole("the highest grade", grades, 1, np.iinfo(np.int64).max)
-    table = checked_runs(runs, length, int(grades))
+    table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
-    by_threshold = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
+    needs_every_grade = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
     judged = runs_of_grades(
-        table, np.array(pool(judgments, length, grades)), int(grades), every_grade=by_threshold
+        table,
+        np.array(document_grades(judgments, length, grades)),
+        int(grades),
+        every_grade=needs_every_grade,
     )
     return np.asarray(measure.score(judged)[0], dtype=np.float64)
 
@@ -243,10 +243,10 @@ def score_runs(
 def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
-    A measure that reads more than grades is computed on documents with all inputs that a measure
-    can read. If that fails, the result is True.
+    A measure that requires more than grades is computed on documents with all inputs of measures.
+    If that fails, the result is True.
     """
-    # The large recall base exceeds the cutoff; the relevant document is at the first or last rank.
+    # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
@@ -257,24 +257,20 @@ def depends_on_recall_base(measure: Measure) -> bool:
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:
-        return _depends_on_relevant(measure)
+        try:
+            scores = measure.score(_judge_all_inputs())
+        except CranfieldError:
+            return True
+        small_base, large_base = scores[::2], scores[1::2]
+        return bool((np.abs(large_base - small_base) > ROUNDING).any())
     return bool((small_base != large_base).any())
-
-
-def _depends_on_relevant(measure: Measure) -> bool:
-    try:
-        scores = measure.score(_judge_all_inputs())
-    except CranfieldError:
-        return True
-    small_base, large_base = scores[::2], scores[1::2]
-    return bool((np.abs(large_base - small_base) > ROUNDING).any())
 
 
 @cache
 def _judge_all_inputs() -> JudgedRuns:
-    """Judge rankings for pairs of topics; the second has more relevant documents, not retrieved.
+    """Judge rankings on pairs of topics that differ in relevant documents that are not retrieved.
 
-    Documents have grades for the intents a and b, and all other inputs of measures but clicks.
+    Documents have grades for the intents a and b, and all other inputs of measures except clicks.
     """
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
@@ -320,10 +316,10 @@ def _judge_all_inputs() -> JudgedRuns:
 
 
 def depends_on_topic(measure: Measure) -> bool:
-    """Return True if scores depend on other judgments of the topic: their number or grades.
+    """Return True if scores depend on the number or the grades of the topic's judged documents.
 
-    With equal grades nDCG@1 is 0 or 1 whatever the recall base; its step changes on a topic with
-    higher grades than those retrieved.
+    The grades matter even if the recall base does not: with equal grades nDCG@1 is 0 or 1 for every
+    recall base, but its step changes on a topic with higher grades than those retrieved.
     """
     grade = max(1, lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]

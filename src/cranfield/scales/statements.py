@@ -1,4 +1,4 @@
-"""Meaningfulness of the statements of a comparison: they hold on every admissible scale."""
+"""Meaningfulness of a comparison: whether its statements hold on every admissible scale."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from cranfield.significance.registry import CORRECTIONS, TESTS
 from cranfield.tabular import text_table
 
 POWERS = (0.1, 0.5, 2.0, 10.0)
-"""Exponents of scores: low ones draw high scores together, high ones low scores."""
+"""Exponents of scores: those below 1 compress high scores, those above 1 low scores."""
 
 
 def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
-    r"""Return which decisions of a test stay the same with powers of the scores.
+    r"""Determine which decisions of a test stay the same if scores are raised to powers.
 
     Parameters
     ----------
@@ -43,25 +43,25 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     Returns
     -------
     array
-        Shape (powers, pairs): True if the decision on the pair is the same, and in the same
-        direction; False also if the test cannot be computed with such scores.
+        Shape (powers, pairs): True if the decision on the pair and its direction are the same;
+        False also if the test cannot be computed with such scores.
 
     Raises
     ------
     PolicyError
-        If `comparison` is not a comparison, or a power is not above 0.
+        If `comparison` is not a result of :func:`cranfield.compare`, or a power is not above 0.
 
     Notes
     -----
     Means that keep their order (:func:`dominance`) need not stay significantly different: the
     t-test and the analysis of variance divide by a spread that depends on the spacing of the
-    scores. Tests that use only the order of scores decide the same under every increasing
-    transformation of all scores, and nothing is computed for them. For other tests the powers are
-    examples: a decision that is the same for some powers may still change under another
-    transformation. Randomised tests use the same random numbers again.
+    scores. The decisions of tests that use only the order of scores are the same under every
+    increasing transformation of all scores, so that nothing is computed for them. For other tests
+    the powers are examples: a decision that is the same for some powers may still change under
+    another transformation. Randomised tests use the same random numbers for all powers.
 
     Source: the definition of a meaningful statement in Ferrante, Ferro and Fuhr (2021), section
-    2.4; the powers are our choice.
+    2.4. The powers are not from a paper.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     decisions = _decide_pairs(comparison)
     values = comparison.scores.values
     nonnegative = values - min(np.nanmin(values, initial=0.0), 0.0)
-    # The unit does not matter; without it, powers of large scores could overflow.
+    # The unit does not change decisions, but powers of large scores could overflow without it.
     unit = np.nanmax(nonnegative, initial=0.0) or 1.0
     is_same = [
-        _decide_again(comparison, (nonnegative / unit) ** power) == decisions
+        _repeat_decisions(comparison, (nonnegative / unit) ** power) == decisions
         for power in exponents.tolist()
     ]
     return np.array(is_same).reshape(exponents.size, len(comparison))
@@ -102,7 +102,7 @@ def _decide_pairs(comparison: PairwiseComparison) -> Floats:
     return np.asarray(np.where(comparison.is_significant() & (sign == 0), 2.0, sign))
 
 
-def _decide_again(comparison: PairwiseComparison, values: Floats) -> Floats:
+def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
     try:
         repeated = compare(
             replace(comparison.scores, values=values),
@@ -122,7 +122,7 @@ NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
 
 MAX_SAMPLES = 2_000_000
-"""Maximum random samples times pairs for the sensitivity line; about 0.1 s for each power."""
+"""Maximum of random samples times pairs for the sensitivity line: about 0.1 s for each power."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,19 +133,20 @@ class Meaningfulness:
     ----------
     comparison
         The comparison.
-    required_scale, scale
-        The scale that the test, or a statement on means, requires, and the scale that the measure
-        declares; None if unknown.
+    required_scale
+        The scale that the test requires.
+    scale
+        The scale that the measure declares; None if unknown.
     depends_on_topic
         Whether the scale depends on the recall base, so that each topic has its own scale.
     depends_on_size
-        Whether it is an interval scale for retrieved sets of one size only, as SetP is.
+        Whether the measure is an interval scale for retrieved sets of one size only, such as SetP.
     verdict
-        `meaningful`: the statement keeps its truth under every transformation that the scale
-        admits; `not invariant`: some admissible transformation may change it; `unknown`.
+        `meaningful`: the statements stay true, or false, under every transformation that the scale
+        admits; `not invariant`: some admissible transformation may change this; `unknown`.
     dominance
-        For each pair, whether the order of means survives every increasing transformation, which
-        is the freedom that an ordinal scale leaves.
+        For each pair, whether the order of means survives every increasing transformation, that
+        is, every transformation that an ordinal scale admits.
     """
 
     comparison: PairwiseComparison
@@ -158,7 +159,7 @@ class Meaningfulness:
 
     @property
     def declared_by_user(self) -> bool:
-        """True if the user declared the scale, instead of the measure."""
+        """True if the scale was declared by the user, not by the measure."""
         return self.comparison.scores.scale_source == "user"
 
     @property
@@ -168,7 +169,7 @@ class Meaningfulness:
 
     @cached_property
     def still_significant(self) -> Mapping[float, Bools]:
-        """Masks by power p: pairs that are significant, and also with scores x^p in the same order.
+        """By power p: the mask of pairs that are significant, in the same order, also for x^p.
 
         See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
         they are repeated for each power.
@@ -209,17 +210,17 @@ class Meaningfulness:
         )
 
     def lines(self) -> list[str]:
-        """Return the verdict, and the statements that need no assumption on the scale."""
+        """Return the verdict and, unless meaningful, statements that hold on any scale."""
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
-            lines.append(self._sensitivity())
-            if example := self._example():
+            lines.append(self._describe_sensitivity())
+            if example := self._describe_example():
                 lines.append(example)
         return lines
 
-    def _sensitivity(self) -> str:
-        """Report for how many pairs the test still rejects when scores are transformed."""
+    def _describe_sensitivity(self) -> str:
+        """Describe for how many pairs the test still rejects with transformed scores."""
         comparison, count = self.comparison, self.comparison.count()
         if self.required_scale <= Scale.ORDINAL:
             return (
@@ -234,15 +235,15 @@ class Meaningfulness:
             )
         opening = "sensitivity: with scores x raised to the power p,"
         if count == 1:
-            powers: dict[bool, list[str]] = {True: [], False: []}
-            for power, significant in self.still_significant.items():
-                powers[bool(significant.any())].append(f"{power:g}")
-            rejected, not_rejected = (f"for p = {', '.join(values)}" for values in powers.values())
-            if not powers[True]:
-                return f"{opening} this pair is not significantly different {not_rejected}"
-            return f"{opening} this pair is significantly different {rejected}" + (
-                f", not {not_rejected}" if powers[False] else ""
-            )
+            significant = [f"{p:g}" for p, mask in self.still_significant.items() if mask.any()]
+            insignificant = [
+                f"{p:g}" for p, mask in self.still_significant.items() if not mask.any()
+            ]
+            accepted, rejected = ", ".join(insignificant), ", ".join(significant)
+            if not significant:
+                return f"{opening} this pair is not significantly different for p = {accepted}"
+            text = f"{opening} this pair is significantly different for p = {rejected}"
+            return f"{text}, not for p = {accepted}" if insignificant else text
         counts = [
             f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
         ]
@@ -252,8 +253,8 @@ class Meaningfulness:
             f" different, {n_all:,} of them for all four p"
         )
 
-    def _example(self) -> str:
-        """Describe the largest difference that a transformation reverses.
+    def _describe_example(self) -> str:
+        """Describe the significant pair with the largest difference that can be reversed.
 
         The better system is first; if lower is better, scores up to the threshold count.
         """
@@ -261,7 +262,7 @@ class Meaningfulness:
         reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.reversed)
         if not reversed_pairs.size:
             return ""
-        # The order of means may not be that of mean ranks, which some tests compare.
+        # Means may be in another order than mean ranks, which some tests compare.
         means = comparison.scores.grand_mean()
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
@@ -297,15 +298,16 @@ class Meaningfulness:
 
     @property
     def _good_counts(self) -> tuple[Indices, Indices]:
-        """For both systems of each pair the number of topics on the good side of the threshold."""
-        comparison, pairs = self.comparison, self.dominance
+        """Number of topics with scores better than the threshold, by pair, for both systems."""
+        above_first, above_second = self.dominance.above_first, self.dominance.above_second
+        comparison = self.comparison
         if not comparison.scores.lower_is_better:
-            return pairs.above_first, pairs.above_second
+            return above_first, above_second
         first, second = self._n_scored[comparison.first], self._n_scored[comparison.second]
-        return first - pairs.above_first, second - pairs.above_second
+        return first - above_first, second - above_second
 
     def alternatives(self) -> list[str]:
-        """Return the names of tests that the scale of the measure admits, on the same topics."""
+        """Return the names of tests that the scale of the measure admits for the same design."""
         if self.scale is None:
             return []
         paired = self.comparison.info.paired
@@ -324,42 +326,41 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = plain(self.comparison.measure) or "the measure"
-        advice = []
-        if tests := self.alternatives():
-            advice.append(f"take {' or '.join(tests)}")
-        not_interval = self.scale is None or self.scale < Scale.INTERVAL
+        options = self.alternatives()
+        is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = measure_of(self.comparison.measure)
-        if not_interval and not self.depends_on_topic and _can_be_scaled(measure):
-            advice.append(f"or the interval-scaled interval({name}), with a cutoff")
-        raise PolicyError("; ".join([self.first_line, *([", ".join(advice)] if advice else [])]))
+        if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
+            options.append(f"the interval-scaled measure interval({name}) with a cutoff")
+        advice = f"; use {' or '.join(options)}" if options else ""
+        raise PolicyError(f"{self.first_line}{advice}")
 
     def to_text(self, limit: int = 20) -> str:
-        """Write the verdict and the significant pairs, first those whose order may be reversed."""
+        """Format the verdict and the significant pairs, first those whose order may be reversed."""
         comparison = self.comparison
         is_significant = comparison.is_significant()
         order = np.argsort(self.dominance.holds[is_significant], kind="stable")
-        pairs = np.flatnonzero(is_significant)[order][:limit]
-        pair_orders, good_counts = self.dominance, self._good_counts
-
-        def row(k: int) -> list[str]:
-            is_reversed = bool(pair_orders.reversed[k])
-            return [
-                comparison.systems[comparison.first[k]],
-                comparison.systems[comparison.second[k]],
-                f"{comparison.difference[k]:.4f}",
-                "reversed" if is_reversed else "invariant",
-                f"{pair_orders.threshold[k]:.4g}" if is_reversed else "",
-                *(str(counts[k]) if is_reversed else "" for counts in good_counts),
-            ]
-
-        rows = [row(k) for k in pairs]
+        pairs = np.flatnonzero(is_significant)[order]
+        good_counts = self._good_counts
+        rows = []
+        for k in pairs[:limit]:
+            is_reversed = bool(self.dominance.reversed[k])
+            rows.append(
+                [
+                    comparison.systems[comparison.first[k]],
+                    comparison.systems[comparison.second[k]],
+                    f"{comparison.difference[k]:.4f}",
+                    "reversed" if is_reversed else "invariant",
+                    f"{self.dominance.threshold[k]:.4g}" if is_reversed else "",
+                    *(str(counts[k]) if is_reversed else "" for counts in good_counts),
+                ]
+            )
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
         parts = ["\n".join(self.lines())]
         if rows:
             parts.append(text_table(head, rows, left=(0, 1, 3)))
-        if int(is_significant.sum()) > len(rows):
-            parts[-1] += f"\n… {int(is_significant.sum()) - len(rows):,} more"
+        if len(pairs) > len(rows):
+            parts[-1] += f"\n… {len(pairs) - len(rows):,} more"
         return "\n\n".join(parts)
 
     def __str__(self) -> str:
@@ -387,7 +388,7 @@ def describe_order(
 
 
 def measure_of(name: str) -> Measure | None:
-    """Return the measure of a comparison by its name; None if it is unknown."""
+    """Parse the name of a measure; None if it is unknown."""
     try:
         return parse_measure(name)
     except MeasureError:
@@ -402,14 +403,14 @@ def _can_be_scaled(measure: Measure | None) -> bool:
 
 
 def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
-    """Report whether the statements of a comparison are meaningful.
+    """Determine whether the statements of a comparison are meaningful.
 
-    A statement is meaningful when it stays true, or false, under every transformation that the
-    scale of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the
-    test requires is compared with the scale that the measure declares. Independent of that debate,
-    the result has for each pair whether the order of the means survives every increasing
-    transformation of the scores, which is the case exactly when the scores of the better system
-    are stochastically dominant.
+    A statement is meaningful if it stays true, or false, under every transformation that the scale
+    of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the test
+    requires is compared with the scale that the measure declares. The result also has for each
+    pair whether the order of the means survives every increasing transformation of the scores,
+    which is the case exactly if the scores of one system are stochastically dominant; this does
+    not depend on declared scales.
 
     Parameters
     ----------
@@ -425,8 +426,8 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     -----
     SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
     and scores do not include the sizes: statements that require more than an order are not
-    invariant for them. Neither this nor the recall base matters for a scale declared by the user,
-    see :meth:`cranfield.Scores.with_scale`.
+    invariant for them. Neither the sizes nor the recall base matter for a scale declared by the
+    user, see :meth:`cranfield.Scores.with_scale`.
 
     Examples
     --------
@@ -449,25 +450,25 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     measure = measure_of(comparison.measure)
     if scale is None and measure is not None:
         scale = measure.scale
-    by_user = comparison.scores.scale_source == "user"
-    by_topic = not by_user and measure is not None and differs_by_topic(measure)
-    by_size = not by_user and measure is not None and measure.needs_one_size
+    is_declared = comparison.scores.scale_source == "user"
+    by_topic = not is_declared and measure is not None and differs_by_topic(measure)
+    by_size = not is_declared and measure is not None and measure.needs_one_size
     combines_scales = by_topic and not comparison.info.within_topics
     verdict = MEANINGFUL
     if scale is None:
         verdict = UNKNOWN
     elif scale < required or combines_scales or (by_size and required > Scale.ORDINAL):
         verdict = NOT_INVARIANT
-    pair_orders = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaningfulness(comparison, required, scale, by_topic, by_size, verdict, pair_orders)
+    pair_dominance = dominance(comparison.scores, comparison.first, comparison.second)
+    return Meaningfulness(comparison, required, scale, by_topic, by_size, verdict, pair_dominance)
 
 
 def differs_by_topic(measure: Measure) -> bool:
     """Return True if the scale depends on the recall base or the ideal ranking of the topic."""
-    # Ranks are the same on all topics, but not the values ranked. Risk is a difference.
+    # Interval-scaled ranks and risk depend on the topic if the measure inside does.
     while isinstance(measure, Interval) or measure.info.family == "risk":
         if getattr(measure, "feasible", False):
-            # Ranks are among the runs that are possible for the topic.
+            # Ranks are computed among the runs that are possible for the topic.
             return True
         measure = getattr(measure, "inner")  # noqa: B009
     try:

@@ -1,4 +1,4 @@
-"""Results on the scale of a measure, with runs as witnesses."""
+"""Verdicts on the scale of a measure, with runs as witnesses."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Values, exact_values
-from cranfield.scales.forms.form import Form, Number, check_grades_decide
+from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
-    check_base,
+    check_recall_base,
+    check_runs,
     check_size,
-    checked_runs,
+    document_grades,
     exceeds,
-    pool,
 )
 
 Run = tuple[int, ...]
 MAX_WRITTEN = 12
-"""Runs up to this length are written rank by rank."""
+"""Maximum length of runs that are written rank by rank."""
 
-AS_FLOATS = "values are floats; differences below 2^-40 of the largest are treated as ties"
-"""Note for values that are not compared exactly."""
+AS_FLOATS = "values are floats; differences below 2^-40 of the largest value are treated as ties"
+"""Note on values that are not compared exactly."""
 
-MESSAGES = {
+VIOLATIONS = {
     "inverted": "{0} is below {1} in that order, but scores better: {2} against {3}",
     "tied": "{0} is below {1} in that order, but both score {2}",
     "distinguished": "{0} and {1} are equal in that order, but score {2} and {3}",
@@ -59,7 +59,7 @@ class Witness:
     values
         Their scores: exact numbers, or floats for a measure without an exact form.
     labels
-        Labels of the runs, if not their grades.
+        Labels of the runs; if empty, their grades are written.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Witness:
         runs = self.labels or tuple(map(format_run, self.runs))
         values = tuple(map(format_value, self.values))
         if self.kind != "gaps":
-            return MESSAGES[self.kind].format(*runs, *values)
+            return VIOLATIONS[self.kind].format(*runs, *values)
         numbers: tuple[Any, ...] = self.values
         steps = (abs(numbers[1] - numbers[0]), abs(numbers[3] - numbers[2]))
         return "; ".join(
@@ -90,10 +90,12 @@ class Verdict:
 
     Attributes
     ----------
-    order, scale
-        The order, and interval or ordinal; None if it is neither, or if nothing is known.
+    order
+        Name of the order.
+    scale
+        Interval or ordinal; None if the measure is on neither, or if it is not decided.
     decided
-        Whether the verdict is final. If not, the scale is a lower bound.
+        Whether the verdict is final; if it is not, the scale is a lower bound.
     witness
         Counterexample to a higher scale.
     reason
@@ -182,15 +184,17 @@ class TopicsReport:
 
     Attributes
     ----------
-    measure, longest, largest_base
-        The measure, and the set S[N, K] of its longest run N and its largest recall base K.
+    measure
+        The measure.
+    longest, largest_base
+        Length N of the longest run, and largest recall base K; they define the set S[N, K].
     scale
         Interval if its values are equally spaced, else ordinal.
     values
         The distinct values, ascending.
     witness
-        Two unequal steps, with the number of relevant documents r, the length n and the recall
-        base RB of runs that show them.
+        Two unequal steps between values, with runs that show them: their number of relevant
+        documents r, length n and recall base RB.
     exact
         Whether values were compared exactly.
     """
@@ -216,14 +220,14 @@ class TopicsReport:
 
 
 def format_value(value: Number) -> str:
-    """Write a value, short fractions as fractions."""
+    """Format a value, a fraction with a small denominator as a fraction."""
     if isinstance(value, Fraction) and value.denominator < 10**5:
         return str(value)
     return f"{float(value):.6g}"
 
 
 def format_run(run: Sequence[int]) -> str:
-    """Write a run; repeated grades of a long one are counted.
+    """Format a run; in a long run, repeated grades are counted.
 
     >>> format_run((1, 0, 1)), format_run((1, *[0] * 39))
     ('(1, 0, 1)', '(1, 39 x 0)')
@@ -236,7 +240,7 @@ def format_run(run: Sequence[int]) -> str:
 
 
 def format_n_runs(runs: int) -> str:
-    """Write a number of runs, rounded if it is huge.
+    """Format a number of runs, rounded if it is huge.
 
     >>> format_n_runs(1000), format_n_runs(2**100), format_n_runs(2**2000)
     ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
@@ -247,16 +251,16 @@ def format_n_runs(runs: int) -> str:
     return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
 
 
-MOST_LISTED = 2**18
+MAX_LISTED = 2**18
 """Maximum number of runs that are enumerated; beyond that, proofs and witnesses are used."""
 
 
 @dataclass(frozen=True)
 class RunSet:
-    """Runs of one length that can be retrieved from a topic's documents, and a measure of them.
+    """A measure, and the runs of a length that can be retrieved from a topic's documents.
 
-    `documents` has the grades of the topic's documents. `judgments` are those that were passed:
-    grades, a number of relevant documents, whose grades are open, or None if every run is possible.
+    `documents` has the grades of the topic's documents. `judgments` are the judgments as passed:
+    grades, a number of relevant documents of unknown grades, or None if every run is possible.
     """
 
     measure: Measure
@@ -276,11 +280,12 @@ class RunSet:
         return isinstance(self.judgments, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        return not exceeds(MOST_LISTED, depth, self.grades)
+        """Return True if there are few enough runs of this depth to enumerate them."""
+        return not exceeds(MAX_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
-        """Return all runs with grades above 0 down to a depth only; shape (runs, ranks)."""
-        runs = checked_runs(all_runs(depth, self.grades), self.length, self.grades)
+        """Return all runs with relevant documents only down to a depth; shape (runs, ranks)."""
+        runs = check_runs(all_runs(depth, self.grades), self.length, self.grades)
         if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])
         is_possible = np.ones(len(runs), dtype=bool)
@@ -289,21 +294,21 @@ class RunSet:
         return np.asarray(runs[is_possible])
 
     def count(self) -> int:
-        """Number of the runs, without listing them."""
+        """Count the runs without listing them."""
         if self.judgments is None:
             return int((self.grades + 1) ** self.length)
         if not self.has_grades:
             max_relevant = min(self.length, len(self.documents))
             return sum(comb(self.length, n) * self.grades**n for n in range(max_relevant + 1))
-        # Ways to place the documents of the grades so far at any of the ranks, by their number.
-        ways: list[int] = [1] + [0] * self.length
+        # Number of ways to place n documents of the grades so far at any ranks, by n.
+        n_ways: list[int] = [1] + [0] * self.length
         for grade in range(1, self.grades + 1):
             size = self.documents.count(grade)
-            ways = [
-                sum(ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, size) + 1))
+            n_ways = [
+                sum(n_ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, size) + 1))
                 for n in range(self.length + 1)
             ]
-        return sum(ways)
+        return sum(n_ways)
 
     def values(self, runs: Ints) -> Values:
         return exact_values(self.measure, runs, self.grades, self.documents)
@@ -313,21 +318,21 @@ class RunSet:
 
 
 def with_required_cutoff(measure: Measure, length: int) -> Measure:
-    """Return the measure with the length as its cutoff, if it needs one and has none."""
+    """Return the measure, with the length as its cutoff if it needs one and has none."""
     if measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required":
         return measure if measure.cutoff is not None else measure @ length
     return measure
 
 
-def run_set(
+def make_run_set(
     measure: Measure | str,
     length: int | None,
     grades: int,
     judgments: Sequence[int] | int | None,
 ) -> RunSet:
-    """Check the arguments of :func:`cranfield.scale_of` and return its set of runs."""
+    """Make the set of runs of :func:`cranfield.scale_of` from its arguments."""
     measure = as_measure(measure, length)
-    check_grades_decide(measure)
+    check_depends_on_grades(measure)
     size = measure.cutoff if length is None else length
     if size is None:
         raise PolicyError("length is required, such as length=10")
@@ -335,9 +340,9 @@ def run_set(
     complete_measure = with_required_cutoff(measure, size)
     known_judgments: int | tuple[int, ...] | None = None
     if isinstance(judgments, (int, np.integer)):
-        check_base(judgments)
+        check_recall_base(judgments)
         known_judgments = int(judgments)
-    documents = pool(judgments, size, grades)
+    documents = document_grades(judgments, size, grades)
     check_whole("the recall base", len(documents), 1)
     if known_judgments is None and judgments is not None:
         known_judgments = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Search sessions, as one ranking per session, or followed by a run."""
+"""Search sessions: concatenated to one ranking per session, or followed by rankings of runs."""
 
 from __future__ import annotations
 
@@ -36,25 +36,35 @@ from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
-LOG = "log"
-"""Name of the system of a log without one."""
+DEFAULT_SYSTEM = "log"
+"""System name of logs that do not name their systems."""
 
-BY_CLICKS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
-"""Word in place of judgments for those by clicks, perhaps with the seconds of a stay."""
+CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
+"""Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
 
-LISTS = ["system", "session", "query"]
+LIST_KEY = ["system", "session", "query"]
 """Columns that identify a result list."""
 
-Types = dict[str, type[pl.DataType]]
-_OF_LISTS: Types = dict.fromkeys(LISTS, pl.Int64)
-_TEXTS: Types = dict.fromkeys(("doc", "title", "snippet"), pl.String)
-RESULTS: Types = {**_OF_LISTS, "rank": pl.Int64, **_TEXTS}
-CLICKS: Types = {**_OF_LISTS, "rank": pl.Int64, "start": pl.Float64, "end": pl.Float64}
-QUERIES: Types = {**_OF_LISTS, "text": pl.String, "start": pl.Float64}
+RESULT_KEY = [*LIST_KEY, "rank"]
+"""Columns that identify a result."""
+
+FrameSchema = dict[str, type[pl.DataType]]
+"""Columns of a data frame of sessions, with their types."""
+
+_LIST_SCHEMA: FrameSchema = dict.fromkeys(LIST_KEY, pl.Int64)
+_TEXT_SCHEMA: FrameSchema = dict.fromkeys(("doc", "title", "snippet"), pl.String)
+RESULT_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "rank": pl.Int64, **_TEXT_SCHEMA}
+CLICK_SCHEMA: FrameSchema = {
+    **_LIST_SCHEMA,
+    "rank": pl.Int64,
+    "start": pl.Float64,
+    "end": pl.Float64,
+}
+QUERY_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "text": pl.String, "start": pl.Float64}
 
 
-def first_of_each(frame: pl.DataFrame, *columns: str) -> pl.Series:
-    """Return a mask of the first rows with their values in some columns."""
+def first_occurrences(frame: pl.DataFrame, *columns: str) -> pl.Series:
+    """Return a mask of the rows whose values in the columns occur for the first time."""
     return frame.select(pl.struct(columns).is_first_distinct()).to_series()
 
 
@@ -65,19 +75,19 @@ class SessionCounts:
     Attributes
     ----------
     sessions, queries, results, clicks
-        Number of each.
+        Number of sessions, queries, results and clicks.
     without_topic
-        Sessions whose topic is not known.
+        Names of the sessions whose topic is unknown.
     without_queries
-        Sessions without a query.
+        Names of the sessions without a query.
     empty_lists
         Number of queries without a result.
     repeated
-        Number of results whose document an earlier query of the session had retrieved.
+        Number of results whose document an earlier query of the session retrieved.
     repeated_in_list
         Number of results whose document has a higher rank in the same list.
     lost_clicks
-        Number of clicks on ranks that do not exist; they are excluded.
+        Number of excluded clicks, on ranks without a result.
     """
 
     sessions: int
@@ -99,34 +109,35 @@ class Sessions:
     Attributes
     ----------
     names
-        The sessions, in the order of the source.
+        Names of the sessions, in the order of the source.
     topics
-        The topic of each; None if it is not known.
+        Topic of each session; None if it is unknown.
     systems
-        The systems; `("log",)` for one without a name.
+        Names of the systems; `("log",)` if the log does not name its system.
     current
         Text of the current query of each session, which has no results yet, as in the TREC Session
-        track; None without one.
+        track; None for sessions without a current query.
     queries
         Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds).
     results
-        Data frame: `system`, `session`, `query`, `rank`, `doc`, `title`, `snippet`; in order.
+        Data frame: `system`, `session`, `query`, `rank`, `doc`, `title`, `snippet`; sorted by list
+        and rank.
     clicks
         Data frame: `system`, `session`, `query`, `rank`, `start`, `end` (seconds); in order of time
-        within a session and system, of the source where times are equal or missing.
+        within a session and system, and in order of the source if times are equal or missing.
     source
         Name of the source, for messages.
     lost_clicks
-        Number of clicks on ranks that do not exist; they are not in `clicks`.
+        Number of clicks on ranks without a result; they are not in `clicks`.
     runs_read
-        Settings of the runs that follow the log, if any.
+        Settings with which the runs of :func:`followed_by` were read; empty without runs.
 
     Examples
     --------
     >>> from cranfield.sessions import read_sessions
     >>> row = {"session": "s", "topic": "t", "query": 1, "rank": 1, "doc": "d"}
     >>> read_sessions([row, row | {"query": 2}])
-    Sessions(1 session, 2 queries, 2 results, 0 clicks; 1 result that came before)
+    Sessions(1 session, 2 queries, 2 results, 0 clicks; 1 repeated result)
     """
 
     names: tuple[str, ...]
@@ -142,11 +153,11 @@ class Sessions:
 
     @cached_property
     def counts(self) -> SessionCounts:
-        """Sizes, and counts of anomalies."""
-        with_queries = set(self.queries["session"])
-        filled = self.results.select(LISTS).unique().height
-        in_session = first_of_each(self.results, "system", "session", "doc")
-        in_list = first_of_each(self.results, *LISTS, "doc")
+        """Sizes of the log, and counts of its anomalies."""
+        sessions_with_queries = set(self.queries["session"])
+        n_nonempty = self.results.select(LIST_KEY).unique().height
+        first_in_session = first_occurrences(self.results, "system", "session", "doc")
+        first_in_list = first_occurrences(self.results, *LIST_KEY, "doc")
         return SessionCounts(
             sessions=len(self.names),
             queries=self.queries.height,
@@ -156,37 +167,37 @@ class Sessions:
                 name for name, topic in zip(self.names, self.topics, strict=True) if topic is None
             ),
             without_queries=tuple(
-                name for i, name in enumerate(self.names) if i not in with_queries
+                name for i, name in enumerate(self.names) if i not in sessions_with_queries
             ),
-            empty_lists=self.queries.height - filled,
-            repeated=int((in_list & ~in_session).sum()),
-            repeated_in_list=int((~in_list).sum()),
+            empty_lists=self.queries.height - n_nonempty,
+            repeated=int((first_in_list & ~first_in_session).sum()),
+            repeated_in_list=int((~first_in_list).sum()),
             lost_clicks=self.lost_clicks,
         )
 
     def qrels(self, qrels: Any, *, current: bool = False) -> Qrels:
-        """Return judgments by session: for each session those of its topic.
+        """Return judgments by session: each session gets the judgments of its topic.
 
         Parameters
         ----------
         qrels
             Judgments by topic: any input of :func:`cranfield.read_qrels`. Or `clicks`, or
-            `clicks:SECONDS`: those of :meth:`clicked`.
+            `clicks:SECONDS`, for the judgments of :meth:`clicked`.
         current
-            Keep only the sessions with a current query, which runs of the TREC Session track
-            answer.
+            Keep only the sessions with a current query, for which runs of the TREC Session track
+            rank documents.
 
         Returns
         -------
         Qrels
-            Their topics are the sessions that have a judged topic.
+            Judgments whose topics are the sessions with a judged topic.
 
         Raises
         ------
         InputError
             If no session has a judged topic.
         """
-        if isinstance(qrels, str) and (match := BY_CLICKS.fullmatch(qrels)):
+        if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicked(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
@@ -197,19 +208,20 @@ class Sessions:
         ]
         if not pairs:
             first = next((topic for topic in self.topics if topic is not None), None)
-            hint = "no session has a topic" if first is None else f"sessions have {quoted(first)}"
+            hint = "topics of sessions are unknown"
+            if first is not None:
+                hint = f"topics of sessions are such as {quoted(first)}"
             raise InputError(
-                f"no session has a judged topic ({hint},"
-                f" judgments have {quoted(judgments.topics[0])})",
+                f"no session has a judged topic ({hint}, judged topics such as"
+                f" {quoted(judgments.topics[0])})",
                 source=self.source,
             )
-        by_topic = np.argsort(judgments.codes, kind="stable")
+        sorted_rows = np.argsort(judgments.codes, kind="stable")
         size = np.bincount(judgments.codes, minlength=len(judgments.topics))
         start = np.cumsum(size) - size
         topic = np.array([code for _, code in pairs])
         codes = np.repeat(np.arange(topic.size, dtype=np.int32), size[topic])
-        within = places(codes) - 1
-        rows = by_topic[start[topic][codes] + within]
+        rows = sorted_rows[start[topic][codes] + places(codes) - 1]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
             codes=codes,
@@ -221,20 +233,20 @@ class Sessions:
         )
 
     def clicked(self, min_seconds: float | None = None) -> Qrels:
-        """Return judgments by session from its clicks: 1 for clicked documents, 0 for others.
+        """Derive judgments by session from clicks: grade 1 for clicked results, 0 for others.
 
         A click in a list of any system counts, and applies to the document in all lists.
 
         Parameters
         ----------
         min_seconds
-            Shortest stay on a document that counts, such as 30; clicks with an unknown end are
+            Minimum dwell time of a click in seconds, such as 30; clicks of unknown dwell time are
             excluded, with a warning. By default each click counts.
 
         Raises
         ------
         InputError
-            If the sessions have no clicks that count.
+            If no click counts.
 
         Examples
         --------
@@ -250,14 +262,16 @@ class Sessions:
             seconds = pl.col("end") - pl.col("start")
             n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
             if n_unknown:
-                text = f"{self.source}: {counted(n_unknown, 'click')} of unknown length excluded"
-                warnings.warn(CranfieldWarning(text), stacklevel=2)
+                text = f"{counted(n_unknown, 'click')} of unknown dwell time excluded"
+                warnings.warn(CranfieldWarning(f"{self.source}: {text}"), stacklevel=2)
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
-            reason = "has no clicks" + (f" of {min_seconds:g} seconds" if min_seconds else "")
-            raise InputError(f"{reason}, from which gains could come", source=self.source)
-        keys = clicks.select(*LISTS, "rank", clicked=1).unique()
-        results = self.results.join(keys, on=[*LISTS, "rank"], how="left", maintain_order="left")
+            dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
+            raise InputError(
+                f"has no clicks{dwell} from which to derive judgments", source=self.source
+            )
+        clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
+        results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
         grades = results.group_by("session", "doc", maintain_order=True).agg(
             grade=pl.col("clicked").max().fill_null(0)
         )
@@ -280,9 +294,9 @@ class Sessions:
         return followed_by(self, runs, **options)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the results as a table: system, session, topic, query, rank, doc, clicks."""
-        clicks = self.clicks.group_by(*LISTS, "rank").agg(pl.len().alias("clicks"))
-        results = self.results.join(clicks, on=[*LISTS, "rank"], how="left", maintain_order="left")
+        """Return a data frame of results: system, session, topic, query, rank, doc, clicks."""
+        clicks = self.clicks.group_by(RESULT_KEY).agg(pl.len().alias("clicks"))
+        results = self.results.join(clicks, on=RESULT_KEY, how="left", maintain_order="left")
         return results.select(
             pl.Series("system", self.systems, dtype=pl.String).gather(results["system"]),
             pl.Series("session", self.names, dtype=pl.String).gather(results["session"]),
@@ -309,19 +323,19 @@ class Sessions:
             (len(counts.without_topic), "session", " without a topic"),
             (len(counts.without_queries), "session", " without a query"),
             (counts.empty_lists, "empty list", ""),
-            (counts.repeated, "result", " that came before"),
-            (counts.repeated_in_list, "document", " twice in a list"),
-            (counts.lost_clicks, "click", " on no result"),
+            (counts.repeated, "repeated result", ""),
+            (counts.repeated_in_list, "document", " repeated in one list"),
+            (counts.lost_clicks, "click", " on ranks without a result"),
         ]
         notes = [f"{counted(number, noun)}{detail}" for number, noun, detail in anomalies if number]
         return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
 DUPLICATES = {
-    "first": "a document counts where it comes first; it is removed from later lists",
-    "keep": "a document may come again, in another list or in the same",
+    "first": "keep the first occurrence of a document in a session and remove later ones",
+    "keep": "keep all occurrences of a document, in several lists or in one",
 }
-"""How to treat documents that a session has several times."""
+"""Ways to treat documents that a session retrieves several times."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -331,14 +345,14 @@ class ConcatenatedSessions(Sequence[Run]):
     Attributes
     ----------
     sessions
-        The sessions.
+        Sessions whose lists are concatenated.
     rows
-        Data frame of the documents in order: `system`, `session` (as indices), `rank` in the whole
-        list, `query`, `doc`.
+        Data frame of the documents in order: `system`, `session` (as indices), `rank` in the
+        concatenated list, `query`, `doc`.
     removed
-        Number of documents removed because they are in an earlier list.
+        Number of documents removed as duplicates.
     cut
-        Number of documents below the depth, or below the lowest click.
+        Number of documents removed below the depth or below the lowest click.
     settings
         Options of :func:`concatenated`.
     """
@@ -377,12 +391,12 @@ class ConcatenatedSessions(Sequence[Run]):
             "ranks": ranks.astype(np.int32),
         }
         run = object.__new__(Run)
-        # Not checked, since here a document may occur twice.
+        # Without the checks of the constructor, since here a document may occur twice.
         run.__dict__.update(values, origin=Origin(self.sessions.source))
         return run
 
     def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
-        """Judge the sessions: rankings with the query of each document, and the clicks.
+        """Judge the concatenated rankings, with the query of each document, and the clicks.
 
         Parameters
         ----------
@@ -394,20 +408,22 @@ class ConcatenatedSessions(Sequence[Run]):
         Returns
         -------
         JudgedRuns
-            Its topics are the sessions.
+            Judged runs whose topics are the sessions.
 
         Raises
         ------
         InputError
-            When no session has a judged topic.
+            If no session has a judged topic.
         PolicyError
             For an unknown policy.
         """
-        condense = policies.get("unjudged") == "condensed"
-        if condense:
+        is_condensed = policies.get("unjudged") == "condensed"
+        if is_condensed:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
-            raise PolicyError(f"ties {quoted(policies['ties'])} has no effect: sessions have ranks")
+            raise PolicyError(
+                f"ties {quoted(policies['ties'])} has no effect, as results of sessions have ranks"
+            )
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
@@ -421,42 +437,43 @@ class ConcatenatedSessions(Sequence[Run]):
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
-        def with_queries(runs: JudgedRuns) -> JudgedRuns:
-            aspects = {name: with_queries(view) for name, view in runs.annotations.aspects.items()}
+        def add_queries(runs: JudgedRuns) -> JudgedRuns:
+            aspects = {name: add_queries(view) for name, view in runs.annotations.aspects.items()}
             annotations = replace(runs.annotations, queries=queries, aspects=aspects)
             return replace(runs, annotations=annotations, views={})
 
-        judged = with_queries(judged)
-        clicks = clicks_of(self.sessions, session_qrels, judged, policies.get("lengths"))
-        extended = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=extended, views={}).with_settings(
+        judged = add_queries(judged)
+        clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
+        annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
+        judged = replace(judged, annotations=annotations, views={}).with_settings(
             self.sessions.runs_read
         )
-        if not condense:
+        if not is_condensed:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
     def _intents(self, table: IntentTable) -> IntentTable:
-        """Give each session the intents of its topic."""
-        pairs = zip(self.sessions.names, self.sessions.topics, strict=True)
-        rows: dict[str, list[int]] = {}
+        """Return the intents by session: each session gets the intents of its topic."""
+        topic_rows: dict[str, list[int]] = {}
         for row, topic in enumerate(table.topics):
-            rows.setdefault(topic, []).append(row)
-        session_rows = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
-        row_indices = np.array([row for _, row in session_rows], dtype=np.int64)
+            topic_rows.setdefault(topic, []).append(row)
+        pairs = [
+            (name, row)
+            for name, topic in zip(self.sessions.names, self.sessions.topics, strict=True)
+            for row in topic_rows.get(topic or "", [])
+        ]
+        rows = np.array([row for _, row in pairs], dtype=np.int64)
         return IntentTable(
-            tuple(name for name, _ in session_rows),
-            tuple(table.intents[row] for row in row_indices),
-            table.probabilities[row_indices],
-            table.navigational[row_indices],
+            tuple(name for name, _ in pairs),
+            tuple(table.intents[row] for row in rows),
+            table.probabilities[rows],
+            table.navigational[rows],
             table.name,
         )
 
     def _queries(self, judged: JudgedRuns) -> Rows:
         """Return the query of each document, in the order of the judged runs."""
-        place = {name: i for i, name in enumerate(judged.topics)}
-        topic_of = np.array([place.get(name, -1) for name in self.sessions.names], dtype=np.int64)
-        topic = topic_of[self.rows["session"].to_numpy()]
+        topic = _topic_indices(self.sessions, judged)[self.rows["session"].to_numpy()]
         cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
         rank, query = (self.rows[name].to_numpy() for name in ("rank", "query"))
         rows = np.flatnonzero(topic >= 0)
@@ -467,7 +484,7 @@ class ConcatenatedSessions(Sequence[Run]):
         return (
             f"ConcatenatedSessions({counted(len(self.sessions.names), 'session')},"
             f" {counted(len(self), 'system')}, {counted(self.rows.height, 'document')};"
-            f" {self.removed:,} removed that came before, {self.cut:,} cut off)"
+            f" {counted(self.removed, 'duplicate')} removed, {self.cut:,} cut off)"
         )
 
 
@@ -480,21 +497,21 @@ def concatenated(
 ) -> ConcatenatedSessions:
     """Concatenate the result lists of each session, in order of the queries.
 
-    So every measure of a ranking becomes one of sessions (Sakai 2013, section 3.2): pass the result
-    to :func:`cranfield.evaluate` with `sessions.qrels(qrels)`.
+    Any measure of a ranking can then score sessions (Sakai 2013, section 3.2): pass the result to
+    :func:`cranfield.evaluate` with `sessions.qrels(qrels)`.
 
     Parameters
     ----------
     sessions
         Sessions, as returned by :func:`read_sessions`.
     depth
-        l: documents of each list that count; None for all.
+        Maximum number of documents of each list (l in the paper); None for all.
     duplicates
         `first` keeps the first occurrence of a document in a session, and documents below move up;
         `keep` keeps all, so that a document may be rewarded again.
     until_click
-        Cut each list after its lowest click first. A list without a click has no documents then;
-        its query still counts.
+        Cut each list after its lowest click before the other options apply. A list without a click
+        then has no documents; its query still counts.
 
     Returns
     -------
@@ -516,16 +533,16 @@ def concatenated(
     if depth is not None:
         check_whole("depth", depth, 1, 2**31 - 1)
     check_choice("duplicates", duplicates, DUPLICATES)
-    rows = sessions.results.select(*LISTS, "rank", "doc")
+    rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
-        lowest = sessions.clicks.group_by(LISTS).agg(pl.col("rank").max().alias("lowest"))
-        rows = rows.join(lowest, on=LISTS, how="inner", maintain_order="left")
-        rows = rows.filter(pl.col("rank") <= pl.col("lowest"))
+        lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
+        rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
+        rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))
     if depth is not None:
-        rows = rows.filter(pl.int_range(pl.len()).over(LISTS) < depth)
+        rows = rows.filter(pl.int_range(pl.len()).over(LIST_KEY) < depth)
     n_rows = rows.height
     if duplicates == "first":
-        rows = rows.filter(first_of_each(rows, "system", "session", "doc"))
+        rows = rows.filter(first_occurrences(rows, "system", "session", "doc"))
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = places(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
@@ -540,20 +557,18 @@ def concatenated(
     )
 
 
-def clicks_of(
+def match_clicks(
     sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
 ) -> Clicks:
     """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
-    text = pl.col("snippet").str.len_chars().cast(pl.Float64)
-    # A missing snippet makes the text down to all lower ranks unknown.
-    length_read = text.fill_null(float("nan")).cum_sum().over(LISTS).alias("text")
-    results = sessions.results.with_columns(length_read)
-    clicks = sessions.clicks.join(results, on=[*LISTS, "rank"], how="left", maintain_order="left")
-    place = {name: i for i, name in enumerate(judged.topics)}
-    topic_of = np.array([place.get(name, -1) for name in sessions.names], dtype=np.int64)
+    snippet_length = pl.col("snippet").str.len_chars().cast(pl.Float64)
+    # After a missing snippet, the length of the text read so far is unknown.
+    text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
+    results = sessions.results.with_columns(text=text_length)
+    clicks = sessions.clicks.join(results, on=RESULT_KEY, how="left", maintain_order="left")
     clicks = clicks.with_columns(
-        topic=pl.Series(topic_of[clicks["session"].to_numpy()]),
-        again=~first_of_each(clicks, "system", "session", "doc"),
+        topic=pl.Series(_topic_indices(sessions, judged)[clicks["session"].to_numpy()]),
+        is_repeated=~first_occurrences(clicks, "system", "session", "doc"),
     ).filter(pl.col("topic") >= 0)
     cell = clicks["system"].to_numpy() * judged.shape[0] + clicks["topic"].to_numpy()
     order = np.argsort(cell, kind="stable")
@@ -568,16 +583,22 @@ def clicks_of(
         clicks["rank"].to_numpy(),
         length,
         _grades(clicks, sessions.names, qrels),
-        clicks["again"].to_numpy(),
+        clicks["is_repeated"].to_numpy(),
         clicks["text"].to_numpy(),
     )
 
 
+def _topic_indices(sessions: Sessions, judged: JudgedRuns) -> Ints:
+    """Return the index of each session among the judged topics; -1 if it is not judged."""
+    index_of = {name: i for i, name in enumerate(judged.topics)}
+    return np.array([index_of.get(name, -1) for name in sessions.names], dtype=np.int64)
+
+
 def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
-    """Return the grade of each clicked document; 0 without a judgment."""
+    """Return the grade of each clicked document; 0 if it is unjudged."""
     grades = qrels.flat().to_polars().select("topic", "doc", "grade")
-    named = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
-    table = named.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
+    docs = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
+    table = docs.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
     return table["grade"].fill_null(0).cast(pl.Int64).to_numpy()
 
 
@@ -591,16 +612,16 @@ def followed_by(
 ) -> Sessions:
     """Append the rankings of runs to sessions, as the results of their current queries.
 
-    The TREC Session track has a history of queries with results and clicks, and a current query,
-    for which a run ranks documents. The history of each session comes before each system's ranking,
-    as the lists of its earlier queries.
+    In the TREC Session track, a session has a history of queries with results and clicks, and a
+    current query, for which a run ranks documents. The lists of the history precede the ranking of
+    each system.
 
     Parameters
     ----------
     sessions
         A log of one system.
     runs
-        Any input of :func:`cranfield.read_runs`; the topics are the names of sessions.
+        Any input of :func:`cranfield.read_runs`; its topics are names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
     on_duplicate, on_bad_run
@@ -609,8 +630,8 @@ def followed_by(
     Returns
     -------
     Sessions
-        Sessions with a current query or an answer of any run, by system. A run that does not answer
-        a session has an empty list there.
+        The sessions with a current query or a ranking by any run; each run is a system. A run
+        without a ranking for a session has an empty list there.
 
     Raises
     ------
@@ -628,26 +649,26 @@ def followed_by(
     --------
     >>> from cranfield.sessions import read_sessions
     >>> log = read_sessions([{"session": "s", "query": 1, "rank": 1, "doc": "a"}])
-    >>> both = followed_by(log, {"x": {"s": {"b": 2.0, "c": 1.0}}, "y": {"s": {"a": 1.0}}})
-    >>> both.results.select("system", "query", "rank", "doc").rows()
+    >>> sessions = followed_by(log, {"x": {"s": {"b": 2.0, "c": 1.0}}, "y": {"s": {"a": 1.0}}})
+    >>> sessions.results.select("system", "query", "rank", "doc").rows()
     [(0, 1, 1, 'a'), (0, 2, 1, 'b'), (0, 2, 2, 'c'), (1, 1, 1, 'a'), (1, 2, 1, 'a')]
     """
     if len(sessions.systems) != 1:
-        raise PolicyError(f"expected sessions of one system, not of {len(sessions.systems)}")
+        raise PolicyError(f"expected sessions of one system, got {len(sessions.systems)} systems")
     collection = read_runs(runs, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     if not len(collection):
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
-    place = {name: i for i, name in enumerate(sessions.names)}
-    answers = [_answers(run, place, system, ties) for system, run in enumerate(run_list)]
-    answered = {i for frame in answers for i in frame["session"].unique().to_list()}
-    indices = [i for i, query in enumerate(sessions.current) if query is not None or i in answered]
+    session_index = {name: i for i, name in enumerate(sessions.names)}
+    rankings = [_ranking(run, session_index, system, ties) for system, run in enumerate(run_list)]
+    ranked = {i for frame in rankings for i in frame["session"].unique().to_list()}
+    indices = [i for i, query in enumerate(sessions.current) if query is not None or i in ranked]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
     np.maximum.at(
         last_query, sessions.queries["session"].to_numpy(), sessions.queries["query"].to_numpy()
     )
     next_query = pl.Series("query", last_query + 1)
-    results = pl.concat(answers)
+    results = pl.concat(rankings)
     results = results.with_columns(query=next_query.gather(results["session"]))
     current = pl.DataFrame(
         {
@@ -666,9 +687,11 @@ def followed_by(
         code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
         return part.with_columns(code)
 
-    def join_rows(history: pl.DataFrame, extra: pl.DataFrame, schema: Types) -> pl.DataFrame:
-        results = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
-        return renumber(results).sort(*LISTS, maintain_order=True)
+    def append_rows(
+        history: pl.DataFrame, extra: pl.DataFrame, schema: FrameSchema
+    ) -> pl.DataFrame:
+        frame = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
+        return renumber(frame).sort(*LIST_KEY, maintain_order=True)
 
     return replace(
         sessions,
@@ -683,24 +706,26 @@ def followed_by(
             )
         ),
         current=(None,) * len(indices),
-        queries=join_rows(sessions.queries, repeat_rows(current), QUERIES),
-        results=join_rows(sessions.results, results, RESULTS),
-        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICKS),
+        queries=append_rows(sessions.queries, repeat_rows(current), QUERY_SCHEMA),
+        results=append_rows(sessions.results, results, RESULT_SCHEMA),
+        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICK_SCHEMA),
         lost_clicks=sessions.lost_clicks * len(run_list),
     )
 
 
-def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.DataFrame:
-    session_codes = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
-    if (session_codes < 0).all():
+def _ranking(run: Run, session_index: dict[str, int], system: int, ties: str) -> pl.DataFrame:
+    """Return the results of a run as rows of sessions, without their query."""
+    session_codes = np.array([session_index.get(name, -1) for name in run.topics], dtype=np.int64)
+    is_unknown = session_codes < 0
+    if is_unknown.all():
         raise InputError(
             f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
-            f" sessions such as {quoted(next(iter(place), ''))})",
+            f" sessions such as {quoted(next(iter(session_index), ''))})",
             source=run.name,
         )
-    if (session_codes < 0).any():
-        first = quoted(run.topics[int(np.argmax(session_codes < 0))])
-        number = counted(int((session_codes < 0).sum()), "topic")
+    if is_unknown.any():
+        first = quoted(run.topics[int(np.argmax(is_unknown))])
+        number = counted(int(is_unknown.sum()), "topic")
         warnings.warn(
             CranfieldWarning(f"{run.name}: {number} without a session, such as {first}, excluded"),
             stacklevel=3,

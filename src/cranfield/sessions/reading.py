@@ -16,13 +16,14 @@ from cranfield.base.errors import CranfieldWarning, InputError, check_choice, qu
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.sessions.log import (
-    CLICKS,
-    LISTS,
-    LOG,
-    QUERIES,
-    RESULTS,
+    CLICK_SCHEMA,
+    DEFAULT_SYSTEM,
+    LIST_KEY,
+    QUERY_SCHEMA,
+    RESULT_KEY,
+    RESULT_SCHEMA,
     Sessions,
-    first_of_each,
+    first_occurrences,
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
@@ -45,21 +46,21 @@ def _seconds(cell: Any) -> float | None:
 
 
 def _query(cell: Any) -> str | None:
-    """Read the name of a query; whole numbers have no decimals."""
+    """Read a query id; an integer loses its decimals, so that 1.0 is 1."""
     number = None if isinstance(cell, bool) else finite(cell)
     is_whole = number is not None and number.is_integer() and "." in str(cell)
     return str(int(number)) if number is not None and is_whole else ID.read(cell)
 
 
-WHOLE = Kind(_positive_integer, pl.Int32, "not a whole number from 1")
-TIME = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
+POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
+SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
 TOPIC = Column("topic", ID, "topic of session")
 QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session")
-RANK = Column("rank", WHOLE, "clicked rank")
+RANK = Column("rank", POSITIVE_INTEGER, "clicked rank")
 
 
 def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -73,7 +74,7 @@ _SESSIONS = Schema(
     (
         *(SESSION, QUERY, DOC, SYSTEM),
         optional("topic", ID, TOPIC.meaning),
-        optional("rank", WHOLE, RANK.meaning),
+        optional("rank", POSITIVE_INTEGER, RANK.meaning),
         optional("score", SCORE.kind),
         *(optional("title", TEXT), optional("snippet", TEXT)),
     ),
@@ -84,8 +85,8 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
-        optional("start", TIME, noun="time"),
-        optional("end", TIME, noun="time"),
+        optional("start", SECONDS, noun="time"),
+        optional("end", SECONDS, noun="time"),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
@@ -102,25 +103,25 @@ TOPICS = Schema(
 def read_results(data: Any) -> Table:
     table = read_table(data, _SESSIONS)
     if not {"rank", "score"} & {*table.names}:
-        raise InputError("has neither a rank nor a score column", source=table.source)
+        raise InputError("expected a column rank or score, got neither", source=table.source)
     return table
 
 
-_ID = re.compile(r"clueweb\d+id|docid|docno|doc")
-_TEXTS = {"query", "title", "snippet", "rank"}
+_DOCUMENT_TAG = re.compile(r"clueweb\d+id|docid|docno|doc")
+_TEXT_TAGS = {"query", "title", "snippet", "rank"}
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
-_ITEMS = {"result", "click"}
-_PARTS = {"interaction", *_ITEMS}
-_NO_TIME_IN_XML = {"", "NA", "NaN", "nan"}
+_ITEM_TAGS = {"result", "click"}
+_INTERACTION_TAGS = {"interaction", *_ITEM_TAGS}
+_MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
 @dataclass
 class LogRows:
-    """Rows of a log; sessions are indices.
+    """Rows of a log, with sessions as indices.
 
-    names, topics, current: name, topic and current query of each session.
+    names, topics, current: name, topic and text of the current query of each session.
     queries: session, query, text, start.
     results: session, query, rank, document, title, snippet.
     clicks: session, query, rank (None if missing), document, start, end.
@@ -137,17 +138,17 @@ class LogRows:
 def read_xml(source: Source) -> LogRows:
     """Read a log of the TREC Session track.
 
-    Entities that the file declares itself are refused, and nothing outside the file is opened.
+    For safety, files that declare entities are refused, and nothing outside the file is opened.
     """
-    reader = _Reader(source)
+    reader = _SessionLogReader(source)
     reader.parse()
     if not reader.rows.names:
         raise InputError("has no session", source=source.name)
     return reader.rows
 
 
-class _Reader(XmlReader):
-    """Reads a log, element by element."""
+class _SessionLogReader(XmlReader):
+    """Parser of a log of the TREC Session track."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -159,7 +160,7 @@ class _Reader(XmlReader):
         self.item: dict[str, str] = {}
 
     def check_new(self, noun: str, *key: object) -> None:
-        """Refuse a key that occurs twice."""
+        """Raise an error if the key occurs for the second time."""
         if key in self.keys:
             raise self.wrong(f"{noun} {quoted(key[-1])} occurs twice")
         self.keys.add(key)
@@ -176,12 +177,14 @@ class _Reader(XmlReader):
             self.query = 0
         elif not self.rows.names:
             return
-        elif tag in _PARTS and (outer := _ITEMS.intersection(self.path[:-1])):
+        elif tag in _INTERACTION_TAGS and (outer := _ITEM_TAGS.intersection(self.path[:-1])):
             raise self.wrong(f"{tag} must not be inside a {min(outer)}")
         elif tag == "topic" and parent == "session":
             self.rows.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
-            self.query = self.whole(attributes.get("num", str(self.query + 1)), "query number")
+            self.query = self.positive_integer(
+                attributes.get("num", str(self.query + 1)), "query number"
+            )
             self.check_new("query", "query", self.session, self.query)
             self.item = {"start": attributes.get("starttime", "")}
             self.rows.queries.append(
@@ -191,7 +194,7 @@ class _Reader(XmlReader):
             self.item = {"rank": self.required(attributes, "rank", tag)}
         elif tag == "click":
             self.item = {key: attributes.get(key, "") for key in ("starttime", "endtime")}
-        elif tag in _TEXTS or _ID.fullmatch(tag):
+        elif tag in _TEXT_TAGS or _DOCUMENT_TAG.fullmatch(tag):
             self.text = []
 
     def data(self, text: str) -> None:
@@ -201,7 +204,7 @@ class _Reader(XmlReader):
     def end(self, tag: str) -> None:
         self.path.pop()
         if not self.rows.names:
-            # Elements before the first session belong to none.
+            # Elements before the first session are ignored.
             return
         parent = self.path[-1] if self.path else ""
         if self.text is not None:
@@ -210,7 +213,7 @@ class _Reader(XmlReader):
             if tag == "query":
                 self.add_query(text.strip(), parent)
             else:
-                self.item["doc" if _ID.fullmatch(tag) else tag] = text
+                self.item["doc" if _DOCUMENT_TAG.fullmatch(tag) else tag] = text
         elif tag == "result":
             self.add_result()
         elif tag == "click":
@@ -224,7 +227,10 @@ class _Reader(XmlReader):
             self.rows.queries[-1] = (session, query, text, start)
 
     def add_result(self) -> None:
-        rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
+        rank, doc = (
+            self.positive_integer(self.item["rank"], "rank"),
+            self.item.get("doc", "").strip(),
+        )
         if not doc:
             raise self.wrong(f"result {rank} has no document")
         self.check_new("rank", "rank", self.session, self.query, rank)
@@ -234,10 +240,10 @@ class _Reader(XmlReader):
     def add_click(self) -> None:
         rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
         if not rank and not doc:
-            raise self.wrong("a click names neither a rank nor a document")
+            raise self.wrong("a click must have a rank or a document")
         start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
-        place = self.whole(rank, "rank") if rank else None
-        self.rows.clicks.append((self.session, self.query, place, doc, start, end))
+        number = self.positive_integer(rank, "rank") if rank else None
+        self.rows.clicks.append((self.session, self.query, number, doc, start, end))
 
     @property
     def session(self) -> int:
@@ -249,20 +255,20 @@ class _Reader(XmlReader):
             raise self.wrong(f"a {tag} has no {name}")
         return value
 
-    def whole(self, text: str, noun: str) -> int:
+    def positive_integer(self, text: str, noun: str) -> int:
         text = text.strip()
         if not _DIGITS.fullmatch(text) or int(text) < 1:
-            raise self.wrong(f"{noun} {quoted(text)} is not a whole number from 1")
+            raise self.wrong(f"{noun} must be a positive integer, got {quoted(text)}")
         return int(text)
 
     def time(self, text: str) -> float:
         text = text.strip()
-        if text in _NO_TIME_IN_XML:
+        if text in _MISSING_TIMES:
             return nan
         if clock := _CLOCK.fullmatch(text):
             return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
         if not _SECONDS.fullmatch(text):
-            raise self.wrong(f"time {quoted(text)} is not a number of seconds")
+            raise self.wrong(f"time must be h:m:s or a number of seconds, got {quoted(text)}")
         return float(text)
 
 
@@ -275,33 +281,34 @@ def read_sessions(
     ----------
     data
         A log of the TREC Session track in XML; or a table with a row for each result and columns
-        `session`, `query`, `doc`, `rank` or `score`, and perhaps `system`, `topic`, `title` and
+        `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title` and
         `snippet`: a CSV, TSV or Parquet file, a data frame of any library, a dict of columns, or an
         iterable of mappings or named tuples. Files may be compressed (gz, bz2, xz, zst). Queries
-        are numbered from 1; if they are not all integers, they count in order of appearance.
-        Equal scores are ordered by document, descending, as trec_eval does.
+        are numbered from 1; if they are not all integers, they are numbered in order of appearance.
+        Equal scores are ordered by document, descending, as in trec_eval.
     clicks
-        A table of the same kinds with a row for each click: `session`, `query`, `rank`, and perhaps
-        `system`, `start` (or `time`) and `end` (seconds). XML has its own.
+        A table in any of these forms with a row for each click: `session`, `query`, `rank`, and
+        optionally `system`, `start` (or `time`) and `end` (seconds). Not with XML, which contains
+        the clicks.
     topics
-        The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
-        lines of both, as the `sessiontopicmap` of the track. It takes precedence over the log; a
-        session that is not in it keeps its topic of the log.
+        The topic of each session: a dict, a table with columns `session` and `topic`, or a text
+        file with a session and its topic on each line, such as the track's `sessiontopicmap`. It
+        takes precedence over topics in the log, which remain for sessions without an entry.
     on_duplicate
         How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
-        which keeps the first result and reports the number of others.
+        which keeps the first result and reports the number of excluded ones.
 
     Raises
     ------
     InputError
-        With file, line or row and reason: XML that is not well-formed or declares
-        entities, a rank twice in one list, a session with two topics, a missing column.
+        With file, line or row and reason: XML that is not well-formed or declares entities, a rank
+        that occurs twice in one list, a session with two topics, a missing column.
 
     Warns
     -----
     CranfieldWarning
-        For clicks on ranks that do not exist, which are excluded; for documents twice in one list;
-        for sessions without queries.
+        For clicks on ranks without a result, which are excluded; for documents repeated in one
+        list; for sessions without queries.
 
     Examples
     --------
@@ -315,7 +322,7 @@ def read_sessions(
     check_choice("on_duplicate", on_duplicate, ("error", "first"))
     if isinstance(data, Sessions):
         if clicks is not None or topics is not None:
-            raise InputError("clicks and topics cannot be added to sessions that are read already")
+            raise InputError("clicks and topics cannot be added to a Sessions object")
         return data
     if isinstance(data, (str, PathLike)) and _is_xml(source := Source(fspath(data))):
         if clicks is not None:
@@ -323,9 +330,9 @@ def read_sessions(
                 "has its own clicks and cannot be combined with a table of clicks",
                 source=source.name,
             )
-        sessions = _from_xml(read_xml(source), source.name, topics)
+        sessions = _sessions_of_xml(read_xml(source), source.name, topics)
     else:
-        sessions = _from_table(data, clicks, topics, on_duplicate)
+        sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
         warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
     return sessions
@@ -337,8 +344,8 @@ def read_session_topics(data: Any) -> dict[str, str]:
     Parameters
     ----------
     data
-        A dict `{session: topic}`, a table with columns `session` and `topic`, or a file whose lines
-        are a session and its topic.
+        A dict `{session: topic}`, a table with columns `session` and `topic`, or a text file with a
+        session and its topic on each line.
 
     Raises
     ------
@@ -362,6 +369,7 @@ def _is_xml(source: Source) -> bool:
 
 
 def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
+    """Return the topic of each session; an error if a session has two."""
     pairs = frame.select("session", "topic").unique(maintain_order=True)
     topics: dict[str, str] = {}
     for session, topic in pairs.iter_rows():
@@ -375,21 +383,21 @@ def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
     return topics
 
 
-def _from_xml(log: LogRows, source: str, topics: Any) -> Sessions:
-    own_topics = {} if topics is None else read_session_topics(topics)
-    queries = pl.DataFrame(log.queries, schema=_without_system(QUERIES), orient="row")
-    results = pl.DataFrame(log.results, schema=_without_system(RESULTS), orient="row")
-    schema = {**_without_system(CLICKS), "doc": pl.String}
+def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
+    topic_of = {} if topics is None else read_session_topics(topics)
+    queries = pl.DataFrame(log.queries, schema=_without_system(QUERY_SCHEMA), orient="row")
+    results = pl.DataFrame(log.results, schema=_without_system(RESULT_SCHEMA), orient="row")
+    schema = {**_without_system(CLICK_SCHEMA), "doc": pl.String}
     rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
     clicks = pl.DataFrame(rows, schema=schema, orient="row")
     # A click with a document but no rank is on the best rank of that document.
-    place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("highest"))
-    clicks = clicks.join(place, on=["session", "query", "doc"], how="left", maintain_order="left")
-    clicks = clicks.with_columns(pl.coalesce("rank", "highest").alias("rank"))
-    return _sessions(
+    best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
+    clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
+    clicks = clicks.with_columns(rank=pl.coalesce("rank", "best_rank"))
+    return _make_sessions(
         names=log.names,
-        topics=[own_topics.get(*pair) for pair in zip(log.names, log.topics, strict=True)],
-        systems=[LOG],
+        topics=[topic_of.get(*pair) for pair in zip(log.names, log.topics, strict=True)],
+        systems=[DEFAULT_SYSTEM],
         current=log.current,
         frames=[
             frame.with_columns(system=pl.lit(0, pl.Int64)) for frame in (queries, results, clicks)
@@ -402,59 +410,63 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dtype for name, dtype in schema.items() if name != "system"}
 
 
-def _from_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
+def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_results(data)
-    source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
+    source, frame = (
+        table.source,
+        table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM)),
+    )
     topic_of = _topic_map(frame, source) if "topic" in table.names else {}
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
-    keys = frame.select(*LISTS).unique(maintain_order=True)
+    keys = frame.select(*LIST_KEY).unique(maintain_order=True)
     if keys["query"].str.contains(r"^[0-9]{1,9}$").all():
         numbers = keys["query"].cast(pl.Int64)
         if numbers.min() == 0:
-            raise InputError("query numbers must count from 1, got 0", source=source)
+            raise InputError("query numbers must start at 1, got 0", source=source)
     else:
         numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
         raise InputError(
-            "query numbers must be written in one way, such as 1, not 01", source=source
+            "query numbers must be distinct, got the same number with and without leading zeros",
+            source=source,
         )
     if (first_number := min(keys["number"])) > 1:
         warn(
-            f"{source}: query numbers are read as positions in the session, but the lowest is"
+            f"{source}: query numbers are positions in the session, but the lowest is"
             f" {first_number}; if they are ids, number the queries of each session from 1",
             stacklevel=3,
         )
     results = _encode(frame, keys, names, systems)
     if "rank" not in table.names:
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
-            rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
+            rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
         )
-    is_first = first_of_each(results, *LISTS, "rank")
+    is_first = first_occurrences(results, *RESULT_KEY)
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(repeats), 'result')} at a repeated rank of one list excluded;"
-            " the first is kept",
+            f"{source}: {counted(len(repeats), 'result')} at a repeated rank of a list excluded;"
+            " the first result at each rank is kept",
             stacklevel=3,
         )
         results = results.filter(is_first)
     elif len(repeats):
         row = results.row(int(repeats[0]), named=True)
         raise InputError(
-            f"rank {row['rank']} twice in query {row['query']} of session"
+            f"rank {row['rank']} occurs twice in query {row['query']} of session"
             f" {quoted(names[row['session']])}",
             source=source,
         )
-    return _sessions(
+    return _make_sessions(
         names=names,
         topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
         frames=[
-            results.select(LISTS)
+            results.select(LIST_KEY)
             .unique(maintain_order=True)
             .with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64)),
             results,
@@ -465,13 +477,13 @@ def _from_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessi
 
 
 def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
-    """Read clicks; the query of a click on a list that does not exist is null."""
+    """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
-        return pl.DataFrame(schema=CLICKS)
+        return pl.DataFrame(schema=CLICK_SCHEMA)
     table = read_table(clicks, CLICK_COLUMNS)
     if "system" not in table.names and len(systems) > 1:
         raise InputError(
-            f"has no system column, but the sessions are of {len(systems)} systems",
+            f"expected a column system, as the sessions are of {len(systems)} systems",
             source=table.source,
         )
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
@@ -482,7 +494,7 @@ def _encode(
     frame: pl.DataFrame, keys: pl.DataFrame, names: list[str], systems: list[str]
 ) -> pl.DataFrame:
     """Replace names of systems and sessions by indices, and queries by numbers."""
-    numbered = frame.join(keys, on=LISTS, how="left", maintain_order="left")
+    numbered = frame.join(keys, on=LIST_KEY, how="left", maintain_order="left")
     codes = {
         name: numbered[name].replace_strict(
             labels, range(len(labels)), default=None, return_dtype=pl.Int64
@@ -492,7 +504,7 @@ def _encode(
     return numbered.drop("number").with_columns(**codes, query=numbered["number"])
 
 
-def _sessions(
+def _make_sessions(
     *,
     names: list[str],
     topics: list[str | None],
@@ -501,28 +513,28 @@ def _sessions(
     frames: list[pl.DataFrame],
     source: str,
 ) -> Sessions:
-    """Sort results and clicks, and exclude clicks on ranks that do not exist."""
+    """Sort the data frames of queries, results and clicks; exclude clicks without a result."""
     queries, results, clicks = (
         frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-        for frame, schema in zip(frames, (QUERIES, RESULTS, CLICKS), strict=True)
+        for frame, schema in zip(frames, (QUERY_SCHEMA, RESULT_SCHEMA, CLICK_SCHEMA), strict=True)
     )
-    results = results.sort(*LISTS, "rank", maintain_order=True)
+    results = results.sort(*RESULT_KEY, maintain_order=True)
     valid = clicks.join(
-        results.select(*LISTS, "rank"), on=[*LISTS, "rank"], how="semi", maintain_order="left"
+        results.select(RESULT_KEY), on=RESULT_KEY, how="semi", maintain_order="left"
     )
     # A click without a time stays behind the click before it.
     start_time = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
-    timed = valid.with_columns(at=start_time).sort(
-        "system", "session", "at", maintain_order=True, nulls_last=False
+    sorted_clicks = valid.sort(
+        "system", "session", start_time, maintain_order=True, nulls_last=False
     )
     return Sessions(
         names=tuple(names),
         topics=tuple(topics),
         systems=tuple(systems),
         current=tuple(current),
-        queries=queries.sort(*LISTS, maintain_order=True),
+        queries=queries.sort(*LIST_KEY, maintain_order=True),
         results=results,
-        clicks=timed.drop("at"),
+        clicks=sorted_clicks,
         source=source,
         lost_clicks=clicks.height - valid.height,
     )
@@ -534,7 +546,7 @@ def _problems(sessions: Sessions) -> list[str]:
     problems = []
     if counts.lost_clicks:
         problems.append(
-            f"{counted(counts.lost_clicks, 'click')} on ranks that do not exist, excluded"
+            f"{counted(counts.lost_clicks, 'click')} on ranks without a result excluded"
         )
     if counts.repeated_in_list:
         problems.append(f"{counted(counts.repeated_in_list, 'document')} repeated in one list")

@@ -1,7 +1,7 @@
-"""Answers and summaries with nuggets, citations and reference texts.
+"""Answers and summaries, with nuggets, citations and reference texts.
 
-:func:`judge_answers`, :func:`read_nugget_assignments`, :func:`read_citations` and
-:func:`judge_summaries` read them; :func:`cranfield.evaluate_answers` computes scores.
+They are read by :func:`judge_answers`, :func:`read_nugget_assignments`, :func:`read_citations` and
+:func:`judge_summaries`, and scored by :func:`cranfield.evaluate_answers`.
 """
 
 from cranfield.texts.answers import JudgedAnswers, judge_answers, read_nugget_assignments

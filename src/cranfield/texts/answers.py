@@ -1,4 +1,4 @@
-"""Answers and the gold nuggets that they contain."""
+"""Read answers and match them with gold nuggets."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ from cranfield.texts.gold import (
     TEXT,
     TOPIC,
     Nuggets,
+    build_nuggets,
     check_name_used,
-    nuggets_of,
+    input_files,
     read_nuggets,
     stem_of,
     text_length,
     warn_missing,
 )
 
-_NTCIR = ("topic", "nugget", "position")
-_SYSLEN = "syslen="
+_NTCIR_COLUMNS = ("topic", "nugget", "position")
+_LENGTH_MARK = "syslen="
 ANSWER_TEXT = replace(TEXT, missing=any_value)
 
 ANSWERS = Schema(
@@ -61,37 +62,39 @@ ANSWERS = Schema(
     ),
     noun="answers",
     decisive=("status", "support"),
-    lines=Lines(_NTCIR, 2, has_more=True),
-    tuples=_NTCIR,
+    lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
+    tuples=_NTCIR_COLUMNS,
 )
 
 
-_PARTS = ("weight", "vital_length", "vital", "length", "position")
-"""Attributes of nuggets and answers that measures may require."""
+_ATTRIBUTES = ("weight", "vital_length", "vital", "length", "position")
+"""Optional attributes of nuggets and answers, which measures may require."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedAnswers(Scorable):
-    """Answers of all systems, as lists of their nuggets.
+    """Answers of all systems, as matches with gold nuggets; returned by :func:`judge_answers`.
 
     Attributes
     ----------
     nuggets
-        The gold nuggets.
+        Gold nuggets.
     systems
-        Labels of the systems.
+        Names of the systems.
     answered
         Whether a system has an answer; shape (topics, systems).
     length
-        Characters of the answer; NaN if unknown; shape (topics, systems).
+        Length of the answer in characters; NaN if unknown; shape (topics, systems).
     cell
-        For each match its answer, as topic * systems + system; shape (matches,).
+        Answer of each match, as topic * n_systems + system; shape (matches,).
     nugget
-        Index of the gold nugget that is matched.
+        Index of the gold nugget of each match; shape (matches,).
     position
-        Character of the answer where the nugget ends; NaN if unknown.
+        Position in the answer, in characters, where the nugget ends; NaN if unknown; shape
+        (matches,).
     support
-        How well the answer supports the nugget: 1 fully, 0.5 in part.
+        Degree to which the answer supports the nugget, such as 1 (full) or 0.5 (partial); shape
+        (matches,).
     """
 
     what = "answers and nuggets"
@@ -107,52 +110,52 @@ class JudgedAnswers(Scorable):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Labels of the topics; all that have nuggets."""
+        """Ids of all topics with nuggets."""
         return self.nuggets.topics
 
     def total(self, values: Floats) -> Floats:
-        """Sum a value of each match over each answer; shape (topics, systems)."""
+        """Sum values of matches by answer; shape (topics, systems)."""
         sums = np.bincount(self.cell, weights=values, minlength=self.answered.size)
         return sums.reshape(self.answered.shape).astype(np.float64)
 
     @property
     def full(self) -> Floats:
-        """1 for each match with full support, else 0."""
+        """1 for matches with full support, else 0; shape (matches,)."""
         return (self.support >= 1).astype(np.float64)
 
-    def of_matches(self, values: Floats) -> Floats:
-        """Return the value of the nugget of each match; shape (matches,)."""
+    def match_values(self, values: Floats) -> Floats:
+        """Return the value of each match's nugget, from values by nugget; shape (matches,)."""
         return values[self.nugget]
 
-    def require(self, measure: object, *parts: str) -> None:
-        """Refuse a measure that requires attributes without values.
+    def require(self, measure: object, *attributes: str) -> None:
+        """Raise an error if values of attributes are missing that a measure requires.
 
         Parameters
         ----------
         measure
-            The measure, for the message.
-        parts
-            Of `weight`, `vital_length`, `vital`, `length`, `position`.
+            Measure, for the message.
+        attributes
+            Names of attributes: `weight`, `vital_length`, `vital`, `length`, `position`.
         """
-        for part in parts:
-            check_choice("a part", part, _PARTS)
-            if part == "length":
+        for attribute in attributes:
+            check_choice("attribute", attribute, _ATTRIBUTES)
+            if attribute == "length":
                 requirement = "the length of each answer"
                 cells = np.flatnonzero(self.answered & np.isnan(self.length))
-            elif part == "position":
+            elif attribute == "position":
                 requirement = "the position of each nugget"
                 cells = self.cell[np.isnan(self.position) & (self.full > 0)]
             else:
                 labels = {"vital": "importance", "vital_length": "vital string length"}
-                requirement = f"the {labels.get(part, part)} of each nugget"
-                topics = self.nuggets.topic[np.isnan(getattr(self.nuggets, part))]
+                requirement = f"the {labels.get(attribute, attribute)} of each nugget"
+                topics = self.nuggets.topic[np.isnan(getattr(self.nuggets, attribute))]
                 cells = topics * len(self.systems)
             if cells.size:
                 topic, system = divmod(int(cells[0]), len(self.systems))
-                place = f"topic {quoted(self.topics[topic])}"
-                if part in {"length", "position"}:
-                    place += f" and system {quoted(self.systems[system])}"
-                raise MeasureError(f"{measure} needs {requirement}; {place} lacks it")
+                location = f"topic {quoted(self.topics[topic])}"
+                if attribute in {"length", "position"}:
+                    location += f" and system {quoted(self.systems[system])}"
+                raise MeasureError(f"{measure} requires {requirement}; {location} lacks it")
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
@@ -161,35 +164,36 @@ class JudgedAnswers(Scorable):
 
 
 def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:
-    """Read the matches of answers and gold nuggets.
+    """Read the matches of answers with gold nuggets.
 
     Parameters
     ----------
     answers
         A table with a row for each match, with the columns `topic`, `nugget`, and any of `system`,
         `position` (of the nugget's last character), `support` (full, partial, none, or a number
-        from 0 to 1; full where there is no such column), `length` of the answer in characters, or
-        its `text`, whose characters other than white space are counted. A row without a nugget is
-        an answer that may have none. Or batch match files of NTCIR, one per system, whose lines are
+        from 0 to 1; full without this column), `length` of the answer in characters, or its `text`,
+        whose characters other than white space are counted. A row without a nugget states that the
+        system has an answer. Or batch match files of NTCIR, one per system, with lines
         `topic syslen= length` and `topic nugget position`. Or a mapping
         `{system: {topic: answer}}`, where an answer is a list of nuggets, a mapping
         `{nugget: position}`, or `{"nuggets": ..., "length": ..., "text": ...}`. Or a list of files.
     nuggets
         Gold nuggets, as for :func:`read_nuggets`.
     name
-        The system, where the table has no such column; by default the name of the file. It is
-        refused where the answers name their systems.
+        Name of the system, if the answers do not name it; by default the stem of the file.
 
     Returns
     -------
     JudgedAnswers
-        Has all topics with nuggets; a system without an answer has no nugget of the topic.
+        Answers to all topics with nuggets; a missing answer has no matches.
 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a nugget that the topic does not have, one that
-        is matched twice in an answer, two lengths of one answer, a negative length or position.
+        With file, line and reason: a nugget that the topic does not have, a nugget that is matched
+        twice in an answer, two lengths of one answer, a negative length or position.
+    PolicyError
+        If `name` is set although the answers name their systems.
 
     Warns
     -----
@@ -204,30 +208,30 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    return judged_of([_table(file, name) for file in _files(answers)], gold)
+    return build_answers([_read_answer_table(file, name) for file in input_files(answers)], gold)
 
 
-def _table(data: Any, name: str | None) -> Table:
+def _read_answer_table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
-        data = list(_flat(data))
+        data = list(_answer_rows(data))
     columns = read_columns(data, ANSWERS)
     cells = columns.select(ANSWERS)
-    size = len(cells["topic"])
+    n_rows = len(cells["topic"])
     check_name_used(name, "system" not in cells)
-    cells.setdefault("system", [name or stem_of(data)] * size)
-    if isinstance(data, (str, PathLike)) and _SYSLEN in (nuggets := list(cells["nugget"])):
-        places, lengths = (cells.get(name, [None] * size) for name in ("position", "length"))
-        rows = zip(nuggets, places, lengths, strict=True)
-        moved_rows = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
-        cells["nugget"], cells["position"], cells["length"] = zip(*moved_rows, strict=True)
+    cells.setdefault("system", [name or stem_of(data)] * n_rows)
+    if isinstance(data, (str, PathLike)) and _LENGTH_MARK in (nuggets := list(cells["nugget"])):
+        positions, lengths = (cells.get(name, [None] * n_rows) for name in ("position", "length"))
+        rows = zip(nuggets, positions, lengths, strict=True)
+        shifted_rows = [(None, None, row[1]) if row[0] == _LENGTH_MARK else row for row in rows]
+        cells["nugget"], cells["position"], cells["length"] = zip(*shifted_rows, strict=True)
     table = fitted(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
-        of_nuggets = table.frame["nugget"].is_not_null()
-        table.refuse(of_nuggets & table.frame["support"].is_null(), lambda _: "has no support")
+        has_nugget = table.frame["nugget"].is_not_null()
+        table.refuse(has_nugget & table.frame["support"].is_null(), lambda _: "has no support")
     return table
 
 
-def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
@@ -244,15 +248,16 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield from ({**row, "nugget": nugget} for nugget in nuggets)
             else:
                 raise InputError(
-                    f"system {quoted(system)} has {type(nuggets).__name__} instead of nuggets",
+                    f"nuggets of system {quoted(system)} must be a list or a mapping, got"
+                    f" {type(nuggets).__name__}",
                     source="answers",
                     topic=str(topic),
                 )
 
 
-def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
+def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     topics = {topic: k for k, topic in enumerate(gold.topics)}
-    places = gold.places
+    nugget_index = gold.places
     systems: dict[str, int] = {}
     lengths: dict[tuple[int, int], float] = {}
     matches: dict[tuple[int, int, int], tuple[float, float]] = {}
@@ -260,45 +265,48 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     for table in tables:
         for row, cells in enumerate(table.rows()):
             topic, nugget, system, position, support, length, text = cells
-            s = systems.setdefault(system, len(systems))
+            system_index = systems.setdefault(system, len(systems))
             if isnan(length) and text is not None:
                 length = float(text_length(text))
             if topic not in topics and nugget is None:
                 unknown_topics[topic] = None
                 continue
-            if nugget is not None and (topic, nugget) not in places:
+            if nugget is not None and (topic, nugget) not in nugget_index:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
-            t = topics[topic]
-            known_length = lengths.setdefault((t, s), nan)
+            topic_index = topics[topic]
+            known_length = lengths.setdefault((topic_index, system_index), nan)
             if not isnan(length):
                 if not isnan(known_length) and known_length != length:
                     raise table.wrong(
                         row, f"conflicting lengths {known_length:g} and {length:g}", topic
                     )
-                lengths[t, s] = length
+                lengths[topic_index, system_index] = length
             if nugget is not None:
-                place = places[topic, nugget]
-                if (t, s, place) in matches:
+                index = nugget_index[topic, nugget]
+                if (topic_index, system_index, index) in matches:
                     raise table.wrong(
                         row, f"nugget {quoted(nugget)} is matched twice by {quoted(system)}", topic
                     )
-                matches[t, s, place] = (position, 1.0 if isnan(support) else support)
+                matches[topic_index, system_index, index] = (
+                    position,
+                    1.0 if isnan(support) else support,
+                )
     if unknown_topics:
         warn(
             f"{tables[0].source}: answers to {counted(len(unknown_topics), 'topic')} without"
-            f" nuggets are skipped ({some_of(map(quoted, unknown_topics), 3)})",
+            f" nuggets skipped ({some_of(map(quoted, unknown_topics), 3)})",
             stacklevel=3,
         )
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    for (t, s), value in lengths.items():
-        length[t, s], answered[t, s] = value, True
+    for (topic_index, system_index), value in lengths.items():
+        length[topic_index, system_index], answered[topic_index, system_index] = value, True
     warn_missing(lengths, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
-    # A pair without support is not a match, but the answer is kept.
-    keep = values[:, 1] > 0
-    keys, values = keys[keep], values[keep]
+    # A nugget without support is not a match, but its row states that there is an answer.
+    is_match = values[:, 1] > 0
+    keys, values = keys[is_match], values[is_match]
     return JudgedAnswers(
         nuggets=gold,
         systems=tuple(systems),
@@ -311,12 +319,12 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     )
 
 
-def _list(cell: Any) -> list[Any] | None:
+def _nonempty_list(cell: Any) -> list[Any] | None:
     return cell if isinstance(cell, list) and cell else None
 
 
-FAILED = "failed"
-"""Label of AutoNuggetizer where its model returned none."""
+FAILED_LABEL = "failed"
+"""Label that AutoNuggetizer writes if its model returned none."""
 
 
 ASSIGNMENTS = Schema(
@@ -324,7 +332,7 @@ ASSIGNMENTS = Schema(
     (
         TOPIC,
         optional("run_id", NAME, None),
-        Column("nuggets", Kind(_list, pl.Object), None),
+        Column("nuggets", Kind(_nonempty_list, pl.Object), None),
         optional("answer_text", ANSWER_TEXT, None),
         optional("candidate_text", ANSWER_TEXT, None),
     ),
@@ -341,30 +349,30 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     Parameters
     ----------
     data
-        JSON lines, a JSON array, or an iterable of mappings, one an answer: `qid`, `run_id`, and
-        `nuggets`, a list of `{"text": ..., "importance": "vital" or "okay", "assignment":
-        "support", "partial_support" or "not_support"}`. Where there is an `answer_text`, its
-        characters other than white space are the answer's length. Or a list of files.
+        JSON lines, a JSON array, or an iterable of mappings, one for each answer: `qid`, `run_id`,
+        and `nuggets`, a list of `{"text": ..., "importance": "vital" or "okay", "assignment":
+        "support", "partial_support" or "not_support"}`. The length of an answer is the number of
+        characters other than white space of `answer_text`, if present. Or a list of files.
     name
-        The system, where there is no `run_id`; by default the name of the file.
+        Name of the system, if `run_id` is missing; by default the stem of the file.
 
     Returns
     -------
     JudgedAnswers
-        The nuggets of a topic are those of its answers, which all have to list the same. Text that
-        a list has twice is two nuggets, as in AutoNuggetizer.
+        Answers with the nuggets that they list; all answers to a topic must list the same nuggets.
+        A text that occurs twice in a list is two nuggets, as in AutoNuggetizer.
 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: no nuggets, a repeated answer, answers
-        to one topic that list different nuggets, an unknown label.
+        With file, line and reason: no nuggets, a repeated answer, answers to one topic that list
+        different nuggets, an unknown label.
 
     Warns
     -----
     CranfieldWarning
-        For missing answers, which count as 0, and for labels that AutoNuggetizer failed to give:
-        such an assignment counts as no support, such an importance as okay.
+        For missing answers, which count as 0, and for failed labels of AutoNuggetizer: a failed
+        assignment counts as no support, a failed importance as okay.
 
     Examples
     --------
@@ -377,13 +385,13 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     is_name_used = False
     first_nuggets: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
-    failed = 0
-    for file in _files(data):
+    n_failed_labels = 0
+    for file in input_files(data):
         table = read_table(file, ASSIGNMENTS)
         if "candidate_text" in table.names:
             raise InputError(
-                "has nuggets assigned to retrieved documents, not to answers: write each as a"
-                " judgment (topic, nugget, docid, grade) for measures of diversity",
+                "expected nuggets assigned to answers, got nuggets assigned to retrieved documents;"
+                " convert them to judgments (topic, nugget, docid, grade) for diversity measures",
                 source=table.source,
             )
         rows: list[dict[str, Any]] = []
@@ -393,45 +401,39 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             if (topic, system) in answered:
                 raise table.wrong(row, f"a second answer of {quoted(system)}", topic)
             answered.add((topic, system))
-            nuggets, n_failed = _nuggets(labels, partial(table.wrong, row, topic=topic))
-            failed += n_failed
+            nuggets, n_failed = _read_labels(labels, partial(table.wrong, row, topic=topic))
+            n_failed_labels += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
                 first_nuggets[topic] = counts
                 gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
             elif first_nuggets[topic] != counts:
-                change = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
-                changed = quoted(next(iter(change))[0])
-                reason = f"its nuggets differ from those of the topic's first answer: {changed}"
-                raise table.wrong(row, reason, topic)
+                difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
+                example = quoted(next(iter(difference))[0])
+                raise table.wrong(
+                    row, f"nuggets differ from the topic's first answer, such as {example}", topic
+                )
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]
         tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
     check_name_used(name, is_name_used)
-    if failed:
+    if n_failed_labels:
         warn(
-            f"{tables[-1].source}: {counted(failed, 'label')} with value 'failed'"
+            f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed'"
             " counted as no support, or as okay",
             stacklevel=2,
         )
-    return judged_of(tables, nuggets_of(read_table(gold, NUGGETS)))
+    return build_answers(tables, build_nuggets(read_table(gold, NUGGETS)))
 
 
-def _files(data: Any) -> list[Any]:
-    """Return the files of a list of files, or a list of the data."""
-    if isinstance(data, (list, tuple)) and data:
-        return [*data] if all(isinstance(file, (str, PathLike)) for file in data) else [data]
-    return [data]
-
-
-def _nuggets(
+def _read_labels(
     cells: list[Any], wrong: Callable[[str], InputError]
 ) -> tuple[list[tuple[str, Any, Any]], int]:
-    """Read the nuggets of an answer with their labels, and count the failed labels."""
+    """Return text, importance and support of the nuggets, and the number of failed labels."""
     nuggets: list[tuple[str, Any, Any]] = []
-    times: Counter[str] = Counter()
-    failed = 0
+    counts: Counter[str] = Counter()
+    n_failed = 0
     for nugget in cells:
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
@@ -444,13 +446,13 @@ def _nuggets(
             label = nugget.get(name)
             if absent(label):
                 raise wrong(f"nugget {quoted(text)} has no {name}")
-            failed += label == FAILED
-            label = default_label if label == FAILED else label
+            n_failed += label == FAILED_LABEL
+            label = default_label if label == FAILED_LABEL else label
             if kind.read(label) is None:
                 raise wrong(kind.reason(noun, label))
             labels.append(label)
-        times[text] += 1
+        counts[text] += 1
         importance, support = labels
-        numbered_text = text if times[text] == 1 else f"{text} #{times[text]}"
+        numbered_text = text if counts[text] == 1 else f"{text} #{counts[text]}"
         nuggets.append((numbered_text, importance, support))
-    return nuggets, failed
+    return nuggets, n_failed

@@ -1,11 +1,10 @@
-"""Answers as sentences with citations, and the support of each citation."""
+"""Read answers as sentences with citations, and the support of each citation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -22,18 +21,19 @@ from cranfield.texts.gold import (
     SUPPORT,
     SYSTEM,
     TOPIC,
-    YES,
+    YES_OR_NO,
     check_name_used,
     check_systems,
+    input_files,
     stem_of,
     warn_missing,
 )
 
 
 def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Make columns of answers of TREC RAG, a row for each citation, and the answer of each row.
+    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON.
 
-    Sentences are numbered from 1. Returns None for other JSON.
+    Also return the index of the answer of each row. Sentences are numbered from 1.
     """
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
@@ -42,19 +42,21 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     rows: list[int] = []
     for row, record in enumerate(records):
         fields = {**record, **(record.get("metadata") or {})}
-        topic = next((fields[name] for name in _OF_ANSWER if fields.get(name) is not None), None)
+        topic = next((fields[name] for name in _TOPIC_FIELDS if fields.get(name) is not None), None)
         references = record.get("references") or []
         for number, sentence in enumerate(record["answer"], 1):
-            cited = sentence.get("citations") if isinstance(sentence, Mapping) else None
-            if not isinstance(cited, list):
+            citations = sentence.get("citations") if isinstance(sentence, Mapping) else None
+            if not isinstance(citations, list):
                 reason = f"answer {row + 1}: expected text and citations in sentence {number}"
                 raise InputError(reason, source=source, topic=str(topic))
-            docs = [_find_document(item, references) for item in cited]
-            if None in docs:
-                problem = f"citation {quoted(cited[docs.index(None)])} of sentence {number}"
-                reason = f"answer {row + 1}: {problem} is not among its references"
+            documents = [_find_document(item, references) for item in citations]
+            if None in documents:
+                citation = (
+                    f"citation {quoted(citations[documents.index(None)])} of sentence {number}"
+                )
+                reason = f"answer {row + 1}: {citation} is not among its references"
                 raise InputError(reason, source=source, topic=str(topic))
-            for doc in docs or [None]:
+            for doc in documents or [None]:
                 cells = (topic, number, fields.get("run_id"), doc)
                 for column, cell in zip(columns.values(), cells, strict=True):
                     column.append(cell)
@@ -62,12 +64,12 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     return dict(columns), rows
 
 
-_OF_ANSWER = ("topic_id", "narrative_id", "qid", "query_id", "topic")
-"""Names of the topic of an answer."""
+_TOPIC_FIELDS = ("topic_id", "narrative_id", "qid", "query_id", "topic")
+"""Fields that may contain the topic of an answer."""
 
 
 def _find_document(citation: Any, references: Any) -> Any:
-    """Return a cited document, identified by its place among the references, or by its id."""
+    """Return a cited document, identified by its index among the references or by its id."""
     if isinstance(citation, int) and not isinstance(citation, bool):
         is_listed = isinstance(references, list) and 0 <= citation < len(references)
         return references[citation] if is_listed else None
@@ -80,14 +82,14 @@ _CITATIONS = Schema(
         *(TOPIC, Column("sentence", LABEL), SYSTEM),
         optional("citation", NAME, "cited"),
         optional("support", SUPPORT),
-        *(optional("joint", YES), optional("without", YES)),
+        *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
     ),
     noun="citations",
     otherwise="csv",
     nested=_read_answers,
 )
 
-_JUDGED = replace(
+_SUPPORT = replace(
     _CITATIONS,
     kind="table of support",
     columns=(
@@ -101,24 +103,27 @@ _JUDGED = replace(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedCitations(Scorable):
-    """Sentences of all answers and their citations.
+    """Sentences of all answers and their citations; returned by :func:`read_citations`.
 
     Attributes
     ----------
     topics, systems
-        Labels.
+        Ids of the topics and names of the systems.
     cell
-        For each sentence its answer, as topic * systems + system; shape (sentences,).
+        Answer of each sentence, as topic * n_systems + system; shape (sentences,).
     joint
-        Whether all citations of the sentence together support it: 1, 0, or NaN where not given.
+        Whether all citations of the sentence jointly support it: 1, 0, or NaN if unknown; shape
+        (sentences,).
     sentence
-        For each citation its sentence; shape (citations,).
+        Index of the sentence of each citation; shape (citations,).
     place
-        Place of the citation in its sentence, from 1.
+        Position of the citation in its sentence, from 1; shape (citations,).
     support
-        Support of the sentence by the citation alone, from 0 to 1; NaN if missing.
+        Support of the sentence by the citation alone, from 0 to 1; NaN if missing; shape
+        (citations,).
     without
-        Whether the other citations of the sentence support it: 1, 0, or NaN where not given.
+        Whether the other citations of the sentence support it without this one: 1, 0, or NaN if
+        unknown; shape (citations,).
     """
 
     what = "answers with citations"
@@ -133,7 +138,7 @@ class JudgedCitations(Scorable):
     without: Floats
 
     def total(self, cell: Ints, values: Floats) -> Floats:
-        """Sum values over the answers in `cell`; shape (topics, systems)."""
+        """Sum values by answer, for the answer indices `cell`; shape (topics, systems)."""
         shape = len(self.topics), len(self.systems)
         sums = np.bincount(cell, weights=values, minlength=shape[0] * shape[1])
         return sums.reshape(shape).astype(np.float64)
@@ -149,11 +154,11 @@ class JudgedCitations(Scorable):
         return np.bincount(self.sentence, minlength=len(self.cell))
 
     def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
-        """Return the error of a measure that requires a missing value of a sentence."""
+        """Return an error for a measure that requires a missing fact about a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
-            f"{measure} needs {fact}; a sentence of topic {quoted(self.topics[topic])} and system"
-            f" {quoted(self.systems[system])} lacks it"
+            f"{measure} requires {fact}; a sentence of topic {quoted(self.topics[topic])} and"
+            f" system {quoted(self.systems[system])} lacks it"
         )
 
     def __repr__(self) -> str:
@@ -170,29 +175,30 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     data
         A table with a row for each citation, in the order of the answer, with the columns `topic`,
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
-        number from 0 to 1), and perhaps `system`, `joint` and `without` (yes or no, as of
+        number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
         :class:`JudgedCitations`). A sentence without citations has one row whose citation and
-        support are empty. Or JSON of TREC RAG, an answer each: `topic_id`, `run_id`, `references`
-        and `answer`, a list of sentences with `citations`; or a list of such files. Or a mapping
-        `{system: {topic: sentences}}`, where a sentence is the list of the support of its
-        citations.
+        support are empty. Or JSON of TREC RAG with a record for each answer: `topic_id`, `run_id`,
+        `references` and `answer`, a list of sentences with `citations`; or a list of such files. Or
+        a mapping `{system: {topic: sentences}}`, where a sentence is a list with the support of
+        each of its citations.
     name
-        The system, where there is no such column; by default the name of the file.
+        Name of the system, if the data do not name it; by default the stem of the file.
     support
         Table of the support of citations, for data without it: `topic`, `sentence` (its number from
-        1), `citation`, `support`, and `system` if it differs between systems. The first citation of
-        each sentence needs one; others without are excluded, with a warning.
+        1), `citation`, `support`, and `system` if support differs between systems. The first
+        citation of each sentence must have support; others without support are excluded, with a
+        warning.
 
     Returns
     -------
     JudgedCitations
-        Of all topics and systems that have a row.
+        Sentences and citations of all topics and systems that have a row.
 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a document that a sentence cites twice, a second
-        row of a sentence without citations, an unknown label, a citation without support.
+        With file, line and reason: a document that a sentence cites twice, a second row of a
+        sentence without citations, an unknown label, a citation without support.
 
     Warns
     -----
@@ -205,37 +211,38 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)
     """
     if isinstance(data, Mapping):
-        data = list(_flat(data))
-    is_paths = isinstance(data, (list, tuple)) and all(
-        isinstance(item, (str, PathLike)) for item in data
-    )
-    files = [*data] if is_paths and data else [data]
-    degrees = None if support is None else _degrees(read_table(support, _JUDGED))
+        data = list(_citation_rows(data))
+    support_degrees = None if support is None else _support_degrees(read_table(support, _SUPPORT))
     tables = []
-    for file in files:
+    for file in input_files(data):
         table = read_table(file, _CITATIONS)
         check_systems(table)
-        unnamed = table.frame["system"].is_null().all()
-        check_name_used(name, bool(unnamed))
-        labels = table.frame["support"].is_not_null()
-        cited = table.frame["citation"].is_not_null()
-        if degrees is None and cited.any() and not labels.any() and "support" not in table.names:
+        is_unnamed = table.frame["system"].is_null().all()
+        check_name_used(name, bool(is_unnamed))
+        has_support = table.frame["support"].is_not_null()
+        has_citation = table.frame["citation"].is_not_null()
+        if (
+            support_degrees is None
+            and has_citation.any()
+            and not has_support.any()
+            and "support" not in table.names
+        ):
             raise InputError(
-                "has citations, but not their support: give a table of support after it, with"
-                " topic, sentence (its number from 1), citation and support",
+                "expected the support of citations; add a column support, or a table of support"
+                " with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
         system = pl.col("system").fill_null(name or stem_of(file))
         table = replace(table, frame=table.frame.with_columns(system))
-        tables.append(table if degrees is None else _add_support(table, *degrees))
+        tables.append(table if support_degrees is None else _add_support(table, *support_degrees))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
         tables = [Table(frame, "citations", tables[0].names, None)]
     return _build_citations(tables[0], "")
 
 
-def _degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
-    """Return the support by topic, sentence, document and, if there is one, system."""
+def _support_degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
+    """Return the support by topic, sentence, document and system (or None), and its source."""
     degrees: dict[tuple[str, str, str, str | None], float] = {}
     for row, (topic, sentence, system, doc, degree) in enumerate(support.rows()):
         key = topic, sentence, doc, system
@@ -250,33 +257,37 @@ def _degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], flo
 def _add_support(
     table: Table, degrees: Mapping[tuple[str, str, str, str | None], float], source: str
 ) -> Table:
-    """Fill in the support of the citations of a run."""
+    """Add the support of the citations of a run."""
     if table.frame["support"].is_not_null().any():
-        raise PolicyError("support cannot be combined with citations that have it")
+        raise PolicyError("a table of support cannot be combined with citations that have support")
     values: list[float | None] = []
-    first: set[tuple[str, str, str]] = set()
-    keep = []
+    labelled_sentences: set[tuple[str, str, str]] = set()
+    is_kept = []
     for row, (topic, sentence, system, doc, *_) in enumerate(table.rows()):
         degree = degrees.get(
             (topic, sentence, doc, system), degrees.get((topic, sentence, doc, None))
         )
-        if doc is not None and degree is None and (topic, sentence, system) not in first:
+        if (
+            doc is not None
+            and degree is None
+            and (topic, sentence, system) not in labelled_sentences
+        ):
             reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {source}"
             raise table.wrong(row, reason, topic)
-        first.add((topic, sentence, system))
-        keep.append(doc is None or degree is not None)
+        labelled_sentences.add((topic, sentence, system))
+        is_kept.append(doc is None or degree is not None)
         values.append(degree)
-    if excluded := keep.count(False):
+    if excluded := is_kept.count(False):
         warn(
-            f"{table.source}: {counted(excluded, 'citation')} without support excluded, which are"
-            " not the first of their sentences",
+            f"{table.source}: {counted(excluded, 'citation')} without support excluded (not the"
+            " first of their sentences)",
             stacklevel=3,
         )
     frame = table.frame.with_columns(support=pl.Series(values, dtype=pl.Float64))
-    return replace(table, frame=frame).gather(np.flatnonzero(keep))
+    return replace(table, frame=frame).gather(np.flatnonzero(is_kept))
 
 
-def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
             for k, supports in enumerate(_check_list(sentences, topic), 1):
@@ -290,57 +301,58 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise InputError(
-            f"{type(value).__name__} instead of a list of sentences, each a list of supports",
+            "expected a list of sentences, each a list with the support of its citations, got"
+            f" {type(value).__name__}",
             source="citations",
             topic=str(topic),
         )
     return list(value)
 
 
-def _build_citations(table: Table, stem: str) -> JudgedCitations:
+def _build_citations(table: Table, default_system: str) -> JudgedCitations:
     topics: dict[str, int] = {}
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int, str], int] = {}
     joint: list[float] = []
-    cited: list[set[str]] = []
-    is_bare: list[bool] = []
+    cited_docs: list[set[str]] = []
+    has_no_citation: list[bool] = []
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
-        topic, label, system, citation, support, joint_value, n_without = cells
+        topic, label, system, citation, support, joint_value, without_value = cells
         key = (
             topics.setdefault(topic, len(topics)),
-            systems.setdefault(system or stem, len(systems)),
+            systems.setdefault(system or default_system, len(systems)),
             label,
         )
-        place = sentences.setdefault(key, len(sentences))
-        if place == len(joint):
+        index = sentences.setdefault(key, len(sentences))
+        if index == len(joint):
             joint.append(nan)
-            cited.append(set())
-            is_bare.append(False)
+            cited_docs.append(set())
+            has_no_citation.append(False)
         if not isnan(joint_value):
-            if not isnan(joint[place]) and joint[place] != joint_value:
+            if not isnan(joint[index]) and joint[index] != joint_value:
                 raise table.wrong(
                     row, f"conflicting values of joint for sentence {quoted(label)}", topic
                 )
-            joint[place] = joint_value
+            joint[index] = joint_value
         doc = citation or ""
-        if is_bare[place] or (not doc and cited[place]):
+        if has_no_citation[index] or (not doc and cited_docs[index]):
             raise table.wrong(
                 row,
-                f"sentence {quoted(label)} has a row without citation, but also other rows",
+                f"sentence {quoted(label)} has a row without a citation, but also other rows",
                 topic,
             )
         if not doc:
             if not isnan(support):
-                raise table.wrong(row, "has support, but no citation", topic)
-            is_bare[place] = True
+                raise table.wrong(row, "has support but no citation", topic)
+            has_no_citation[index] = True
             continue
-        if doc in cited[place]:
+        if doc in cited_docs[index]:
             raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)
         if isnan(support):
             raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
-        cited[place].add(doc)
-        citations.append((place, len(cited[place]), support, n_without))
+        cited_docs[index].add(doc)
+        citations.append((index, len(cited_docs[index]), support, without_value))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
     warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
     return JudgedCitations(

@@ -1,4 +1,4 @@
-"""Gold nuggets: the facts of a good answer to each topic."""
+"""Read gold nuggets: the facts that a good answer to a topic contains."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from cranfield.sources.schemas import Column, Lines, Schema, optional
 from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
 
 MAX_NUMBER = 1e15
-"""The largest weight, length or position; sums and products of such stay finite."""
+"""Maximum weight, length or position, so that sums and products remain finite."""
 
-_IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
-"""Labels of the importance of a nugget."""
+_IMPORTANCE_LABELS = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
+"""Values of the labels of importance."""
 
-_SUPPORT = {
+_SUPPORT_LABELS = {
     **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported"), 1.0),
     **dict.fromkeys(("partialsupport", "partial", "ps"), 0.5),
     **dict.fromkeys(("notsupport", "nosupport", "none", "ns"), 0.0),
 }
-"""Labels of support, spelt without blanks, hyphens and underscores."""
+"""Values of the labels of support, written without blanks, hyphens and underscores."""
 
-_YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_YES_OR_NO_LABELS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def _amount(cell: Any) -> float | None:
@@ -43,31 +43,31 @@ def _amount(cell: Any) -> float | None:
 
 def _no_amount(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
-    limit = "" if amount is None or amount < 0 else f" and at most {MAX_NUMBER:g}"
-    return f"not a number of at least 0{limit}"
+    upper_bound = "" if amount is None or amount < 0 else f" and at most {MAX_NUMBER:g}"
+    return f"not a number of at least 0{upper_bound}"
 
 
 def _importance(cell: Any) -> float | None:
-    return _IMPORTANCE.get(str(cell).strip().lower())
+    return _IMPORTANCE_LABELS.get(str(cell).strip().lower())
 
 
 def _support(cell: Any) -> float | None:
     if cell is None:
         return None
     word = str(cell).strip().lower().translate({ord(blank): None for blank in " -_"})
-    degree = _SUPPORT.get(word, finite(cell))
+    degree = _SUPPORT_LABELS.get(word, finite(cell))
     return degree if degree is not None and 0 <= degree <= 1 else None
 
 
-def _yes(cell: Any) -> float | None:
-    degree = _YES.get(str(cell).strip().lower(), _support(cell))
+def _yes_or_no(cell: Any) -> float | None:
+    degree = _YES_OR_NO_LABELS.get(str(cell).strip().lower(), _support(cell))
     return degree if degree in {0.0, 1.0} else None
 
 
-TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="no text")
+TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="not text")
 
 AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
-"""A number from 0."""
+"""A number >= 0."""
 
 IMPORTANCE = Kind(_importance, pl.Float64, "not vital or okay", absent)
 """1 for `vital`, 0 for `okay`."""
@@ -81,14 +81,14 @@ SUPPORT = Kind(
 )
 """A degree of support: a word, or a number from 0 to 1."""
 
-YES = Kind(_yes, pl.Float64, "not yes or no", absent)
+YES_OR_NO = Kind(_yes_or_no, pl.Float64, "not yes or no", absent)
 
 
 def check_systems(table: Table) -> None:
-    """Refuse a row without a system where others have one."""
-    unnamed = table.frame["system"].is_null()
-    if not unnamed.all():
-        table.refuse(unnamed, lambda _: "has no system, but other rows have one")
+    """Raise an error if some rows have a system and others do not."""
+    is_unnamed = table.frame["system"].is_null()
+    if not is_unnamed.all():
+        table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
 
 
 TOPIC = Column("topic", LABEL)
@@ -97,19 +97,27 @@ SYSTEM = optional("system", NAME)
 
 
 def text_length(text: str) -> int:
-    """Count the characters that are not white space, as TREC's question answering."""
+    """Count the characters that are not white space, as in TREC question answering."""
     return len("".join(text.split()))
 
 
+def input_files(data: Any) -> list[Any]:
+    """Return a list of files unchanged, or a list with the data as its only item."""
+    is_files = isinstance(data, (list, tuple)) and all(
+        isinstance(file, (str, PathLike)) for file in data
+    )
+    return [*data] if is_files and data else [data]
+
+
 def stem_of(data: Any) -> str:
-    """Return the name of a system from its file; `run` for other inputs."""
+    """Return the stem of a file as the name of its system; `run` for other inputs."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 
 def warn_missing(
     answered: Collection[tuple[int, int]], topics: Sequence[str], systems: Sequence[str]
 ) -> None:
-    """Warn of missing answers; `answered` has indices of topic and system."""
+    """Warn of missing answers; `answered` contains indices of topic and system."""
     missing = [
         (topic, system)
         for s, system in enumerate(systems)
@@ -117,20 +125,18 @@ def warn_missing(
         if (t, s) not in answered
     ]
     if missing:
-        places = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
+        examples = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
-        warn(f"{answers} missing and counted as 0: topic {some_of(places, 5)}", stacklevel=4)
+        warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}", stacklevel=4)
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:
-    """Refuse the name of a system where the answers name all their systems."""
+    """Raise an error if the name of a system is set although the answers name their systems."""
     if name is not None and not is_used:
-        raise PolicyError(
-            f"name={quoted(name)} cannot be used: the answers have names of systems of their own"
-        )
+        raise PolicyError(f"name={quoted(name)} has no effect, as the answers name their systems")
 
 
-_NTCIR = ("topic", "nugget", "weight", "vital_length")
+_NTCIR_COLUMNS = ("topic", "nugget", "weight", "vital_length")
 
 NUGGETS = Schema(
     "table of nuggets",
@@ -141,29 +147,29 @@ NUGGETS = Schema(
         optional("assessor", LABEL, "worker"),
     ),
     noun="nuggets",
-    lines=Lines(_NTCIR, 4, has_more=True),
-    tuples=_NTCIR,
+    lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
+    tuples=_NTCIR_COLUMNS,
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nuggets:
-    """The gold nuggets of all topics.
+    """Gold nuggets of all topics; returned by :func:`read_nuggets`.
 
     Attributes
     ----------
     topics
-        Labels of the topics.
+        Ids of the topics.
     ids
-        Names of the nuggets.
+        Ids of the nuggets, unique within a topic.
     topic
         Index of the topic of each nugget; shape (nuggets,).
     weight
-        Weight of each nugget, from 0; NaN if missing.
+        Weight of each nugget, 0 or more; NaN if missing; shape (nuggets,).
     vital_length
-        Characters of its vital string; NaN if missing.
+        Length of its vital string in characters; NaN if missing; shape (nuggets,).
     vital
-        1 for a vital nugget, 0 for an okay nugget, NaN without a label.
+        1 for a vital nugget, 0 for an okay nugget, NaN without a label; shape (nuggets,).
     """
 
     topics: tuple[str, ...]
@@ -174,13 +180,13 @@ class Nuggets:
     vital: Floats
 
     def total(self, values: Floats) -> Floats:
-        """Sum a value of each nugget over each topic; shape (topics,)."""
+        """Sum values of nuggets by topic; shape (topics,)."""
         sums = np.bincount(self.topic, weights=values, minlength=len(self.topics))
         return sums.astype(np.float64)
 
     @property
     def places(self) -> dict[tuple[str, str], int]:
-        """Index of each nugget by its topic and name."""
+        """Index of each nugget by its topic and id."""
         names = zip(self.topic.tolist(), self.ids, strict=True)
         return {(self.topics[topic], name): k for k, (topic, name) in enumerate(names)}
 
@@ -197,26 +203,24 @@ def read_nuggets(data: Any) -> Nuggets:
     data
         A table with the columns `topic` and `nugget` and any of `weight`, `vital_length`
         (characters) and `importance` (vital, okay or ok): CSV, TSV, JSON, JSON lines, Parquet, a
-        data frame, or an iterable of records. With a column `assessor`, a nugget has a row for each
-        assessor who voted. Or a file of NTCIR, such as `1C2.nuggets`, whose lines are topic,
-        nugget, weight, vital string length. Or a mapping `{topic: {nugget: value}}`, where the
-        value is a weight, `"vital"` or `"okay"`, a list of such votes, or a mapping of the columns
-        above.
+        data frame, or an iterable of records. With a column `assessor`, a nugget has a row for the
+        vote of each assessor. Or a file of NTCIR, such as `1C2.nuggets`, with topic, nugget, weight
+        and vital string length on each line. Or a mapping `{topic: {nugget: value}}`, where a value
+        is a weight, `"vital"` or `"okay"`, a list of such votes, or a mapping of the columns above.
 
     Returns
     -------
     Nuggets
-        Where there are votes and no weights, the weight of a nugget is its number of vital votes
-        over the maximum of the topic's nuggets (Lin and Demner-Fushman 2006), so with one assessor
-        vital nuggets have weight 1 and others 0, as in TREC. With several assessors, a nugget is
-        vital if more than half of them label it so.
+        With votes but no weights, the weight of a nugget is its number of vital votes divided by
+        the maximum over the topic's nuggets (Lin and Demner-Fushman 2006); with one assessor, vital
+        nuggets thus have weight 1 and others 0, as in TREC. With several assessors, a nugget is
+        vital if more than half of their votes are vital.
 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a nugget that is there twice, a negative weight
-        or length, a label that is not vital or okay, a nugget without a label in a topic
-        whose other nuggets have one.
+        With file, line and reason: a repeated nugget, a negative weight or length, a label that is
+        not vital or okay, a nugget without a value that other nuggets of its topic have.
 
     Examples
     --------
@@ -227,11 +231,11 @@ def read_nuggets(data: Any) -> Nuggets:
     if isinstance(data, Nuggets):
         return data
     if isinstance(data, Mapping):
-        data = list(_flat(data))
-    return nuggets_of(read_table(data, NUGGETS))
+        data = list(_nugget_rows(data))
+    return build_nuggets(read_table(data, NUGGETS))
 
 
-def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for topic, nuggets in pairs_of(data, "topic", "nugget: weight", "nuggets"):
         for nugget, value in nuggets.items():
             row = {"topic": topic, "nugget": nugget}
@@ -244,56 +248,56 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield {**row, "importance" if isinstance(value, str) else "weight": value}
 
 
-def nuggets_of(table: Table) -> Nuggets:
+def build_nuggets(table: Table) -> Nuggets:
     topics: dict[str, int] = {}
-    first: dict[tuple[str, str], int] = {}
+    index_of: dict[tuple[str, str], int] = {}
     voters: set[tuple[tuple[str, str], str]] = set()
     weights: list[float] = []
     lengths: list[float] = []
     votes: list[list[float]] = []
     for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
         topics.setdefault(topic, len(topics))
-        name = (topic, nugget)
+        key = (topic, nugget)
         voter = assessor or ""
-        if (name, voter) in voters:
+        if (key, voter) in voters:
             suffix = f" by assessor {quoted(voter)}" if voter else ""
             raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{suffix}", topic)
-        voters.add((name, voter))
-        if name not in first:
-            first[name] = len(weights)
+        voters.add((key, voter))
+        if key not in index_of:
+            index_of[key] = len(weights)
             weights.append(weight)
             lengths.append(length)
             votes.append([])
-        place = first[name]
+        index = index_of[key]
         for label, value, values in (("weight", weight, weights), ("length", length, lengths)):
-            if not isnan(value) and not isnan(values[place]) and value != values[place]:
+            if not isnan(value) and not isnan(values[index]) and value != values[index]:
                 raise table.wrong(row, f"nugget {quoted(nugget)} has a second {label}", topic)
             if not isnan(value):
-                values[place] = value
+                values[index] = value
         if not isnan(vote):
-            votes[place].append(vote)
-    topic_of = np.array([topics[topic] for topic, _ in first], dtype=np.int64)
-    yes = np.array([sum(ballot) for ballot in votes])
+            votes[index].append(vote)
+    topic_of = np.array([topics[topic] for topic, _ in index_of], dtype=np.int64)
+    n_vital = np.array([sum(ballot) for ballot in votes])
     n_votes = np.array([len(ballot) for ballot in votes])
-    max_yes = np.zeros(len(topics))
-    np.maximum.at(max_yes, topic_of, yes)
-    pyramid = yes / np.where(max_yes > 0, max_yes, 1.0)[topic_of]
-    explicit = np.array(weights)
-    vote_weights = np.where(n_votes > 0, pyramid, np.nan)
+    max_vital = np.zeros(len(topics))
+    np.maximum.at(max_vital, topic_of, n_vital)
+    weights_by_votes = n_vital / np.where(max_vital > 0, max_vital, 1.0)[topic_of]
+    given_weights = np.array(weights)
+    weights_by_votes = np.where(n_votes > 0, weights_by_votes, np.nan)
     nuggets = Nuggets(
         topics=tuple(topics),
-        ids=tuple(nugget for _, nugget in first),
+        ids=tuple(nugget for _, nugget in index_of),
         topic=topic_of,
-        weight=np.where(np.isnan(explicit), vote_weights, explicit),
+        weight=np.where(np.isnan(given_weights), weights_by_votes, given_weights),
         vital_length=np.array(lengths),
-        vital=np.where(n_votes > 0, (yes > n_votes / 2).astype(float), np.nan),
+        vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
     )
-    _check_whole_topics(nuggets, table.source)
+    _check_complete_topics(nuggets, table.source)
     return nuggets
 
 
-def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
-    """Refuse a topic in which only some nuggets have a weight, a length or a label."""
+def _check_complete_topics(nuggets: Nuggets, source: str) -> None:
+    """Raise an error if only some nuggets of a topic have a weight, a length or a label."""
     for label, values in (
         ("weight", nuggets.weight),
         ("vital string length", nuggets.vital_length),

@@ -1,4 +1,4 @@
-"""Summaries and their reference summaries, as words."""
+"""Read summaries and their reference summaries, as numbered words."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from cranfield.texts.gold import (
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
-"""Words of a text as numbers, sentence by sentence."""
+"""Indices of the words of a text, by sentence."""
 
 
-def _by_system(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Make columns of `{system: {topic: text}}`."""
+def _system_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Convert `{system: {topic: text}}` to columns."""
     return three_columns(data, ("system", "topic", "text"), "topic: text", source)
 
 
-def _by_topic(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Make columns of `{topic: text}` or `{topic: [text, ...]}`."""
+def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Convert `{topic: text}` or `{topic: [text, ...]}` to columns."""
     columns: dict[str, list[Any]] = {"topic": [], "text": []}
     for topic, value in data.items():
         texts = value if isinstance(value, (list, tuple)) else [value]
         if not texts:
-            raise InputError("has no reference text", source=source, topic=str(topic))
+            raise InputError("expected a reference text, got none", source=source, topic=str(topic))
         columns["topic"] += [topic] * len(texts)
         columns["text"] += texts
     return columns
@@ -54,17 +54,17 @@ _TEXTS = Schema(
     (TOPIC, Column("text", TEXT), SYSTEM),
     noun="summaries",
     otherwise="csv",
-    mapping=_by_system,
+    mapping=_system_columns,
 )
-_REFERENCES = replace(_TEXTS, noun="references", mapping=_by_topic)
+_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
 
-_OTHER = re.compile(r"[^\W_a-z0-9]")
-_ADVICE = "; tokeniser='unicode' takes words of all scripts"
+_OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
+_ADVICE = "; use tokeniser='unicode' for words of all scripts"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
 def alphanumeric(text: str) -> list[str]:
-    """Cut a text into words of the letters a to z and digits, in lower case."""
+    """Split a text into words of the letters a to z and digits, in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -72,13 +72,13 @@ _WITHOUT_SPACES = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff]"
 )
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese characters: words are not separated."""
+"""Characters of scripts without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
 
 def unicode_words(text: str) -> list[str]:
-    """Cut a text into runs of letters, marks and digits of any script, in lower case.
+    """Split a text into runs of letters, marks and digits of any script, in lower case.
 
-    Characters of scripts without spaces between words are words by themselves.
+    In scripts without spaces between words, each character is a word.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def unicode_words(text: str) -> list[str]:
     words: list[str] = []
     in_word = is_text = False
     for character in normalize("NFC", text).lower():
-        kind = category(character)[0]
-        if kind == "M":
+        general_category = category(character)[0]
+        if general_category == "M":
             # A mark belongs to the character before it.
             if is_text:
                 words[-1] += character
             continue
-        is_text = kind in "LN"
+        is_text = general_category in "LN"
         if not is_text:
             in_word = False
             continue
@@ -112,21 +112,21 @@ TOKENISERS: dict[str, Tokeniser] = {
     "unicode": unicode_words,
     "whitespace": str.split,
 }
-"""Ways to cut a text into words, by name."""
+"""Functions that split a text into words, by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedSummaries(Scorable):
-    """Texts of all systems and the reference texts of each topic, as numbered words.
+    """Texts of all systems and reference texts of each topic; returned by :func:`judge_summaries`.
 
     Attributes
     ----------
     topics, systems
-        Labels.
+        Ids of the topics and names of the systems.
     texts
-        The text of each answer by (topic, system) index; without missing ones.
+        Words of each text, by indices of topic and system; missing texts have no entry.
     references
-        For each topic its reference texts.
+        Words of the reference texts of each topic.
     settings
         Settings of the tokeniser.
     """
@@ -146,12 +146,15 @@ class JudgedSummaries(Scorable):
     def each(
         self, score: Callable[[Sentences, Sentences], float], average: bool
     ) -> NDArray[np.float64]:
-        """Score each text against the references of its topic; return the best or the mean."""
-        out = np.zeros((len(self.topics), len(self.systems)))
+        """Score each text against the references of its topic, and return the maximum or mean.
+
+        Shape (topics, systems); 0 for missing texts.
+        """
+        values = np.zeros((len(self.topics), len(self.systems)))
         for (topic, system), text in self.texts.items():
             scores = [score(text, reference) for reference in self.references[topic]]
-            out[topic, system] = sum(scores) / len(scores) if average else max(scores)
-        return out
+            values[topic, system] = sum(scores) / len(scores) if average else max(scores)
+        return values
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
@@ -170,41 +173,40 @@ def judge_summaries(
     Parameters
     ----------
     texts
-        A mapping `{system: {topic: text}}`, or a table with the columns `topic` and `text` and
-        perhaps `system`.
+        A mapping `{system: {topic: text}}`, or a table with the columns `topic`, `text` and
+        optionally `system`.
     references
         A mapping `{topic: text}` or `{topic: [text, ...]}`, or a table with the columns `topic` and
         `text`; a topic may have several rows.
     tokeniser
-        How a text becomes words: `alphanumeric` (lower case, runs of a to z and digits, as
-        Google's rouge-score), `unicode` (lower case, runs of letters and digits of any script;
-        characters of Chinese, Japanese, Thai, Lao, Burmese and Khmer one by one), `whitespace` (no
-        change), or a function of a text that returns a list of words, which may also stem them. By
-        default `alphanumeric`, and `unicode`, with a warning, if a text has letters or digits, and
-        none of them from a to z or 0 to 9. Each line is cut by itself: a line is a sentence for
-        `RougeLsum`.
+        Tokeniser of lines: `alphanumeric` (lower case, runs of a to z and digits, as in Google's
+        rouge-score), `unicode` (lower case, runs of letters and digits of any script; single
+        characters in Chinese, Japanese, Thai, Lao, Burmese and Khmer), `whitespace` (split at white
+        space, unchanged), or a function that returns a list of words, which may also stem them. By
+        default `alphanumeric`; but `unicode`, with a warning, if a text has letters or digits but
+        none from a to z or 0 to 9. Each line is a sentence for `RougeLsum`.
     name
-        The system, where there is no such column; by default the name of the file.
+        Name of the system, if the texts do not name it; by default the stem of the file.
 
     Returns
     -------
     JudgedSummaries
-        Of all topics that have a reference; a system without a text scores 0 there.
+        Texts of all topics that have a reference; a missing text scores 0.
 
     Raises
     ------
     InputError
         For a second text of a system for a topic, for a value that is not text, and for a text with
-        letters or digits in which no word is found.
+        letters or digits in which the tokeniser finds no word.
     PolicyError
         For an unknown tokeniser.
 
     Warns
     -----
     CranfieldWarning
-        For texts of topics without references, which are excluded, for missing texts, which count
-        as 0, for letters that `alphanumeric` drops, for `unicode` as the default, and for texts of
-        nothing but punctuation.
+        For texts of topics without references, which are excluded; for missing texts, which count
+        as 0; for letters that `alphanumeric` drops; if `unicode` is chosen by default; and for
+        texts without letters or digits.
 
     Examples
     --------
@@ -212,28 +214,28 @@ def judge_summaries(
     JudgedSummaries(1 topic, 1 system, 1 text)
     """
     gold: dict[str, list[str]] = {}
-    for topic, text, _ in _texts(references, _REFERENCES):
+    for topic, text, _ in _read_texts(references, _REFERENCES):
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
-    rows = _texts(texts, _TEXTS)
+    rows = _read_texts(texts, _TEXTS)
     all_texts = [(topic, text) for topic, text, _ in rows if topic in gold]
     all_texts += [(topic, text) for topic, group in gold.items() for text in group]
-    tokeniser = _default(all_texts) if tokeniser is None else tokeniser
+    tokeniser = _default_tokeniser(all_texts) if tokeniser is None else tokeniser
     tokenise = tokeniser_of(tokeniser)
     words: dict[str, int] = {}
 
-    ignored: dict[str, str] = {}
-    wordless: list[str] = []
+    ignored_letters: dict[str, str] = {}
+    wordless_topics: list[str] = []
 
     def encode(text: str, topic: str) -> Sentences:
         lines = [_tokenise(tokenise, line) for line in text.split("\n")]
         if any(map(str.isalnum, text)) and not any(lines):
-            reason = f"expected words, but the tokeniser found none in {quoted(text)}"
+            reason = f"the tokeniser found no words in {quoted(text)}"
             raise InputError(reason + (_ADVICE if tokenise is alphanumeric else ""), topic=topic)
         if text.strip() and not any(lines):
-            wordless.append(quoted(topic))
-        if tokenise is alphanumeric and (letters := _OTHER.search(text.lower())):
-            ignored.setdefault(topic, letters[0])
+            wordless_topics.append(quoted(topic))
+        if tokenise is alphanumeric and (letters := _OTHER_LETTER.search(text.lower())):
+            ignored_letters.setdefault(topic, letters[0])
         return tuple(
             tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
         )
@@ -244,28 +246,35 @@ def judge_summaries(
     check_name_used(name, not all(system for _, _, system in rows))
     for topic, text, named_system in rows:
         system = named_system or name or stem_of(texts)
-        s = systems.setdefault(system, len(systems))
+        system_index = systems.setdefault(system, len(systems))
         if topic not in topics:
             unknown_topics[topic] = None
-        elif (topics[topic], s) in sentences:
+        elif (topics[topic], system_index) in sentences:
             raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
         else:
-            sentences[topics[topic], s] = encode(text, topic)
+            sentences[topics[topic], system_index] = encode(text, topic)
     if unknown_topics:
         warn(
-            f"texts of {counted(len(unknown_topics), 'topic')} without references are skipped"
+            f"texts of {counted(len(unknown_topics), 'topic')} without references skipped"
             f" ({some_of(map(quoted, unknown_topics), 3)})",
             stacklevel=2,
         )
-    numbers = tuple(tuple(encode(text, topic) for text in group) for topic, group in gold.items())
-    if wordless:
-        texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
-        warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)
-    if ignored:
-        topic, letter = next(iter(ignored.items()))
+    encoded_references = tuple(
+        tuple(encode(text, topic) for text in group) for topic, group in gold.items()
+    )
+    if wordless_topics:
+        number = counted(len(wordless_topics), "text")
         warn(
-            f"letters other than a to z are not part of any word on"
-            f" {counted(len(ignored), 'topic')} (topic {quoted(topic)}: {quoted(letter)}){_ADVICE}",
+            f"{number} without letters and digits counted as empty"
+            f" (topic {some_of(wordless_topics, 3)})",
+            stacklevel=3,
+        )
+    if ignored_letters:
+        topic, letter = next(iter(ignored_letters.items()))
+        warn(
+            "letters other than a to z ignored in texts of"
+            f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
+            f" {quoted(letter)}){_ADVICE}",
             stacklevel=3,
         )
     warn_missing(sentences, tuple(gold), tuple(systems))
@@ -273,18 +282,18 @@ def judge_summaries(
         topics=tuple(gold),
         systems=tuple(systems),
         texts=sentences,
-        references=numbers,
+        references=encoded_references,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
 
 
-def _default(texts: Iterable[tuple[str, str]]) -> str:
-    """Return the tokeniser for topics and their texts, with a warning if it is `unicode`."""
+def _default_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
+    """Return the default tokeniser for texts with their topics; warn if it is `unicode`."""
     for topic, text in texts:
         if any(map(str.isalnum, text)) and not alphanumeric(text):
             warn(
-                "words are those of tokeniser='unicode': tokeniser='alphanumeric' finds none in"
-                f" {quoted(text)} (topic {quoted(topic)})",
+                "texts are split by tokeniser='unicode', as tokeniser='alphanumeric' finds no words"
+                f" in {quoted(text)} (topic {quoted(topic)})",
                 stacklevel=3,
             )
             return "unicode"
@@ -309,8 +318,8 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
-def _texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
-    """Read texts, each with its topic and perhaps its system."""
+def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
+    """Return topic, text and system (or None) of each text."""
     table = read_table(data, schema)
     check_systems(table)
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()

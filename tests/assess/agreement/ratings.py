@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.agreement.tables import Tables, labelled, of_joint
+from cranfield.assess.agreement.tables import Tables, read_ratings, tables_from_joint
 
 NONE = np.nan
 KRIPPENDORFF = np.array(
@@ -22,12 +22,12 @@ KRIPPENDORFF = np.array(
 
 def many_assessors(ratings: Any, *, topics: Any = None) -> Tables:
     """Ratings have shape (units, assessors); the tables have shape (topics, ...)."""
-    tables = labelled(np.asarray(ratings, dtype=float), axis=1, topics=topics).together()
-    return Tables(tables.grades, tables.pairs[:, 0], tables.units[:, 0], tables.shares[:, 0])
+    tables = read_ratings(np.asarray(ratings, dtype=float), axis=1, topics=topics).count_all()
+    return Tables(tables.grades, tables.pairs[:, 0], tables.units[:, 0], tables.proportions[:, 0])
 
 
 def two_assessors(first: Any, second: Any, *, topics: Any = None, grades: Any = None) -> Tables:
     ratings = np.column_stack([first, second]).astype(float)
-    _, tables = labelled(ratings, axis=1, topics=topics, grades=grades).by_pair(None)
+    _, tables = read_ratings(ratings, axis=1, topics=topics, grades=grades).count_pairs(None)
     assert tables.joint is not None
-    return of_joint(tables.joint[:, 0], tables.grades)
+    return tables_from_joint(tables.joint[:, 0], tables.grades)

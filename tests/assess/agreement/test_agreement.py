@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield import CranfieldError, PolicyError
 from cranfield.assess import agreement_of
 from cranfield.assess.agreement.coefficients import COEFFICIENTS, cohen_kappa, jackknife
-from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.base.streams import stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
 
@@ -105,7 +105,7 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         )
     with pytest.raises(PolicyError, match="differ in their confidence"):
         one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
-    with pytest.raises(PolicyError, match="'1 and 4' were not compared"):
+    with pytest.raises(PolicyError, match="assessors of a comparison, got '1', '4'"):
         pairs.pick("1", "4")
 
 
@@ -183,14 +183,14 @@ def test_repeated_labels_are_not_agreement() -> None:
     labels = cf.assess.read_labels(rows, repeats="keep")
     found = agreement_of(labels, "observed", interval="none")
     assert found.value[0, 0] == 1.0
-    assert found.notes == ("1 label replaced by a later one of the same assessor",)
+    assert found.notes == ("1 label replaced by a later label of the same assessor",)
 
 
 NOTED = [
-    ([[1, 1], [1, 1]], ["a", "b"], "not defined"),
-    ([[1, NONE], [NONE, 0]], ["a", "b"], "not defined"),
+    ([[1, 1], [1, 1]], ["a", "b"], "undefined"),
+    ([[1, NONE], [NONE, 0]], ["a", "b"], "undefined"),
     ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two topics are required"),
-    ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "no interval can be computed"),
+    ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "without a confidence interval"),
     ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are approximate"),
 ]
 
@@ -243,7 +243,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
 
 REFUSED = [
     ({"annotations": [[1], [0]]}, "at least two assessors"),
-    ({"annotations": [[1, np.inf]]}, "infinite"),
+    ({"annotations": [[1, np.inf]]}, "infinity"),
     ({"annotations": np.array([["1", "x"]])}, "ratings must be numbers"),
     ({"annotations": [[NONE, NONE]]}, "expected ratings"),
     ({"annotations": np.empty((0, 2))}, "expected ratings"),
@@ -254,7 +254,7 @@ REFUSED = [
     ({"annotations": [[1, 0]], "measures": "observed(linear)"}, "observed accepts rel=GRADE"),
     ({"annotations": [[1, 0]], "measures": "AC2(ordinal)"}, "does not support the ordinal"),
     ({"annotations": [[1, 0]], "measures": []}, "at least one measure"),
-    ({"annotations": [[1, 0, 1]], "measures": "kappa"}, "kappa needs two assessors"),
+    ({"annotations": [[1, 0, 1]], "measures": "kappa"}, "kappa requires two assessors"),
     ({"annotations": [[-1, 0]], "measures": "alpha(ratio)"}, "ratio distances require grades >= 0"),
     ({"annotations": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
     ({"annotations": [[1, 0]], "confidence": 95}, "between 0 and 1"),
@@ -267,7 +267,7 @@ REFUSED = [
     ({"annotations": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
     ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors"),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
-    ({"annotations": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
+    ({"annotations": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "apply to ratings only"),
 ]
 
 
@@ -314,7 +314,7 @@ def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
     below = ("AC", "fleiss") if interval == "bootstrap" else ("AC2",)
     least = np.where([one.startswith(below) for one in found.measures], -np.inf, -1)
     assert (found.low >= least)[known & (found.value >= -1)].all()
-    assert np.isnan(found.value).any() == any("not defined:" in note for note in found.notes)
+    assert np.isnan(found.value).any() == any("undefined:" in note for note in found.notes)
     assert "\x1b" not in str(found)
     json.dumps(found.to_polars().fill_nan(None).to_dicts())
 
@@ -350,17 +350,19 @@ def test_topics_cover_where_pairs_do_not() -> None:
         return rng.multinomial(100, cells).reshape(-1, 2, 2).astype(np.float64)
 
     grades = np.arange(2.0)
-    true = float(cohen_kappa(of_joint(tables(100_000).sum(axis=0), grades)))
+    true = float(cohen_kappa(tables_from_joint(tables(100_000).sum(axis=0), grades)))
     by_topic, by_pair = 0, 0
     for _ in range(250):
         joint = tables(25)
         total = joint.sum(axis=0)
-        value, without = (cohen_kappa(of_joint(one, grades)) for one in (total, total - joint))
+        value, without = (
+            cohen_kappa(tables_from_joint(one, grades)) for one in (total, total - joint)
+        )
         low, high = jackknife(value, without, np.ones(25, dtype=bool), 0.95)
         by_topic += bool(low <= true <= high)
         drawn = rng.multinomial(2500, total.ravel() / 2500, size=300).astype(np.float64)
         low, high = np.quantile(
-            cohen_kappa(of_joint(drawn.reshape(-1, 2, 2), grades)), [0.025, 0.975]
+            cohen_kappa(tables_from_joint(drawn.reshape(-1, 2, 2), grades)), [0.025, 0.975]
         )
         by_pair += bool(low <= true <= high)
     assert by_topic / 250 > 0.91

@@ -133,9 +133,9 @@ def test_table_of_judges() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1], [1]), "estimate must be proportions of 2 classes or more"),
-        (([0, 0], [0.5, 0.5]), "estimate must be .*; got a sum of 0"),
-        (([0.5, 0.5], [0.5, 0.7]), "gold must be .*; got a sum of 1.2"),
+        (([1], [1]), "estimate must be proportions of at least 2 classes"),
+        (([0, 0], [0.5, 0.5]), "estimate must be .*, got a sum of 0"),
+        (([0.5, 0.5], [0.5, 0.7]), "gold must be .*, got a sum of 1.2"),
         (([-0.5, 1.5], [0.5, 0.5]), "got a proportion below 0"),
         (([0.5, 0.5], [0.2, 0.3, 0.5]), "same classes, got 2 and 3"),
         ((["a", "b"], [0.5, 0.5]), "estimate must be proportions"),
@@ -150,7 +150,7 @@ def test_divergence_refuses(arguments: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [0], [0, 1]), "a gold class of each item, got 2 and 1"),
+        (([0, 1], [0], [0, 1]), "one gold class per item, got 2 and 1"),
         (([], [], [0, 1]), "got 0 and 0"),
         ((["2"], ["0"], ["0", "1"]), "unknown class '2'; expected one of: 0, 1"),
     ],

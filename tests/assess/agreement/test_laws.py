@@ -76,7 +76,7 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     assert close(coefficients.fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
     rare = float((share * (1 - share)).sum() / (len(grades) - 1))
     assert close(coefficients.gwet_ac(tables), (agreed - rare) / (1 - rare))
-    relevant = tables.cut(1)
+    relevant = tables.binarize(1)
     found = np.array([[a >= 1, b >= 1] for a, b, _ in listed])
     if found.any():
         both = (weights * found.all(axis=1)).sum()
@@ -99,7 +99,7 @@ def test_one_grade_is_undefined() -> None:
     ):
         assert np.isnan(law(tables))
     assert close(coefficients.observed(tables), 1.0)
-    assert np.isnan(coefficients.negative(tables.cut(1)))
+    assert np.isnan(coefficients.negative(tables.binarize(1)))
 
 
 def test_no_common_unit() -> None:
@@ -124,7 +124,7 @@ def test_axes_of_samples() -> None:
         two_assessors(first, second, topics=topics),
         many_assessors(np.column_stack([first, second, first]), topics=topics),
     ):
-        doubled = Tables.weighted(tables, np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
+        doubled = Tables.weighted_sum(tables, np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
         alone = np.concatenate([np.flatnonzero(topics == t) for t in (0, 1, 1)])
         again = two_assessors(first[alone], second[alone], grades=[0, 1, 2])
         if tables.joint is None:
@@ -136,8 +136,8 @@ def test_axes_of_samples() -> None:
         assert close(
             coefficients.observed(doubled)[1], float(coefficients.observed(tables.total()))
         )
-        without = tables.without_each()
-        rest = tables.weighted(1 - np.eye(3))
+        without = tables.leave_one_out()
+        rest = tables.weighted_sum(1 - np.eye(3))
         np.testing.assert_allclose(
             coefficients.gwet_ac(without), coefficients.gwet_ac(rest), atol=1e-12
         )

@@ -7,7 +7,7 @@ import pytest
 
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import coefficient
-from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.agreement.tables import tables_from_joint
 from tests.assess.agreement.ratings import many_assessors, two_assessors
 
 FIRST = [0, 0, 1, 2, 3, 3, 2, 2, 0, 0, 2, 2, 2, 2, 2, 2, 1, 0, 3, 3, 2, 0, 2, 2, 0, 3, 2, 0, 3, 0]
@@ -45,7 +45,7 @@ def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
 def test_kappa_of_psych(distance: str, expected: float) -> None:
     """R 4.2.2, psych 2.2.9: cohen.kappa(table), weights 1 - |i - j|/2 and the default squares."""
     joint = np.array([[20.0, 5, 3], [4, 15, 6], [1, 7, 12]])
-    found = coefficients.cohen_kappa(of_joint(joint, np.arange(3.0)), distance)
+    found = coefficients.cohen_kappa(tables_from_joint(joint, np.arange(3.0)), distance)
     assert float(found) == pytest.approx(expected, abs=1e-14)
 
 
@@ -84,10 +84,10 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("joint", "expected"), PUBLISHED)
 def test_published_tables(joint: list[list[int]], expected: list[float]) -> None:
-    tables = of_joint(np.array(joint, dtype=float), np.arange(4.0))
+    tables = tables_from_joint(np.array(joint, dtype=float), np.arange(4.0))
     cuts = [f"{name}(nominal, rel={rel})" for name in ("kappa", "alpha") for rel in (1, 2, 3)]
     asked = ["kappa", *cuts[:3], "alpha(ordinal)", *cuts[3:]]
-    assert [round(float(coefficient(one).of(tables)), 4) for one in asked] == expected
+    assert [round(float(coefficient(one).compute(tables)), 4) for one in asked] == expected
 
 
 @pytest.mark.parametrize(

@@ -80,10 +80,10 @@ def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
 
 def test_refusals() -> None:
     human, judge = judged(TOPICS, 0.0), judged(TOPICS[:30], 0.2)
-    with pytest.raises(CranfieldError, match="the judge has no labels of the answer of 'x'"):
+    with pytest.raises(CranfieldError, match="people labelled an answer of 'x'"):
         ppi_answers(human, judge, "NuggetRecall")
     cited = cf.texts.read_citations({"x": {"q1": [["full"]]}})
-    with pytest.raises(CranfieldError, match="expected labels of one kind"):
+    with pytest.raises(CranfieldError, match="must label with the same type"):
         ppi_answers(human, cited, "NuggetRecall")
 
 
@@ -111,6 +111,6 @@ def test_the_command_writes_corrected_scores(tmp_path: Path) -> None:
     assert table["estimate"].to_list() == pytest.approx(pl.concat(expected)["estimate"].to_list())
     assert "missing" not in err
     out, _ = cranfield(tmp_path, *arguments, *measures)
-    assert "prediction-powered NuggetRecall: people judged 24 of 80 answers" in out
+    assert "prediction-powered NuggetRecall: people labelled 24 of 80 answers" in out
     _, err = cranfield(tmp_path, *arguments, "--by-topic", status=2)
     assert "--human cannot be combined with --by-topic" in err

@@ -12,9 +12,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import ppi_mean, ppi_scores
-from cranfield.assess.estimates.documents import error_parts
+from cranfield.assess.estimates.documents import error_terms
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.estimates.scores import Topics
+from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.collection.qrels import Qrels
 
@@ -200,7 +200,7 @@ def test_poisson_total_of_survey() -> None:
     # 10, 2.645751311064591.
     chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
     assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((error_parts(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
+    assert np.sqrt((error_terms(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
         2.645751311064591
     )
 
@@ -238,8 +238,8 @@ def test_lambda_is_learned_from_other_topics() -> None:
         for some in (frame, changed)
     )
     place = one.scores.topics.index("7")
-    assert (one._data.used[place] == other._data.used[place]).all()  # type: ignore[union-attr]
-    assert (one._data.used != other._data.used).any()  # type: ignore[union-attr]
+    assert (one._data.lambda_[place] == other._data.lambda_[place]).all()  # type: ignore[union-attr]
+    assert (one._data.lambda_ != other._data.lambda_).any()  # type: ignore[union-attr]
 
 
 def test_naive_estimate_and_learned_lambda() -> None:
@@ -348,7 +348,7 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
         both = rng.multivariate_normal(np.zeros(4), cov, topics).T
         human = both[:2].copy()
         human[:, judged:] = np.nan
-        values = Topics(human, both[2:], Fit(0.4)).values()
+        values = TopicEstimates(human, both[2:], Fit(0.4)).values()
         gap = values @ [1.0, -1.0]
         means.append(gap.mean())
         told.append(gap.var(ddof=1) / judged)
@@ -365,9 +365,7 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
 def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         ppi_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
-    assert str(error.value).endswith(
-        "is not a sum over documents, so a sample of them would bias it: use unit='topic'"
-    )
+    assert str(error.value).endswith("would be biased; use unit='topic'")
 
 
 @pytest.mark.parametrize(
@@ -376,14 +374,14 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"unit": "page"}, "unknown unit 'page'; expected one of: topic, document"),
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
-        ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
+        ({}, {"fixed_topics": True}, "fixed_topics requires unit='document'"),
         ({}, {}, "at least 3 independent human labels (2 if lambda_ is set), got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
             {"unit": "document"},
-            "judged no sampled document of a topic",
+            "expected a sampled document",
         ),
         ({}, {"unit": "document", "folds": 1}, "folds must be an integer from 2"),
         ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
@@ -406,7 +404,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
             {"unit": "document", "fixed_topics": True},
-            "estimated from other topics",
+            "learning lambda requires",
         ),
         (
             {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
@@ -435,7 +433,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     found = ppi_scores(
         RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
     )  # fmt: skip
-    assert found.notes[-1] == "2 documents without a label of the judge count as 0"
+    assert found.notes[-1] == "2 documents without a label of the judge counted as 0"
     assert found.means.items == 8
 
 
@@ -488,7 +486,7 @@ def test_systems_without_unjudged_documents_are_certain() -> None:
     for values in (found.means.estimate, found.means.low, found.means.high):
         np.testing.assert_allclose(values, truth["P@10"].mean(), atol=1e-12)
     np.testing.assert_allclose(found.differences()["low"], found.differences()["high"])
-    assert not any("all values equal" in note for note in found.notes)
+    assert not any("all values are equal" in note for note in found.notes)
     deeper = ppi_scores(COVID.runs[:3], people, judge, "P@20", **options)
     assert (deeper.means.low < deeper.means.high).all()
 
@@ -505,7 +503,7 @@ def test_a_system_without_relevant_documents_in_the_sample_has_no_interval() -> 
     found = ppi_scores(runs, people, judge, "P@3", **options)
     place = found.systems.index("bad")
     assert np.isnan([found.means.low[place], found.means.high[place]]).all()
-    assert "1 mean: all values equal: no interval can be computed" in found.notes
+    assert "1 mean: no interval can be computed, as all values are equal" in found.notes
 
 
 def test_scale_of_people_and_judge() -> None:

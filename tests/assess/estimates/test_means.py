@@ -263,7 +263,7 @@ def test_equal_labels_that_are_no_grades_have_no_interval() -> None:
     ]
     for one in without:
         assert np.isnan([one.low, one.high]).all()
-        assert one.notes == ("all values equal: no interval can be computed",)
+        assert one.notes == ("no interval can be computed, as all values are equal",)
         assert "without interval: all values equal" in repr(one)
     # Grades have an interval, and clusters count as one label each.
     widths = [

@@ -165,7 +165,7 @@ def test_what_is_missing_extra_and_unknown_is_counted() -> None:
     assert {name: row[name] for name in wanted} == wanted
     # A grade below 0 of people is not relevant.
     assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
-    assert found.notes[0] == "1 human grade below 0: counted as 0"
+    assert found.notes[0] == "1 human grade below 0 counted as 0"
     assert "Labels without a counterpart" in str(found)
 
 
@@ -174,17 +174,17 @@ def test_what_is_not_defined_is_said() -> None:
     row = found.to_polars().row(0, named=True)
     assert row["kappa"] is row["alpha"] is None
     assert row["agreement"] == 1
-    assert found.notes == ("x: kappa, alpha not defined, as all grades are the same",)
+    assert found.notes == ("x: kappa, alpha undefined, as all grades are equal",)
 
 
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        ({"scale": "3..0"}, "lowest and highest grade of a scale"),
-        ({"scale": "a..b"}, "lowest and highest grade of a scale"),
+        ({"scale": "3..0"}, "its lowest and highest grade"),
+        ({"scale": "a..b"}, "its lowest and highest grade"),
         ({"scale": (0.5, 3)}, "a grade of a scale must be an integer"),
-        ({"scale": 3}, "lowest and highest grade of a scale"),
-        ({"scale": (0, 1000)}, "has 1,001 grades; at most 101"),
+        ({"scale": 3}, "its lowest and highest grade"),
+        ({"scale": (0, 1000)}, "at most 101 grades, got 1,001"),
         ({"level": "linear"}, "unknown level 'linear'; expected one of:"),
         ({"confidence": 1}, "confidence must be a number between 0 and 1"),
     ],

@@ -55,7 +55,7 @@ def test_files_of_a_folder_are_read_in_order_of_name(folder: Path) -> None:
 def test_names_and_patterns(folder: Path) -> None:
     given = [f"mine={folder}/one.txt", f"{folder}/t*"]
     assert [one.name for one in cf.assess.read_judges(given)] == ["mine", "three", "two"]
-    with pytest.raises(cf.PolicyError, match="two judges have the name 'one'; name each"):
+    with pytest.raises(cf.PolicyError, match="two judges have the name 'one'; set distinct"):
         cf.assess.read_judges([folder, folder / "one.txt"])
     with pytest.raises(cf.PolicyError, match="at least one judge"):
         cf.assess.read_judges([])
@@ -122,7 +122,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
         ("x.txt", "q1 a\n", "x.txt:1: expected 4 columns"),
-        ("x.txt", "q7 0 a 1\n", "has no label for any pair that people judged"),
+        ("x.txt", "q7 0 a 1\n", "has no label of a pair that people judged"),
         ("x.txt", "", "x.txt: is empty"),
         ("x.csv", ",,,\n", "x.csv: is empty"),
         ("x.csv", "\x1f", "x.csv: is empty"),
@@ -130,7 +130,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.jsonl", as_json_lines([record("q1", "a", 1), record("q1", "b", 9)]), ":2: grade 9 is"),
         ("x.jsonl", as_json_lines([record("q1", "a", 2.5)]), ":1: grade '2.5' is not an integer"),
         ("x.jsonl", as_json_lines([record("q1", "a", "x")]), ":1: grade 'x' is not an integer"),
-        ("x.jsonl", as_json_lines([record("q1", "a", 0, 0)]), "none of 1 answer has a grade"),
+        ("x.jsonl", as_json_lines([record("q1", "a", 0, 0)]), "got 1 answer without a grade"),
         ("x.jsonl", '{"qid": "q1"}\n', "x.jsonl: has no doc column"),
         ("x.jsonl", "{", "x.jsonl:1: "),
         ("x.csv", "topic,doc,grade\nq1,a,1\nq1,b,7\n", "x.csv:3: grade 7 is outside the scale"),
@@ -148,12 +148,12 @@ def test_what_is_refused_names_file_and_line(
 
 def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     judge = {"llm": {"q1": {"a": -1, "b": 10}, "q2": {"a": 1}}}
-    with pytest.raises(cf.InputError, match="cut=True replaces it by the nearest one"):
+    with pytest.raises(cf.InputError, match="use cut=True to clip grades"):
         cf.assess.compare_judges(PEOPLE, judge)
     found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
     assert found.to_polars()["cut"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
-    assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 set to its nearest grade"
+    assert found.notes[0] == "llm: 2 grades outside the scale 0 to 3 clipped to it"
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
     assert wider.statistics[1] == "kappa 0|1"
@@ -197,5 +197,5 @@ def test_records_of_umbrela_without_ids(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     row = record("q1", "a", 2)
     path.write_text(as_json_lines([{k: row[k] for k in ("query", "passage", "judgment")}]))
-    with pytest.raises(InputError, match="judge.jsonl: has texts .* no ids, as UMBRELA writes"):
+    with pytest.raises(InputError, match="judge.jsonl: expected ids .* output of UMBRELA"):
         cf.assess.read_judges(path)

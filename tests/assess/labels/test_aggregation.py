@@ -275,7 +275,7 @@ def test_gold_is_kept_and_helps() -> None:
     )
     with pytest.raises(InputError, match=r"gold grade 2 is outside the scale of the labels"):
         dawid_skene(labels, gold={"1": 2})
-    with pytest.raises(CranfieldError, match="no labelled pair is among the gold"):
+    with pytest.raises(CranfieldError, match="no labelled pair has a gold judgment"):
         dawid_skene(labels, gold={"x": 1})
 
 

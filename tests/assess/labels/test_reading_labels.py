@@ -80,12 +80,12 @@ def test_columns_of_lines(tmp_path: Path) -> None:
     path.write_text("worker_1  \t d1 7 1\n")
     labels = read_labels(path, columns="rater item - label")
     assert labels.to_polars().rows() == [("all", "d1", "worker_1", 1)]
-    assert labels.notes == ("no topics: all items are of one topic, 'all'",)
+    assert labels.notes == ("no topics: all items belong to one topic, 'all'",)
     path.write_text("w d 1\n")
-    with pytest.raises(InputError, match="lines of 3 fields need columns"):
+    with pytest.raises(InputError, match="expected lines of 4 or 5 fields, got 3"):
         read_labels(path)
     for columns, reason in {
-        "worker doc": "lack grade",
+        "worker doc": "must include grade",
         "worker rater doc grade": "a second worker",
         "worker doc shoe grade": "unknown column 'shoe'",
     }.items():
@@ -99,7 +99,7 @@ def test_repeats() -> None:
         read_labels(rows)
     last = read_labels(rows, repeats="last")
     assert last.to_polars().rows() == ROWS
-    assert last.notes == ("1 label replaced by a later one of the worker",)
+    assert last.notes == ("1 label replaced by a later label of the same worker",)
     # The order decides, not the row; without an order the row does.
     assert read_labels(rows[::-1], repeats="last").grade.tolist() == [2, 0, 1]
     bare = [row[:4] for row in rows[::-1]]
@@ -113,7 +113,7 @@ def test_repeats() -> None:
 def test_missing_grades(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     path.write_text("topic,doc,worker,grade\nq,a,w,1\nq,b,w,\nq,c,w,NaN\nq,d,w,NA\n")
-    with pytest.raises(InputError, match=r"some.csv:3: has no grade .*'q'.*'b'"):
+    with pytest.raises(InputError, match=r"some.csv:3: has no grade; .*'q'.*'b'"):
         read_labels(path)
     labels = read_labels(path, missing="drop")
     assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))

@@ -67,7 +67,7 @@ def test_pool_is_what_the_definition_says(runs: Rankings, depth: int, random: An
     same_pool(pool.to_depth(1), cf.assess.pool(runs, 1))
     some = sorted(runs)[:2]
     fewer = cf.assess.pool(runs, depth, contributors=some)
-    same_pool(pool.of_systems(some), fewer)
+    same_pool(pool.select_systems(some), fewer)
 
 
 def same_pool(one: cf.assess.Pool, other: cf.assess.Pool) -> None:

@@ -124,7 +124,7 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
         )
         for d in range(len(POOL))
     ]
-    np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.of_doc], covariance, atol=1e-12)
+    np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.doc_cell], covariance, atol=1e-12)
     assert all(tuple(np.flatnonzero(drawn.redraw(seed).drawn)) in found for seed in range(40))
 
 
@@ -150,11 +150,11 @@ def test_estimates_are_right_on_average(
         # The sum before its root: a few are below 0, and count.
         of_samples = 0.0
         for docs, chance in found.items():
-            s = np.bincount(cells.of_doc[list(docs)], minlength=cells.size.size).astype(float)
+            s = np.bincount(cells.doc_cell[list(docs)], minlength=cells.size.size).astype(float)
             hits = [d for d in docs if y[d]]
-            r = np.bincount(cells.of_doc[hits], minlength=cells.size.size).astype(float)
+            r = np.bincount(cells.doc_cell[hits], minlength=cells.size.size).astype(float)
             of_samples += chance * law(cells, s, r).sum()
-        if cells.estimable.all():
+        if cells.is_estimable.all():
             assert of_samples == pytest.approx(true, abs=1e-9)
         else:
             assert "1=1," in drawn.drawing or drawn.drawing == "stat(size=1)"
@@ -182,7 +182,7 @@ def test_variances_are_sums_over_pairs(design: str, wanted: dict[str, Any]) -> N
                     plain["sen-yates-grundy"] -= by / joint[d, e] * gap / 2
         for name, value in plain.items():
             error = estimate(drawn, tuple(docs), y, name).error[0]
-            if not drawn.cells.estimable.all() or value < -1e-9:
+            if not drawn.cells.is_estimable.all() or value < -1e-9:
                 assert np.isnan(error)
             else:
                 assert error**2 == pytest.approx(value, abs=1e-9)
@@ -283,7 +283,7 @@ def test_judgments_that_do_not_fit_the_sample_are_refused() -> None:
         drawn.relevant({"q": {"a": 1}}, variance="x")
     with pytest.raises(cf.PolicyError, match="by 'stat' has no column 'stratum'"):
         cf.assess.sample(pool, "stat", size=3).to_qrels({"q": {"a": 1}}, ["stratum"])
-    with pytest.raises(cf.PolicyError, match="as many second documents as first"):
+    with pytest.raises(cf.PolicyError, match="first and second must have the same length"):
         drawn.joint([0, 1], [0])
 
 
@@ -299,7 +299,7 @@ def test_one_document() -> None:
 def test_topics_without_documents() -> None:
     """A system may be left out that alone had a topic; the topic stays, and has nothing to draw."""
     runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"0": {"z": 1.0}, "2": {"z": 1.0}}}
-    pool = cf.assess.pool(runs, 5).of_systems(["a"])
+    pool = cf.assess.pool(runs, 5).select_systems(["a"])
     judged = {"1": {"x": 1, "y": 0}}
     for design in ("uniform", "stat"):
         drawn = cf.assess.sample(pool, design, size=5)
@@ -308,5 +308,5 @@ def test_topics_without_documents() -> None:
         assert found.estimate.tolist() == [0.0, 1.0, 0.0]
         assert found.error.tolist() == [0.0, 0.0, 0.0]
         assert len(drawn.to_qrels(judged)) == 2
-    nothing = cf.assess.pool(runs, 5).of_systems(["a"])
+    nothing = cf.assess.pool(runs, 5).select_systems(["a"])
     assert cf.assess.sheets(nothing, assessors=3).documents == 2

@@ -101,8 +101,8 @@ def test_recall_is_a_decimal() -> None:
 def test_targets() -> None:
     labels = [1, 0, 1, 1, 0, 1]
     marks = [True, False, False, True, False, True]
-    asked = stopping(labels, "Target(wanted=2)", total=9, targets=marks)
-    assert asked.first() == {"Target(wanted=2)": 4}
+    asked = stopping(labels, "Target(n_targets=2)", total=9, targets=marks)
+    assert asked.first() == {"Target(n_targets=2)": 4}
 
 
 def test_two_at_once_and_in_words() -> None:
@@ -113,7 +113,7 @@ def test_two_at_once_and_in_words() -> None:
     first, second = asked.verdicts()
     assert (first.judged, first.relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
-    assert second.reason == "bend 20 of the curve, stops from 151"
+    assert second.reason == "bend 20 of the gain curve, stops at 151 or more"
     assert asked.to_polars().height == 4
     everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
     assert everything.stop

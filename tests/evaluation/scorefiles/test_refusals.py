@@ -21,7 +21,7 @@ REFUSED = [
         "cells as in the header, got 3 separated by commas",
     ),
     ("s.csv", "topic,a,a\nq1,1,2\n", "duplicate column 'a'"),
-    ("s.csv", "topic,a\nq1,1\nq1,2\n", "two rows for one topic .topic 'q1'"),
+    ("s.csv", "topic,a\nq1,1\nq1,2\n", "one row for each topic, got two .topic 'q1'"),
     ("s.csv", "topic\nq1\n", "has no column of scores"),
     ("s.csv", "topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
     ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
@@ -54,7 +54,7 @@ REFUSED = [
     ("s.csv", "topic,AP,AP\n1,1,1\n", "duplicate column 'AP'"),
     ("s.csv", "topic,system,AP,AP\n1,a,1,1\n", "duplicate column 'AP'"),
     ("s.csv", "topic,system,score,n,n\n1,a,1,1,1\n", "duplicate column 'n'"),
-    ("s.csv", "topic,shard,a\n1,x,1\n1,x,2\n", ":3: two rows for one topic"),
+    ("s.csv", "topic,shard,a\n1,x,1\n1,x,2\n", ":3: one row for each topic, got two"),
     ("s.csv", "topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
     (
         "s.csv",
@@ -130,7 +130,7 @@ REFUSED = [
     (
         "s.json",
         '{"q1": {"map": 1, "P_5": 0}}',
-        "several measures: map, P_5; name those to use, as in measure='map'",
+        "scores of one measure, got map, P_5; select one, as in measure='map'",
     ),
     ("s.json", '{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
     ("s.json", '{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),

@@ -102,7 +102,7 @@ Write = Callable[[Cells, Path], Any]
 def test_measures_of_one_system(names: str, write: Write, tmp_path: Path) -> None:
     cells = cells_of(names)
     data, columns = write(cells, tmp_path), names.split(",")
-    with pytest.raises(InputError, match="several measures"):
+    with pytest.raises(InputError, match="scores of one measure, got"):
         cf.read_scores(data)
     for name in columns:
         scores = cf.read_scores(data, measure=name)

@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 
 import cranfield as cf
 from cranfield.meta import Pooling, leave_one_out, pooling
-from cranfield.meta.collection_studies.pooling import methods_of
+from cranfield.meta.collection_studies.pooling import parse_methods
 
 
 def ranked(docs: str) -> dict[str, float]:
@@ -220,7 +220,7 @@ def test_others_dropped_all_judgments_are_those_of_the_pool(covid: Any) -> None:
     assert row["drop"] == pytest.approx(left.summary["mean drop"].item())
     assert (row["tau"], row["rmse"], row["lost"], row["new"]) == (1, 0, 0, 0)
     assert made.documents["of all"].to_list() == made.documents["of pool"].to_list()
-    assert made.notes[0].endswith("; they are outside every budget, and are removed")
+    assert made.notes[0].endswith("; no budget includes them, and they are removed")
 
 
 def test_repeats(covid: Any) -> None:
@@ -269,9 +269,7 @@ def test_unjudged_documents_and_topics() -> None:
     made = pooling(runs, qrels, "RR", methods="depth", budgets=[1, 9], depth=2, contributors=None)
     assert made.documents["requested"].to_list() == [2, 4, 4]
     assert made.documents["judged"].to_list() == [1, 3, 3]
-    assert made.notes[0] == (
-        "1 document of the pool without a judgment; if requested, counted as not relevant"
-    )
+    assert made.notes[0] == ("1 document of the pool without a judgment, not relevant if requested")
     assert made.notes[1] == "1 topic without judgments excluded"
     judged = pooling(runs, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert judged.pool.systems == ("in",)
@@ -279,7 +277,7 @@ def test_unjudged_documents_and_topics() -> None:
     alone = pooling({"in": runs["in"]}, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert alone.rankings["drop"].to_list() == [None, None]
     assert alone.rankings["significant"].to_list() == [None, None]
-    assert alone.notes[-1].startswith("pairs of systems cannot be tested")
+    assert alone.notes[-1].startswith("pairs of systems are not counted")
     text = "".join(table.to_text() for table in alone.tables())
     assert "whole pool" in text and "differ significantly" not in text
 
@@ -295,7 +293,7 @@ def test_grades_below_zero() -> None:
 
 def test_methods() -> None:
     text = "depth, MTF(seen='skip',scope='global'),RRF(k=10),depth-k"
-    assert [str(one) for one in methods_of(text)] == [
+    assert [str(one) for one in parse_methods(text)] == [
         "depth",
         "MTF(scope='global', seen='skip')",
         "RRF(k=10)",

@@ -150,10 +150,10 @@ def test_what_it_says() -> None:
     found = _study(pairs=2)
     assert found.notes == ("2 pairs drawn of 3",)
     assert repr(found) == (
-        "Sensitivity(interleaving: 2 pairs of systems, 2 topics, 60 impressions of each, top 10)"
+        "Sensitivity(interleaving: 2 pairs of systems, 2 topics, 60 impressions per topic, top 10)"
     )
     said = together(found)
-    assert "2 pairs of systems, 2 topics, 60 impressions of each, top 10" in said.heading[0]
+    assert "2 pairs of systems, 2 topics, 60 impressions per topic, top 10" in said.heading[0]
     assert set(said.frames) == {"interleaving sensitivity", "interleaving pairs"}
     assert said.facts["methods"] == ("TeamDraft", "A/B")
     assert "agreement with nDCG@3" in said.heading[1]

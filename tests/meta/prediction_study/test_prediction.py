@@ -137,7 +137,7 @@ def test_only_common_topics_are_ranked() -> None:
         "2 topics with predictions, but without a score of every system, excluded",
         "1 topic with scores, but without a prediction of every predictor, excluded",
     )
-    with pytest.raises(CranfieldError, match=r"two topics or more .* got 0"):
+    with pytest.raises(CranfieldError, match=r"at least two topics .* got 0"):
         prediction({"S1": {"x": 1.0}}, WIDE)
 
 
@@ -165,7 +165,7 @@ def test_a_predictor_without_any_prediction_is_refused() -> None:
 def test_bad_predictions_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("topic,predictor,prediction\nq1,wig,1\nq2,wig,2\nq1,wig,3\n")
-    with pytest.raises(InputError, match=r"p.csv:4: second prediction for 'q1', 'wig'"):
+    with pytest.raises(InputError, match=r"p.csv:4: duplicate prediction for 'q1', 'wig'"):
         prediction(SCORES, path)
     path.write_text("topic,wig\nq1,high\n")
     with pytest.raises(InputError, match=r"p.csv:2: wig 'high' is not a finite number"):

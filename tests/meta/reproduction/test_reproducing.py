@@ -99,7 +99,7 @@ def test_replication_against_repro_eval() -> None:
     np.testing.assert_allclose(found.effects["DRI"], known["DRI"], rtol=1e-12)
     assert found.scores["RMSE"].null_count() == 6
     assert found.effects.select("topics", "other topics").rows() == [(12, 8)] * 3
-    assert "12 topics and 8 others" in repr(found)
+    assert "12 topics and 8 other topics" in repr(found)
     assert found.order_means().columns == ["role", "topics", "tau", "KTU", "RBO"]
 
 
@@ -242,8 +242,10 @@ def test_what_is_not_defined_is_null_and_noted() -> None:
     assert row["ER"] is row["DRI"] is row["original RI"] is None
     assert row["reproduced RI"] == pytest.approx(1.0)
     assert "ER is not defined: the original effect is 0" in found.notes
-    assert "RI and DRI are not defined: the original baseline has the mean 0" in found.notes
-    assert any("nRMSE requires a lowest and a highest score" in note for note in found.notes)
+    assert "RI and DRI are not defined: the original baseline has mean 0" in found.notes
+    assert any(
+        "nRMSE requires a lowest and a highest possible score" in note for note in found.notes
+    )
     outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
     assert outside.scores["nRMSE"][0] is None
     assert "nRMSE is not defined: scores outside 0 to 1" in outside.notes

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from cranfield.meta.test_studies.agreement import COUNTS, agreement, publication_bias
 from cranfield.meta.test_studies.fast_tests import Verdict
-from cranfield.meta.test_studies.splits import URBANO, split_topics
+from cranfield.meta.test_studies.splits import URBANO_NAMES, split_topics
 from cranfield.scores import Scores
 
 # Six systems would have 15 pairs; here are 11, each of a kind of its own.
@@ -130,5 +130,5 @@ def test_tau_is_that_of_the_means() -> None:
 def test_names_of_others() -> None:
     scores = Scores(np.random.default_rng(1).random((8, 3)), tuple("abcdefgh"), tuple("xyz"))
     table = split_topics(scores, ["t"], sizes=[3], repeats=2).urbano()
-    assert set(URBANO.values()) < set(table.columns)
+    assert set(URBANO_NAMES.values()) < set(table.columns)
     assert not set(COUNTS) & set(table.columns)

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import SplitStudy, split_topics
-from cranfield.meta.test_studies.splits import NUMBERS, draw
+from cranfield.meta.test_studies.splits import AGREEMENTS, draw_topic_sets
 from cranfield.scores import Scores
 
 SIZES = (5, 10, 25, 50, 125)
@@ -26,7 +26,11 @@ def printed_study(tests: tuple[str, ...]) -> SplitStudy:
     rows: list[dict[str, Any]] = []
     for test in tests:
         for size, agreements in zip(SIZES, PRINTED[test], strict=True):
-            counts = {**dict.fromkeys(NUMBERS, 0.0), "AA": agreements, "neither": 5995 - agreements}
+            counts = {
+                **dict.fromkeys(AGREEMENTS, 0.0),
+                "AA": agreements,
+                "neither": 5995 - agreements,
+            }
             keys = {"group": "all systems", "size": size, "repeat": 0, "sets": "1-2"}
             rows.append({**keys, "first": test, "second": test, **counts, "failed": 0})
     values: dict[str, Any] = {"measure": "nDCG", "alpha": 0.05, "seed": 0, "repeats": 1}
@@ -90,7 +94,7 @@ def test_a_plain_loop(scores: Scores) -> None:
         decisions = [
             [
                 {name: decide(scores, topics, test) for name, test in labels.items()}
-                for topics in draw(len(scores.topics), size, repeat, 2)
+                for topics in draw_topic_sets(len(scores.topics), size, repeat, 2)
             ]
             for repeat in range(repeats)
         ]
@@ -125,7 +129,7 @@ def test_tables(scores: Scores) -> None:
     study = split_topics(scores, ["md1", "t"], sizes=[5, 20], repeats=3, teams=teams)
     assert set(study.cross()["group"]) == {"all systems", "t0", "t1"}
     titles = [table.title for table in study.tables()]
-    assert sum("Test on the first set against test on the second" in title for title in titles) == 3
+    assert sum("Tests on the first and on the second set" in title for title in titles) == 3
     assert sum("AA: difference from MD1 and MD2 in percent" in title for title in titles) == 3
     without = split_topics(scores, ["sign", "t"], sizes=[5], repeats=3)
     assert without.cross().columns[-1] == "bias"
@@ -133,4 +137,4 @@ def test_tables(scores: Scores) -> None:
     assert not any("difference from MD1" in title for title in titles)
     alone = split_topics(scores, ["t"], sizes=[5], repeats=3)
     assert alone.cross().height == 1
-    assert not any("against test on" in table.title for table in alone.tables())
+    assert not any("Tests on the first and" in table.title for table in alone.tables())

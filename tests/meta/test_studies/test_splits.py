@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta.test_studies.fast_tests import TestChoice
-from cranfield.meta.test_studies.splits import draw, split_topics
+from cranfield.meta.test_studies.splits import draw_topic_sets, split_topics
 
 MODELS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
@@ -75,7 +75,7 @@ def test_every_repeat_is_what_compare_says() -> None:
     study = split_topics(whole, ["anova-2", "t"], sizes=[8], repeats=3, seed=4)
     for repeat in range(3):
         counts = []
-        for topics in draw(21, 8, repeat, 4):
+        for topics in draw_topic_sets(21, 8, repeat, 4):
             part = cf.Scores(
                 whole.values[topics], tuple(whole.topics[k] for k in topics), whole.systems
             )
@@ -97,12 +97,14 @@ def test_what_a_test_finds_is_what_it_finds_on_the_first_set() -> None:
 
 def test_draws_are_disjoint_and_their_own() -> None:
     for size in (2, 10, 11):
-        one, other = draw(21, size, 0, 7)
+        one, other = draw_topic_sets(21, size, 0, 7)
         assert len(one) == size
         assert len(other) == min(size, 21 - size)
         assert not set(one) & set(other)
-    assert [k.tolist() for k in draw(21, 5, 3, 7)] == [k.tolist() for k in draw(21, 5, 3, 7)]
-    assert draw(21, 5, 3, 7)[0].tolist() != draw(21, 5, 4, 7)[0].tolist()
+    assert [k.tolist() for k in draw_topic_sets(21, 5, 3, 7)] == [
+        k.tolist() for k in draw_topic_sets(21, 5, 3, 7)
+    ]
+    assert draw_topic_sets(21, 5, 3, 7)[0].tolist() != draw_topic_sets(21, 5, 4, 7)[0].tolist()
 
 
 def test_more_of_it_changes_nothing() -> None:

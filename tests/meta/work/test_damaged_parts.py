@@ -42,10 +42,10 @@ def test_parts_of_others_are_not_taken(tmp_path: Path) -> None:
     study(tmp_path / "other", 8)
     first, second = (tmp_path / "one" / f"{name}.parquet" for name in ("first", "second"))
     first.write_bytes((tmp_path / "other" / "first.parquet").read_bytes())
-    with pytest.warns(cf.CranfieldWarning, match=r"first\.parquet is of another study"):
+    with pytest.warns(cf.CranfieldWarning, match=r"first\.parquet belongs to another study"):
         assert study(tmp_path / "one") == [1.25, 1.5]
     first.write_bytes(second.read_bytes())
-    with pytest.warns(cf.CranfieldWarning, match=r"is renamed: it holds part second"):
+    with pytest.warns(cf.CranfieldWarning, match=r"is renamed: it contains part second"):
         assert study(tmp_path / "one") == [1.25, 1.5]
 
 

@@ -101,7 +101,9 @@ def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
     assert seen[-1] == (6, 6)
     # A part that cannot be read is computed.
     (tmp_path / "x" / "task-1.parquet").write_bytes(b"PAR1")
-    with pytest.warns(cf.CranfieldWarning, match=r"computed again: task-1.parquet has no checksum"):
+    with pytest.warns(
+        cf.CranfieldWarning, match=r"computed again: task-1.parquet has no valid checksum"
+    ):
         again = run_parts(part, 0.5, TASKS, about={"a": 1}, folder=tmp_path / "x")
     assert again.equals(run_parts(part, 0.5, TASKS, about={}))
 

@@ -99,7 +99,7 @@ def test_unknown_ends_are_censored_or_the_last_click() -> None:
     log = timed_log([0, 0, 0], dwell=[30, 50, None])
     censored = cf.online.calibrate_tbg(log)
     assert estimates_of(censored)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 2)
-    assert "half-life: the end of 1 page is unknown" in censored.notes[0]
+    assert "half-life: 1 page with an unknown end" in censored.notes[0]
     at_click = cf.online.calibrate_tbg(log, last_click="end")
     assert estimates_of(at_click)["h"] == pytest.approx(np.log(2) * (40 + 60 + 10) / 3)
     assert estimates_of(at_click)["b"] == 40
@@ -130,7 +130,7 @@ def test_negative_estimates_are_set_to_0() -> None:
     calibration = cf.online.calibrate_tbg(log, lengths=falling)
     assert estimates_of(calibration)["a"] == 0
     assert estimates_of(calibration)["b"] == pytest.approx(log.clicks["dwell"].mean())
-    assert "the estimate of a was below 0, and is set to 0" in calibration.notes
+    assert "the estimate of a was below 0 and is set to 0" in calibration.notes
 
 
 def test_refusals() -> None:

@@ -22,7 +22,7 @@ def test_figures_by_plain_sums() -> None:
     found = cf.online.evaluate_models(MODELS, NEW)
     assert found.to_polars()["model"].to_list() == ["GCTR", "PBM", "DBN"]
     for place, model in enumerate(MODELS):
-        given = model.conditional(NEW)["probability"].to_list()
+        given = model.conditional_probabilities(NEW)["probability"].to_list()
         full = model.click_probabilities(NEW)["probability"].to_list()
         total, of_pages, at = 0.0, [], 0
         by_rank: Any = defaultdict(list)

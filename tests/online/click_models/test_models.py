@@ -102,14 +102,14 @@ def test_chances_are_the_marginals_of_a_distribution(name: str) -> None:
     docs = ("d3", "d0", "d5", "unheard of", "d1")
     every = list(product((0, 1), repeat=5))
     log = log_of([("q1", docs, one) for one in every])
-    found = model.conditional(log)
+    found = model.conditional_probabilities(log)
     chance = found["probability"].to_numpy().reshape(32, 5).prod(axis=1)
     assert chance.sum() == pytest.approx(1, abs=1e-12)
     marginal = chance @ np.array(every)
     full = model.click_probabilities(log)["probability"].to_numpy().reshape(32, 5)
     np.testing.assert_allclose(full, np.tile(marginal, (32, 1)), atol=1e-12)
     unseen = found["unseen"].to_numpy().reshape(32, 5)[0].tolist()
-    assert unseen == [False, False, False, "item" in model.model.by.values(), False]
+    assert unseen == [False, False, False, "item" in model.model.variables.values(), False]
 
 
 @pytest.mark.parametrize("name", list(MODELS))
@@ -139,7 +139,7 @@ def test_ranks_beyond_training_have_the_value_of_the_last_rank(name: str) -> Non
     pages = [("q", ("a",) * 3, clicks) for clicks in [(1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 0)]]
     model = cf.online.train(log_of(pages), name)
     deep = model.click_probabilities(log_of([("q", ("a",) * 6, (0,) * 6)]))
-    kept = model.parameters[[*model.model.by][-1]]["value"].to_list()
+    kept = model.parameters[[*model.model.variables][-1]]["value"].to_list()
     kept += [kept[-1]] * 3
     attract = 1.0 if name == "RCTR" else model.parameters["attractiveness"]["value"][0]
     if name == "DCM":
@@ -164,7 +164,9 @@ def test_ubm_beyond_training_goes_by_the_distance_from_the_last_click() -> None:
     }
     for clicked in range(10):
         clicks = tuple(int(rank == clicked) for rank in range(1, 10))
-        given = model.conditional(log_of([("q0", docs, clicks)]))["probability"].to_list()
+        given = model.conditional_probabilities(log_of([("q0", docs, clicks)]))[
+            "probability"
+        ].to_list()
         for rank in range(1, 10):
             last = clicked if clicked < rank else 0
             at = min(rank, deepest)

@@ -66,7 +66,7 @@ def spoilt(change: Any, tmp_path: Path) -> str:
         (lambda m: m["tallies"]["continuation"].update(hits=[1, 2]), "1 hits and trials each"),
         (lambda m: m["tallies"]["continuation"].update(hits=[1e9]), "hits from 0 to its trials"),
         (lambda m: m["tallies"]["continuation"].update(hits=[-1]), "hits from 0 to its trials"),
-        (lambda m: m["tallies"]["continuation"].update(trials=[1e308]), "at most 2^53"),
+        (lambda m: m["tallies"]["continuation"].update(trials=[1e308]), "at most 2^53 trials"),
         (lambda m: m["tallies"]["continuation"].update(hits=["1"]), "hits must be numbers"),
         (
             lambda m: m["tallies"]["continuation"].update(hits=[float("nan")]),

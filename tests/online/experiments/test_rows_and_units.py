@@ -74,7 +74,7 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
         "device": random.choice(["phone", "desk"], 200),
         "revenue": random.poisson(1, 200),
     }
-    with pytest.warns(CranfieldWarning, match="'bucket', of which each value is in one variant"):
+    with pytest.warns(CranfieldWarning, match="'bucket', whose values are each in one variant"):
         assert analyse_experiment(users, "x").units.tolist() == [100, 100]
     clusters = {name: column for name, column in users.items() if name != "user"}
     with pytest.raises(PolicyError, match="200 rows of 20 values of 'bucket'"):

@@ -76,13 +76,13 @@ def test_unequal_variants_are_a_mismatch() -> None:
 @pytest.mark.parametrize(
     ("totals", "message"),
     [
-        ({"control": (5, 10)}, "two variants"),
-        ("control=5/10", "two variants"),
-        ({"control": (5, 10), "b": (1, 2, 3)}, "of each"),
+        ({"control": (5, 10)}, "two or more variants"),
+        ("control=5/10", "two or more variants"),
+        ({"control": (5, 10), "b": (1, 2, 3)}, "for each variant"),
         ({"control": (11, 10), "b": (1, 10)}, "successes from 0 to 10"),
         ({"control": (1.5, 10), "b": (1, 10)}, "successes from 0 to 10"),
-        ({"control": (1, 1), "b": (1, 10)}, "2 units or more"),
-        ({"control": (1, float("nan")), "b": (1, 10)}, "2 units or more"),
+        ({"control": (1, 1), "b": (1, 10)}, "at least 2 units"),
+        ({"control": (1, float("nan")), "b": (1, 10)}, "at least 2 units"),
         ({"control": (10, 5, 10), "b": (10, 20, 10)}, "at least 10"),
         ({"control": (10, 20, 10), "b": (10, 20, 9)}, "permutation test"),
         ({"x": (5, 10), "y": (5, 10)}, "control"),
@@ -105,7 +105,7 @@ def test_counts_on_the_command_line(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--counts", "control=5/10,b=7"], "SUCCESSES/UNITS"),
-        (["--counts", "control=5/10,control=7/10"], "two totals"),
+        (["--counts", "control=5/10,control=7/10"], "one total per variant, got two"),
         (["--counts", "control=5/10,b=7/10", "--unit", "user"], "--unit cannot be combined"),
         ([__file__, "--counts", "control=5/10,b=7/10"], "DATA cannot be combined"),
         ([], "--metric"),

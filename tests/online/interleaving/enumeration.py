@@ -24,7 +24,7 @@ def made(*rankings: str, method: str, length: int | None = None) -> Interleaver:
 
 def by_name(distribution: Distribution) -> dict[str, float]:
     """Probability of each list, as one word."""
-    merged = distribution.of_lists()
+    merged = distribution.merge_teams()
     words = [
         "".join(str(distribution.rankings.docs[code]) for code in row if code >= 0)
         for row in merged.lists.tolist()

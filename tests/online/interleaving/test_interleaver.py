@@ -76,9 +76,9 @@ def test_runs_are_interleaved_for_a_topic() -> None:
     interleaver = cf.online.interleave([first, second], "Balanced", topic="q1")
     assert interleaver.rankers == ("A", "B")
     assert by_name(interleaver.distribution()) == {"d2d1": 0.5, "d1d2": 0.5}
-    with pytest.raises(PolicyError, match="for one topic, which is missing"):
+    with pytest.raises(PolicyError, match="must be a topic of the runs, got .None"):
         cf.online.interleave([first, second])
-    with pytest.raises(PolicyError, match="'q3' is in none"):
+    with pytest.raises(PolicyError, match="must be a topic of the runs, got 'q3'"):
         cf.online.interleave([first, second], topic="q3")
     with pytest.raises(PolicyError, match="different names, got 'A' twice"):
         cf.online.interleave([first, first], topic="q1")

@@ -225,9 +225,9 @@ def test_wrong_lists() -> None:
     assert "20 pages without interleaved lists or a method excluded" in found.notes
     for given, message in (
         ({"lists": {"s": lists["q"]}}, "no page has both interleaved lists"),
-        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "document that is in no ranking"),
+        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "in none of the rankings"),
         ({"lists": lists, "names": ("old", "third")}, "'third' is missing for the query"),
-        ({"lists": lists, "clicks": "dwell"}, "clicks of a method 'dwell'"),
+        ({"lists": lists, "clicks": "dwell"}, "unknown clicks 'dwell'"),
         ({"method": "Balanced"}, "method requires"),
     ):
         with pytest.raises(CranfieldError, match=message):

@@ -23,7 +23,7 @@ def _vectors(user: CascadeUser, grades: tuple[int, ...]) -> dict[tuple[int, ...]
             chance *= user.click[grade] if click else 1 - user.click[grade]
             chance *= user.stop[grade] if stop else 1 - user.stop[grade]
             clicks.append(int(going and click))
-            if stop and (user.after == "examined" or click):
+            if stop and (user.stop_after == "examined" or click):
                 going = False
         vector = tuple(clicks)
         found[vector] = found.get(vector, 0.0) + chance
@@ -47,7 +47,7 @@ def test_chances_are_those_of_all_click_vectors(name: str, size: int, stop: str)
 
 @pytest.mark.parametrize("stop", STOP)
 def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
-    user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), after=stop)
+    user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), stop_after=stop)
     grades, pages = (0, 2, 1, 1), 200_000
     clicks = user.clicks(np.tile(grades, (pages, 1)), uniforms(5, 0, pages, 8))
     vectors = _vectors(user, grades)
@@ -77,7 +77,7 @@ def test_perfect_and_stopping_after_clicks() -> None:
     grades = np.array([[0, 1, 0, 1]])
     numbers = uniforms(2, 0, 1, 8)
     assert simulated_user("perfect").clicks(grades, numbers).tolist() == [[False, True] * 2]
-    never = CascadeUser((0.0, 1.0), (1.0, 1.0), after="clicked")
+    never = CascadeUser((0.0, 1.0), (1.0, 1.0), stop_after="clicked")
     assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]
     at_once = CascadeUser((0.0, 1.0), (1.0, 1.0))
     assert not at_once.clicks(grades, numbers).any()

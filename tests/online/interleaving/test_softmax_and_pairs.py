@@ -70,7 +70,7 @@ def test_marginal_scoring_is_the_sum_over_assignments(
     """Credits and outcomes given a list, from the joint law of lists and teams."""
     interleaver = made(*rankings, method=f"Probabilistic(replace={replace})", length=4)
     law = interleaver.distribution()
-    lists = law.of_lists().lists
+    lists = law.merge_teams().lists
     for clicks in list(clicks_on(lists, -1))[1::3]:
         clicked = clicks & (lists >= 0)
         credits = interleaver.credits(lists, clicked)

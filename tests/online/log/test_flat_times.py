@@ -16,6 +16,6 @@ def test_a_time_of_a_click_beside_no_clicks_is_reported(tmp_path: Path) -> None:
         "page,query,rank,doc,clicks,click_time\n"
         "1,cats,1,a,0,2026-03-02T10:00:00Z\n1,cats,2,b,1,2026-03-02T10:00:05Z\n"
     )
-    with pytest.warns(CranfieldWarning, match="1 row with a time of a click and 0 clicks"):
+    with pytest.warns(CranfieldWarning, match="1 row with the time of a click but 0 clicks"):
         log = read_log(path)
     assert log.clicks["rank"].to_list() == [2]

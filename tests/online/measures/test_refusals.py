@@ -55,9 +55,9 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: measure("GoodAbandonment", labels={"nobody": "good"}), "page 'nobody'"),
         (lambda: measure("GoodAbandonment", labels=LABELS), "'good'.*'Good'"),
         (lambda: online.measure(cast(Any, 3)), "int"),
-        (lambda: LOG.where(pl.Series([True])), "1 truth value for 30 pages"),
+        (lambda: LOG.where(pl.Series([True])), "1 boolean for 30 pages"),
         *[
-            (partial(LOG.where, cast(Any, keep)), "truth value for each page")
+            (partial(LOG.where, cast(Any, keep)), "boolean for each page")
             for keep in (pl.col("page"), LOG.pages, [1.5, "x"], pl.DataFrame({"a": ["x"]}))
         ],
         (lambda: online.coec(LOG).to_qrels(cuts=[float("nan")]), "cuts must be ascending"),
@@ -77,7 +77,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: of_pages(time=pl.lit("now")), "expected a time in column time of pages, got Str"),
         (lambda: of_pages(page=pl.lit(0)), "'0' twice"),
         (lambda: of_pages(page=pl.lit(None, pl.Int64)), "page"),
-        (lambda: of_clicks(page=pl.lit("a")), "page of pages is an integer"),
+        (lambda: of_clicks(page=pl.lit("a")), "column page is an integer in pages"),
         (lambda: of_clicks(rank=pl.lit("a")), "expected an integer in column rank of clicks"),
         (lambda: of_clicks(rank=pl.lit(0)), "rank is below 1 in 1 row"),
         (lambda: of_clicks(rank=pl.lit(None, pl.Int32)), "rank is missing in 1 row"),

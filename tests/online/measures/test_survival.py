@@ -54,10 +54,10 @@ def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     sf = ecdf(CensoredData(uncensored=times[seen], right=times[~seen])).sf
     places = np.searchsorted(sf.quantiles, found.times)
     assert_allclose(found.survivors, sf.probabilities[places], atol=1e-12)
-    grid = np.linspace(0, found.last, 20001)
+    grid = np.linspace(0, found.longest, 20001)
     middle = (grid[1:] + grid[:-1]) / 2
     area = np.sum(sf.evaluate(middle) * np.diff(grid))
-    assert_allclose(found.restricted_mean(found.last)[0], area, atol=0.02 + 1e-3 * found.last)
+    assert_allclose(found.restricted_mean(found.longest)[0], area, atol=0.02 + 1e-3 * found.longest)
 
 
 def absences(log: cf.online.QueryLog, variant: str) -> tuple[list[float], list[float]]:

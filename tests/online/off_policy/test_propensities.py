@@ -13,7 +13,7 @@ from scipy import optimize
 import cranfield as cf
 from cranfield.online import QueryLog, rank_propensities, run_value
 from cranfield.online.log.query_log import log_from_tables
-from cranfield.online.off_policy.run_value import Harvest, all_pairs
+from cranfield.online.off_policy.run_value import RankPairs, estimate_all_pairs
 
 
 def log_of(pages: list[tuple[str, str, str]], **results: Any) -> QueryLog:
@@ -57,7 +57,7 @@ def test_clicks_as_they_should_be(method: str) -> None:
     # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
     assert (found.low[0], found.high[0]) == (1, 1)
     assert np.isnan([found.low[1:], found.high[1:]]).all()
-    assert any("rank 2, 3: the same in all queries" in note for note in found.notes)
+    assert any("rank 2, 3: equal in all queries" in note for note in found.notes)
 
 
 def test_orders_shown_unequally_often_weigh_the_same() -> None:
@@ -74,13 +74,13 @@ def test_em_is_the_position_based_model() -> None:
     assert np.isnan(found.low).all()
 
 
-def harvested(seed: int, depth: int) -> Harvest:
+def harvested(seed: int, depth: int) -> RankPairs:
     draw = np.random.default_rng(seed)
     rows = [(q, k, j) for q in range(6) for k, j in np.ndindex(depth, depth) if k != j]
     query, rank, other = np.array(rows).T
     number = draw.integers(1, 5, len(rows)).astype(np.float64)
     clicked = number * draw.uniform(0.02, 0.6, len(rows))
-    return Harvest(query, rank + 1, other + 1, clicked, number - clicked, len(rows) // 2)
+    return RankPairs(query, rank + 1, other + 1, clicked, number - clicked, len(rows) // 2)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -89,34 +89,32 @@ def test_all_pairs_is_the_maximum(seed: int) -> None:
     depth = 4
     found = harvested(seed, depth)
     pairs = {pair: i for i, pair in enumerate((k, j) for k in range(1, 5) for j in range(k + 1, 5))}
-    own = np.array([pairs[min(p), max(p)] for p in zip(found.rank, found.other, strict=True)])
+    own = np.array([pairs[min(p), max(p)] for p in zip(found.rank, found.other_rank, strict=True)])
 
     def loss(z: Any) -> float:
         chance = np.exp(z[found.rank - 1] + z[depth + own])
         if (chance >= 1).any():
             return 1e9
-        return -float(
-            (found.clicked * np.log(chance) + found.not_clicked * np.log1p(-chance)).sum()
-        )
+        return -float((found.clicks * np.log(chance) + found.non_clicks * np.log1p(-chance)).sum())
 
     best = optimize.minimize(
         loss, np.full(depth + len(pairs), -1.0), method="BFGS", options={"gtol": 1e-7}
     )
-    value, error = all_pairs(found, depth)
+    value, error = estimate_all_pairs(found, depth)
     assert value == pytest.approx(np.exp(best.x[:depth] - best.x[0]), rel=2e-4)
     assert (error[1:] > 0).all()
 
 
 def test_error_is_near_that_of_the_jackknife() -> None:
     found = harvested(1, 4)
-    value, error = all_pairs(found, 4)
+    value, error = estimate_all_pairs(found, 4)
     left = []
     for query in range(6):
         keep = found.query != query
         kept = {name: getattr(found, name)[keep] for name in found._fields[:5]}
         kept["query"] = np.unique(kept["query"], return_inverse=True)[1]
-        part = Harvest(**kept, pairs=1)
-        left.append(np.log(all_pairs(part, 4)[0][1:]))
+        part = RankPairs(**kept, n_pairs=1)
+        left.append(np.log(estimate_all_pairs(part, 4)[0][1:]))
     spread = np.sqrt(5 / 6 * np.square(np.array(left) - np.mean(left, axis=0)).sum(axis=0))
     assert error[1:] == pytest.approx(spread, rel=0.25)
 
@@ -200,7 +198,7 @@ def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> N
     found = rank_propensities(log, method, depth=3)
     assert found.propensity[1:].max() > 1.5
     value = run_value(log, run, "DCG@3", found)
-    assert any("above that of rank 1" in note for note in value.warnings)
+    assert any("exceeds that of rank 1" in note for note in value.warnings)
     if method != "EM":  # It has priors.
         true = run_value(log, run, "DCG@3", {k: x for k, x in enumerate(looks, 1) if x})
         ratio = value.means.estimate[0] / value.means.estimate[1]

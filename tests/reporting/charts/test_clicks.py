@@ -38,13 +38,13 @@ def log_of(variants: tuple[str, ...], *, clicked: int = 1) -> cf.online.QueryLog
 def test_shares_with_limits_of_wilson() -> None:
     chart = charts.clicks_by_rank_chart(log_of(("A", "B"), clicked=3))
     spec_of(chart)
-    rows = {(row["variant"], row["rank"]): row for row in rows_with(chart, "variant", "share")}
+    rows = {(row["variant"], row["rank"]): row for row in rows_with(chart, "variant", "proportion")}
     first = rows["B", 1]
     known = stats.binomtest(3, 10).proportion_ci(method="wilson")
     # Clicked twice is clicked once.
-    assert (first["shown"], first["clicked"], first["share"]) == (10, 3, 0.3)
+    assert (first["shown"], first["clicked"], first["proportion"]) == (10, 3, 0.3)
     assert (first["low"], first["high"]) == pytest.approx((known.low, known.high), abs=1e-9)
-    assert rows["A", 3]["share"] == 0
+    assert rows["A", 3]["proportion"] == 0
     assert rows["A", 3]["low"] == 0
     assert len(rows) == 6
 
@@ -80,4 +80,4 @@ def test_perplexity_is_that_of_the_evaluation() -> None:
             known = [float(one) if np.isfinite(one) else None for one in values[k]]
             assert drawn == known
     # The cascade model takes a second click for impossible.
-    assert "Not drawn where infinite: CM" in str(chart.to_dict())
+    assert "Infinite values are omitted: CM" in str(chart.to_dict())

@@ -83,7 +83,7 @@ def test_best_in_colour_and_others_in_grey() -> None:
     order = sorted(theirs, key=lambda name: -sum(theirs[name].values()))
     assert spec["layer"][-1]["encoding"]["color"]["scale"]["domain"] == order[:7]
     assert sum(len(rows) for rows in spec["datasets"].values()) == 9 * 11
-    assert spec["title"]["subtitle"] == ["In colour the best 7 of 9 systems by mean height."]
+    assert spec["title"]["subtitle"] == ["In colour: the best 7 of 9 systems by mean precision."]
     asked = precision_recall(ev, systems=[f"s{k}" for k in range(9)])
     assert len(domain_of(asked, "color")) == 9
 

@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield.meta import stability
 from cranfield.online.log.query_log import log_from_tables
 from cranfield.reporting import charts
-from cranfield.reporting.charts.scales import shares_up_to, spaced_runs
+from cranfield.reporting.charts.scales import cumulative_proportions, runs_by_value
 from tests.reporting.charts.drawn import random_scores, scores_of
 from tests.reporting.charts.test_recall import figure_8
 from tests.reporting.charts.test_scale_study import study
@@ -54,8 +54,8 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     (lambda columns: charts.spacing_chart("P", 3, columns=columns), 0, "columns"),
     (lambda lengths: charts.distribution_chart("P", lengths), [], "no lengths"),
     (lambda lengths: charts.distribution_chart("P", lengths), 2.5, "length of a run"),
-    (spaced_runs, cf.image("P", 3, at_most=1), "at_most"),
-    (shares_up_to, cf.image("P", 3, at_most=1), "at_most"),
+    (runs_by_value, cf.image("P", 3, at_most=1), "at_most"),
+    (cumulative_proportions, cf.image("P", 3, at_most=1), "at_most"),
     (lambda kind: charts.scale_tau_chart(study(), kind=kind), "mean", "one of: overall, by topic"),
     (lambda length: charts.scale_pairs_chart(study(), cutoff=length), 7, "7.*5, 10"),
     *(
@@ -111,7 +111,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
         )
     ),
     (charts.residual_plots, None, "analysis of variance"),
-    (lambda _: evaluation().plot.box(), None, "measure='AP'"),
+    (lambda _: evaluation().plot.box(), None, "set measure to one of: AP"),
     (lambda test: cf.compare(random_scores(2), test=test).plot.residuals(), "sign", "anova-2"),
     (charts.clicks_by_rank_chart, log_from_tables(PAGES), "results of pages"),
     (charts.clicks_by_rank_chart, log_from_tables(PAGES, RESULTS), "clicks"),

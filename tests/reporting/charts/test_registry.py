@@ -14,7 +14,7 @@ from cranfield.reporting.charts.registry import (
     CHARTS,
     LENGTH,
     MEASURES,
-    drawing,
+    chart_function,
 )
 
 SYSTEMS = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
@@ -69,7 +69,7 @@ def test_results_have_their_charts() -> None:
 )
 def test_other_charts_are_told(name: str, message: str) -> None:
     with pytest.raises(AttributeError, match=message):
-        drawing(cf.compare(SYSTEMS).scores, name)
+        chart_function(cf.compare(SYSTEMS).scores, name)
 
 
 def test_charts_are_found_by_the_names_of_functions() -> None:

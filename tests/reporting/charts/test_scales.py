@@ -16,10 +16,10 @@ import cranfield as cf
 from cranfield.reporting.charts.scales import (
     LINE,
     SPACING_HEIGHT,
-    curve,
+    cumulative_proportions,
+    curve_points,
     distribution_chart,
-    shares_up_to,
-    spaced_runs,
+    runs_by_value,
     spacing_chart,
 )
 from cranfield.reporting.charts.theme import space_out
@@ -106,7 +106,7 @@ def test_labels_do_not_cover_each_other(measure: str, length: int, grades: int) 
     scale = chart.to_dict(validate=False)["concat"][0]["layer"][2]["encoding"]["y"]["scale"][
         "domain"
     ]
-    pixel = [SPACING_HEIGHT * row["place"] / (scale[1] - scale[0]) for row in labels]
+    pixel = [SPACING_HEIGHT * row["position"] / (scale[1] - scale[0]) for row in labels]
     size = [LINE * (row["label"].count("\n") + 1) for row in labels]
     for k in range(len(labels) - 1):
         assert pixel[k + 1] - pixel[k] >= (size[k] + size[k + 1]) / 2 - 1e-6
@@ -123,19 +123,21 @@ def test_some_labels_are_left_out_but_no_mark() -> None:
 
 def test_judgments_stretch_the_values() -> None:
     assert marks(spacing_chart("AP", 2, judgments=4), 0)["11"] == 0.5
-    assert spaced_runs(cf.image("R", 2, judgments=4))["value"].to_list() == [0, 0.25, 0.5]
+    assert runs_by_value(cf.image("R", 2, judgments=4))["value"].to_list() == [0, 0.25, 0.5]
 
 
 def test_grades_are_written_so_that_they_can_be_read() -> None:
-    assert spaced_runs(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
+    assert runs_by_value(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
 
 
 def test_what_section_7_says_of_figure_3() -> None:
     """P at 5: 20% of the runs have .2, 30% .4, and so on (rounded there); RR: 5 values from .2."""
-    found = shares_up_to(cf.image("P", 5)).with_columns(own=pl.col("runs") - pl.col("runs below"))
+    found = cumulative_proportions(cf.image("P", 5)).with_columns(
+        own=pl.col("runs") - pl.col("runs below")
+    )
     assert found["own"].round(1).to_list() == [0.0, 0.2, 0.3, 0.3, 0.2, 0.0]
     for length, below in ((5, 1), (10, 6), (20, 16), (30, 26)):
-        values = shares_up_to(cf.image("RR", length))["value"]
+        values = cumulative_proportions(cf.image("RR", length))["value"]
         assert (values >= 0.2).sum() == 5
         assert (values < 0.2).sum() == below
 
@@ -146,7 +148,7 @@ def test_what_section_7_says_of_figure_3() -> None:
 def test_shares_by_listing_all_runs(measure: str, length: int, grades: int) -> None:
     runs = np.array(list(product(range(grades + 1), repeat=length)))
     all_values = np.round(cf.scales.score_runs(measure, runs, grades=grades), 10)
-    found = shares_up_to(cf.image(measure, length, grades))
+    found = cumulative_proportions(cf.image(measure, length, grades))
     distinct = np.unique(all_values)
     np.testing.assert_allclose(found["value"], distinct, atol=1e-9)
     upto = (all_values[None, :] <= distinct[:, None]).mean(axis=1)
@@ -158,7 +160,7 @@ def test_shares_by_listing_all_runs(measure: str, length: int, grades: int) -> N
 
 def test_long_runs_are_sampled_with_exact_shares() -> None:
     """Those of RBP with p = 1/2 are what the numbers spell, in 2^30."""
-    found = shares_up_to(cf.image("RBP(p=0.5)", 30))
+    found = cumulative_proportions(cf.image("RBP(p=0.5)", 30))
     assert len(found) > 1000
     spelled = (found["value"] * 2**30).round()
     np.testing.assert_allclose(found["values"], spelled / (2**30 - 1), atol=1e-12)
@@ -168,7 +170,7 @@ def test_long_runs_are_sampled_with_exact_shares() -> None:
 
 
 def test_shares_of_values_where_runs_cannot_be_counted() -> None:
-    found = shares_up_to(cf.image("P", 200))
+    found = cumulative_proportions(cf.image("P", 200))
     assert found["runs"].null_count() == len(found)
     assert found["values"].is_sorted()
     assert found["value"].is_sorted()
@@ -177,16 +179,16 @@ def test_shares_of_values_where_runs_cannot_be_counted() -> None:
 
 
 def test_curves_keep_level_pieces_and_ends() -> None:
-    table = shares_up_to(cf.image("RR", 3))
-    runs = curve(table, "runs").select("share", "value").rows()
+    table = cumulative_proportions(cf.image("RR", 3))
+    runs = curve_points(table, "runs").select("proportion", "value").rows()
     third = 1 / 3
     assert runs == [
         *((0.0, 0.0), (0.125, 0.0), (0.125, third), (0.25, third)),
         *((0.25, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)),
     ]
-    thinned = curve(shares_up_to(cf.image("RBP(p=0.8)", 12)), "values")
-    assert thinned["share"][0] == 0
-    assert thinned["share"][-1] == 1
+    thinned = curve_points(cumulative_proportions(cf.image("RBP(p=0.8)", 12)), "values")
+    assert thinned["proportion"][0] == 0
+    assert thinned["proportion"][-1] == 1
     assert len(thinned) < 1000
 
 
@@ -196,7 +198,7 @@ def test_an_interval_scale_is_a_straight_line() -> None:
     for panel in (0, 1):
         line = drawn(chart, panel, 2)
         low, high = line[0]["value"], line[-1]["value"]
-        off = [abs(row["value"] - low - row["share"] * (high - low)) for row in line]
+        off = [abs(row["value"] - low - row["proportion"] * (high - low)) for row in line]
         farthest.append(max(off))
     assert farthest[0] < 1e-12 < 0.1 < farthest[1]
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ADVICE = "charts need the extra 'charts': pip install 'cranfield[charts]'"
+ADVICE = "charts require the extra 'charts': pip install 'cranfield[charts]'"
 
 CODE = """
 import sys

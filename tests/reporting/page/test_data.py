@@ -251,7 +251,7 @@ def scores(systems: str = "ab", measure: str = "x") -> cf.Scores:
     [
         (scores(), {"test": "nope"}, "unknown test"),
         (cf.compare(scores()), {"alpha": 0.01}, "alpha"),
-        ([], {}, "nothing to report"),
+        ([], {}, "scores or comparisons to report"),
         (3, {}, "int"),
         ([scores(), scores("ac", "y")], {}, "same systems"),
         (scores(), {"inputs": ["no.txt"]}, "cannot be read"),

@@ -61,7 +61,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
     figure = str(answer_figure(collect(scores(values), title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 9
     assert 'class="beyond"' not in figure
-    assert "The best has none." in figure
+    assert "The best system has no line." in figure
 
 
 def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:

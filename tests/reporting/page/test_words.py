@@ -9,7 +9,13 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.sections import answer, coverage_lines, numbers, row_of, warnings_of
+from cranfield.reporting.page.sections import (
+    answer,
+    answer_cells,
+    count_items,
+    coverage_lines,
+    warning_lines,
+)
 from tests.reporting.page.reading import read
 
 
@@ -20,7 +26,7 @@ def evaluation() -> cf.Evaluation:
 
 def test_the_bundled_collection() -> None:
     contents = collect(evaluation(), title="x", scales=False)
-    assert numbers(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
+    assert count_items(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
     assert answer(part)[:4] == [
@@ -33,26 +39,25 @@ def test_the_bundled_collection() -> None:
         "381 of 398 significant pairs keep their order of means under every increasing"
         " transformation of the scores (stochastic dominance).",
     ]
-    assert row_of(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
-    assert warnings_of(contents) == contents.evaluation.notes  # type: ignore[union-attr]
+    assert answer_cells(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
+    assert warning_lines(contents) == contents.evaluation.notes  # type: ignore[union-attr]
 
 
 def test_coverage() -> None:
     qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     runs = {"x": {"q": {"a": 2.0, "c": 1.0}}, "y": {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}}
     contents = collect(cf.evaluate(runs, qrels, "AP"), title="x")
-    assert any("no results for some judged topics" in line for line in warnings_of(contents))
+    assert any("no results for some judged topics" in line for line in warning_lines(contents))
     assert coverage_lines(contents) == [
         "Relevant documents by topic: 1 to 1, on average 1.0.",
         "Of the documents in the top 10, 25.0% are unjudged on average, most in x (50.0%); they"
         " count as not relevant.",
-        "1 system has documents that share their score with another of the same topic, most y"
-        " (2 of 3); the policy for ties is trec.",
+        "1 system has documents with tied scores, most y (2 of 3); the policy for ties is trec.",
     ]
     elsewhere = collect(
         cf.Scores(np.array([[0.1, 0.2], [0.2, 0.2]]), tuple("12"), tuple("ab")), title="x"
     )
-    assert "not known" in coverage_lines(elsewhere)[0]
+    assert "are unknown" in coverage_lines(elsewhere)[0]
 
 
 def scores(*columns: list[float], name: str = "m") -> cf.Scores:
@@ -121,7 +126,7 @@ def test_scales(tmp_path: Path) -> None:
     assert "up to cutoff 20" in parts["AP@100"].reason
     assert parts["RR"].reason == "it has no cutoff"
     assert parts["Judged@10"].reason == "systems are not compared by it"
-    assert parts["interval(RR@5)"].reason == "it is interval-scaled already"
+    assert parts["interval(RR@5)"].reason == "it is already interval-scaled"
     assert parts["AP@100"].by_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page
@@ -147,7 +152,7 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     assert answer(part)[0].endswith("on AP: 1 is significantly better, 1 is significantly worse.")
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
     [part] = collect(alike, title="x").parts
-    assert row_of(part)[-1] == "–"
+    assert answer_cells(part)[-1] == "–"
     assert "None of the assumptions could be tested." in (
         read(cf.report(np.full((5, 3), 0.5), tmp_path / "r.html")).shown
     )

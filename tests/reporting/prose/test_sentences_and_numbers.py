@@ -21,7 +21,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import HOME
-from cranfield.reporting.prose import JUDGING, Citation, write_paragraph
+from cranfield.reporting.prose import JUDGING_POLICIES, Citation, write_paragraph
 from cranfield.significance import compare_measures
 from docs.measure_properties.properties import representative
 
@@ -161,10 +161,10 @@ class Comparison(Reader):
 
     @matches(r"For judging, .*\.")
     def see_policies(self, found: re.Match[str]) -> None:
-        names = {text: name for name, texts in JUDGING.items() for text in texts.values()}
+        names = {text: name for name, texts in JUDGING_POLICIES.items() for text in texts.values()}
         for told in found[0].removeprefix("For judging, ")[:-1].split("; "):
             name = names[told]
-            assert JUDGING[name][self.one.scores.settings[name]] == told
+            assert JUDGING_POLICIES[name][self.one.scores.settings[name]] == told
 
     @matches(
         rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"
@@ -197,7 +197,7 @@ class Comparison(Reader):
         assert (number(found[1]), int(found[2])) == (self.one.resamples, self.one.seed)
 
     @matches(
-        rf"Over all systems together, chi-squared was ({N}) with (\d+) degrees of freedom \(({P}),"
+        rf"Over all systems, chi-squared was ({N}) with (\d+) degrees of freedom \(({P}),"
         rf" Kendall's W ({N})\)\."
     )
     def see_omnibus(self, found: re.Match[str]) -> None:
@@ -427,7 +427,7 @@ def test_several_measures_together(evaluation: Any) -> None:
         found = re.search(
             rf"By {measure}, ({N}) pairs? differs? significantly; the largest difference is (\S+)"
             rf" minus (\S+): ({N}) \(95%"
-            rf" interval of all together ({N}) to ({N}), ({P})\)\.",
+            rf" simultaneous confidence interval ({N}) to ({N}), ({P})\)\.",
             told,
         )
         assert found is not None
@@ -535,9 +535,9 @@ def test_missing_scores_and_one_sided() -> None:
     [(0.0496, "0.050"), (0.0504, "0.0504"), (0.05, "0.050"), (0.0001, "<"), (0.9999, ">")],
 )
 def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
-    from cranfield.reporting.prose import p_of
+    from cranfield.reporting.prose import format_pvalue
 
-    told = p_of(p, 0.05).text
+    told = format_pvalue(p, 0.05).text
     assert shown in told and holds(told, p)
 
 

@@ -11,7 +11,12 @@ import pytest
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.scales.distribution import Spectrum, SumDistribution, distribution_of_sums, waves
+from cranfield.scales.distribution import (
+    Spectrum,
+    SumDistribution,
+    compute_distribution,
+    compute_waves,
+)
 
 
 def rbp(length: int, persistence: float, gains: Sequence[int] = (0, 1)) -> list[Floats]:
@@ -114,7 +119,7 @@ def test_few_sums_are_counted() -> None:
     for _ in range(5):
         components = [np.sort(rng.random(rng.integers(1, 6))) for _ in range(5)]
         sums = sums_of(components)
-        distribution = distribution_of_sums(components)
+        distribution = compute_distribution(components)
         assert distribution.error == 0
         share = distribution.cdf(sums)
         assert np.array_equal(share, np.arange(1, sums.size + 1) / sums.size)
@@ -123,7 +128,7 @@ def test_few_sums_are_counted() -> None:
 
 
 def test_sums_that_rounding_cannot_tell_apart_are_an_error() -> None:
-    distribution = distribution_of_sums([np.array([0, 0.1, 0.3]), np.array([0, 0.2])])
+    distribution = compute_distribution([np.array([0, 0.1, 0.3]), np.array([0, 0.2])])
     assert distribution.error == 1 / 6
     assert distribution.cdf(0.3) == 5 / 6
 
@@ -132,7 +137,7 @@ def test_sums_that_rounding_cannot_tell_apart_are_an_error() -> None:
 def test_random_components_against_counting(sizes: list[int]) -> None:
     rng = np.random.default_rng(len(sizes))
     components = [np.sort(rng.normal(size=size)) for size in sizes]
-    distribution = distribution_of_sums(components, max_error=1e-5)
+    distribution = compute_distribution(components, max_error=1e-5)
     assert distribution.error <= 1e-5
     x = drawn(components, 60)
     check(distribution, x, counted(components, x))
@@ -144,7 +149,7 @@ def test_random_components_against_counting(sizes: list[int]) -> None:
     ids=["rbp", "dcg", "dcg of four grades", "rbp of four grades"],
 )
 def test_measures_against_counting(components: list[Floats]) -> None:
-    distribution = distribution_of_sums(components)
+    distribution = compute_distribution(components)
     assert distribution.error <= 1e-6
     x = np.sort(drawn(components, 12))
     check(distribution, x, counted(components, x))
@@ -157,18 +162,18 @@ def test_weights_that_fall_fast(persistence: float) -> None:
     runs = np.random.default_rng(2).integers(0, 2, (200, 45))
     x = runs @ np.array([values[1] for values in components])
     exact = runs @ 0.5 ** np.arange(1, 46) + 0.5**45
-    distribution = distribution_of_sums(rbp(1000, persistence))
+    distribution = compute_distribution(rbp(1000, persistence))
     assert distribution.error <= 1e-6
     check(distribution, x, exact)
     # Without listing, the error has to be larger, and the limits have to say so.
-    few = distribution_of_sums(components, max_error=1e-6, memory=2**12)
+    few = compute_distribution(components, max_error=1e-6, memory=2**12)
     assert few.error > 1e-6
     check(few, x, exact)
 
 
 def test_atoms_are_not_smoothed_away() -> None:
     """Sums of equal components lie on a lattice: an error below half an atom would be wrong."""
-    distribution = distribution_of_sums([np.array([0.0, 1.0])] * 100, memory=2**24)
+    distribution = compute_distribution([np.array([0.0, 1.0])] * 100, memory=2**24)
     atoms = np.array([math.comb(100, k) / 2**100 for k in range(101)])
     assert distribution.error >= atoms.max() / 2
     assert distribution.error <= atoms.max()
@@ -188,7 +193,7 @@ LONG = {
 
 @cache
 def long_runs(name: str) -> SumDistribution:
-    return distribution_of_sums(LONG[name])
+    return compute_distribution(LONG[name])
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -235,10 +240,10 @@ def test_the_inequality_of_vaaler() -> None:
         at = np.arange(1, degree + 1)
         spectrum = Spectrum(degree, at, np.ones(degree, dtype=np.complex128), 0.0)
         t = np.linspace(-0.999, 0.998, 2003)
-        step, width = spectrum.mean_steps(t)
+        mean, width = spectrum.evaluate_means(t)
         sawtooth = -t - np.floor(-t) - 0.5
-        assert (np.abs(step - sawtooth) <= width + 1e-12).all()
-        assert spectrum.peak(1) >= width.max() - 1e-12
+        assert (np.abs(mean - sawtooth) <= width + 1e-12).all()
+        assert spectrum.bound_peak(1) >= width.max() - 1e-12
 
 
 def test_waves_of_large_times() -> None:
@@ -247,7 +252,7 @@ def test_waves_of_large_times() -> None:
         for column, turn in enumerate(turns.tolist()):
             exact = float(time * Fraction(turn) % 1)
             expected = complex(math.cos(2 * math.pi * exact), math.sin(2 * math.pi * exact))
-            assert abs(waves(times, turns)[row, column] - expected) < 48 * 2.0**-53
+            assert abs(compute_waves(times, turns)[row, column] - expected) < 48 * 2.0**-53
 
 
 @pytest.mark.parametrize(
@@ -262,11 +267,11 @@ def test_waves_of_large_times() -> None:
 )
 def test_components_that_are_none(components: list[Floats], reason: str) -> None:
     with pytest.raises(PolicyError, match=reason):
-        distribution_of_sums(components)
+        compute_distribution(components)
 
 
 def test_what_cannot_be_asked() -> None:
     with pytest.raises(PolicyError, match="above 0"):
-        distribution_of_sums([np.array([0.0, 1.0])], max_error=0)
+        compute_distribution([np.array([0.0, 1.0])], max_error=0)
     with pytest.raises(PolicyError, match="must be numbers"):
-        distribution_of_sums([np.array([0.0, 1.0])]).cdf([0.0, math.nan])
+        compute_distribution([np.array([0.0, 1.0])]).cdf([0.0, math.nan])

@@ -162,16 +162,16 @@ def test_few_relevant_documents(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make small images take the ways of large ones."""
-    caches = [making._cached_image, making.represent, sides.sides, halves.halves_of]
+    caches = [making._cached_image, making.represent, sides.make_sides, halves.make_halves]
     for cached in caches:
         cached.cache_clear()
-    monkeypatch.setattr(making, "LISTED", 20)
-    monkeypatch.setattr(windows, "SAMPLE", 4096)
-    monkeypatch.setattr(windows, "WINDOW", 50)
-    monkeypatch.setattr(windows, "MARK", 8)
-    monkeypatch.setattr(sides, "SHORTEST", 16)
-    monkeypatch.setattr(sides, "QUERIES", 1)
-    monkeypatch.setattr(lexicographic.Lexicographic, "of", lambda *_: None)
+    monkeypatch.setattr(making, "MAX_TABLE", 20)
+    monkeypatch.setattr(windows, "SAMPLE_SIZE", 4096)
+    monkeypatch.setattr(windows, "WINDOW_SIZE", 50)
+    monkeypatch.setattr(windows, "MARK_SPACING", 8)
+    monkeypatch.setattr(sides, "MIN_INNER", 16)
+    monkeypatch.setattr(sides, "TYPICAL_QUERIES", 1)
+    monkeypatch.setattr(lexicographic.Lexicographic, "from_parts", lambda *_: None)
     monkeypatch.setattr(representation, "CHUNK", 128)
     monkeypatch.setattr(representation, "TASK", 256)
     yield
@@ -216,7 +216,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.scales.forms.stateful.MOST_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.forms.stateful.MAX_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._store, Windows)
@@ -228,10 +228,10 @@ def test_two_ways_agree() -> None:
     assert found_ is not None and isinstance(found_.shape, Additive)
     alone = found_.shape.stateful()
     assert alone is not None
-    way = stateful.Walk.of(alone)
+    way = stateful.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
-    rank, _ = halves.last_bags(way, 2**12)
+    rank, _ = halves.cut_ranks(way, 2**12)
     other = Windows(way, rank, None)
     assert one.size == other.size == 2**22
     assert (one.rank_runs(runs) == other.ranks(runs)).all()

@@ -1,1 +1,1 @@
-"""Agreement of assessors, with intervals over topics."""
+"""Agreement of assessors, with confidence intervals over topics."""

@@ -1,18 +1,18 @@
-r"""Distributions of labels over ordered classes: ordinal quantification, and CEM-ORD.
+r"""Ordinal quantification and classification: divergences of distributions, and CEM-ORD.
 
-Of an estimated distribution p and a gold distribution q over L classes in order, with cumulated
-proportions P and Q:
+Divergences between an estimated distribution p and a gold distribution q over L ordered classes,
+with cumulative proportions P and Q:
 
 =====  ============================================================================================
 NMD    :math:`\frac{1}{L-1} \sum_i |P_i - Q_i|`, the normalised match distance
 RNOD   :math:`\sqrt{OD(p \| q) / (L-1)}`, where OD is the mean over the classes with
        :math:`q_i > 0` of :math:`\sum_j |i-j| (p_j - q_j)^2`: root normalised order-aware divergence
 RSNOD  :math:`\sqrt{(OD(p \| q) + OD(q \| p)) / (2 (L-1))}`, which is symmetric
-JSD    Jensen-Shannon divergence with the binary logarithm, for classes without order
+JSD    Jensen-Shannon divergence with the binary logarithm, which ignores the order of classes
 =====  ============================================================================================
 
-All are 0 for equal distributions and at most 1. RNOD depends on which of the two is gold only if
-a class of one of them has no labels. Source: Sakai (2021).
+All are 0 for equal distributions and at most 1. RNOD is symmetric unless a class has no labels in
+one of the distributions. Source: Sakai (2021).
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ from cranfield.base.errors import PolicyError, as_array, check_choice, check_sev
 from cranfield.base.kinds import OneOf
 
 ROUNDING = 1e-6
-"""Difference from 1 of the sum of a distribution that rounded proportions may have."""
+"""Maximum difference between 1 and the sum of a distribution, as proportions may be rounded."""
 
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
-    """Return OD(p || q): the mean over the classes of q that have labels."""
+    """Compute OD(p || q), a mean over the classes with q > 0."""
     classes = np.arange(p.shape[-1])
-    weighted = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
+    weighted_squares = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
     n_used = (q > 0).sum(axis=-1)
-    return np.asarray(np.where(q > 0, weighted, 0.0).sum(axis=-1) / np.where(n_used, n_used, 1))
+    return np.asarray(
+        np.where(q > 0, weighted_squares, 0.0).sum(axis=-1) / np.where(n_used, n_used, 1)
+    )
 
 
 def _jensen_shannon(p: Floats, q: Floats) -> Floats:
     middle = (p + q) / 2
-    out = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
+    divergence = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
     for proportions in (p, q):
         ratios = np.where(proportions > 0, proportions, 1.0) / np.where(middle > 0, middle, 1.0)
-        out += (proportions * np.where(proportions > 0, np.log2(ratios), 0.0)).sum(axis=-1) / 2
-    return np.clip(out, 0.0, 1.0)
+        divergence += (proportions * np.where(proportions > 0, np.log2(ratios), 0.0)).sum(
+            axis=-1
+        ) / 2
+    return np.clip(divergence, 0.0, 1.0)
 
 
 DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -56,23 +60,21 @@ DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
     ),
     "JSD": _jensen_shannon,
 }
-"""Divergences of an estimated from a gold distribution, by name."""
+"""Divergences between an estimated and a gold distribution, by name."""
 
 
 def divergence(
-    estimate: ArrayLike,
-    gold: ArrayLike,
-    measure: Annotated[str, OneOf(tuple(DIVERGENCES))] = "NMD",
+    estimate: ArrayLike, gold: ArrayLike, measure: Annotated[str, OneOf(tuple(DIVERGENCES))] = "NMD"
 ) -> Any:
-    """Compute the divergence of an estimated distribution of labels from the gold distribution.
+    """Compute the divergence between an estimated and a gold distribution of labels.
 
     Parameters
     ----------
     estimate, gold
-        Proportions of the classes, in their order; shape (..., classes), 2 classes at least. Each
-        distribution sums to 1.
+        Proportions of at least two classes, in their order; shape (..., classes). Each distribution
+        sums to 1.
     measure
-        `NMD`, `RNOD` and `RSNOD` for ordered classes, or `JSD`.
+        `NMD`, `RNOD` or `RSNOD` for ordered classes, or `JSD` for unordered ones.
 
     Returns
     -------
@@ -109,25 +111,25 @@ def divergence(
 
 
 def _distribution(name: str, values: Any) -> Floats:
-    message = f"{name} must be proportions of 2 classes or more, which sum to 1"
+    message = f"{name} must be proportions of at least 2 classes that sum to 1"
     table = np.asarray(as_array(values, message, np.float64))
     if table.ndim < 1 or table.shape[-1] < 2:
         raise PolicyError(message)
     sums = np.atleast_1d(table.sum(axis=-1))
-    wrong = sums[~(np.abs(sums - 1) <= ROUNDING)]
-    if wrong.size:
-        raise PolicyError(f"{message}; got a sum of {wrong[0]:g}")
+    wrong_sums = sums[~(np.abs(sums - 1) <= ROUNDING)]
+    if wrong_sums.size:
+        raise PolicyError(f"{message}, got a sum of {wrong_sums[0]:g}")
     if (table < 0).any():
-        raise PolicyError(f"{message}; got a proportion below 0")
+        raise PolicyError(f"{message}, got a proportion below 0")
     return table
 
 
 def closeness(joint: Floats) -> Floats:
-    """Compute CEM-ORD from items by gold and assigned class, shape (..., gold, assigned)."""
+    """Compute CEM-ORD from counts of items by gold and assigned class, the last two axes."""
     counts = joint.sum(axis=-1)
     below = np.cumsum(counts, axis=-1)
     gold, assigned = np.indices(joint.shape[-2:])
-    # Gold items between an assigned class, which counts half, and the gold class, which counts.
+    # Gold items from the assigned class, which counts half, to the gold class, which counts fully.
     mass = np.where(
         gold > assigned,
         below[..., gold] - below[..., assigned],
@@ -136,10 +138,12 @@ def closeness(joint: Floats) -> Floats:
     mass = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, mass)
     total = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        near = -np.log2(mass / total[..., None, None])
-        reached = np.where(joint > 0, joint * near, 0.0).sum(axis=(-2, -1))
-        best = np.where(counts > 0, counts * np.einsum("...ii->...i", near), 0.0).sum(axis=-1)
-        return np.asarray(np.minimum(reached / best, 1.0))
+        proximity = -np.log2(mass / total[..., None, None])
+        total_proximity = np.where(joint > 0, joint * proximity, 0.0).sum(axis=(-2, -1))
+        max_proximity = np.where(counts > 0, counts * np.einsum("...ii->...i", proximity), 0.0).sum(
+            axis=-1
+        )
+        return np.asarray(np.minimum(total_proximity / max_proximity, 1.0))
 
 
 def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]) -> float:
@@ -148,8 +152,8 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     .. math:: \frac{\sum_d prox(s_d, g_d)}{\sum_d prox(g_d, g_d)}, \quad
         prox(a, b) = -\log_2 \frac{n_a / 2 + \sum_{c = a+1}^{b} n_c}{N}
 
-    with n the number of items by gold class; for b before a the sum is from b to a - 1. Two classes
-    are the nearer, the fewer items lie between them.
+    with n the number of items by gold class; if b is before a, the sum is from b to a - 1. The
+    fewer items are between two classes, the higher is their proximity.
 
     Parameters
     ----------
@@ -161,12 +165,12 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     Returns
     -------
     float
-        From 0 to 1, which only classes equal to gold reach.
+        From 0 to 1; 1 if all assigned classes equal the gold classes.
 
     Raises
     ------
     PolicyError
-        For an unknown class, or labels of different or no items.
+        For an unknown class, different numbers of assigned and gold classes, or no items.
 
     References
     ----------
@@ -180,16 +184,18 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     """
     for name, values in {"assigned": assigned, "gold": gold, "classes": classes}.items():
         check_several(name, values)
-    places = {label: place for place, label in enumerate(classes)}
+    index_of = {label: index for index, label in enumerate(classes)}
     labels, gold_labels = list(assigned), list(gold)
     if len(labels) != len(gold_labels) or not labels:
-        sizes = f"{len(labels)} and {len(gold_labels)}"
-        raise PolicyError(f"expected an assigned and a gold class of each item, got {sizes}")
+        raise PolicyError(
+            "expected one assigned and one gold class per item, got"
+            f" {len(labels)} and {len(gold_labels)}"
+        )
     for label in (*gold_labels, *labels):
-        if label not in places:
-            names = ", ".join(map(str, places))
+        if label not in index_of:
+            names = ", ".join(map(str, index_of))
             raise PolicyError(f"unknown class {quoted(label)}; expected one of: {names}")
-    joint = np.zeros((len(places), len(places)))
+    joint = np.zeros((len(index_of), len(index_of)))
     for pair in zip(gold_labels, labels, strict=True):
-        joint[places[pair[0]], places[pair[1]]] += 1
+        joint[index_of[pair[0]], index_of[pair[1]]] += 1
     return float(closeness(joint))

@@ -1,4 +1,4 @@
-"""Agreement of assessors, with intervals over topics."""
+"""Agreement of assessors, with confidence intervals over topics."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cranfield.assess.agreement.coefficients import (
     Coefficient,
     bootstrap,
     coefficients,
-    limits,
-    remarks,
+    interval_bounds,
+    interval_notes,
 )
-from cranfield.assess.agreement.tables import Tables, labelled
+from cranfield.assess.agreement.tables import Tables, read_ratings
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     CranfieldError,
@@ -32,15 +32,15 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, number
 
-SHOWN = 40
-"""Comparisons that are printed."""
+MAX_PRINTED = 40
+"""Maximum number of comparisons that are printed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """Agreement of assessors; made by :func:`agreement_of`.
+    """Agreement of assessors; returned by :func:`agreement_of`.
 
-    A comparison is of all assessors, or of two of them.
+    A comparison is between all assessors, or between two of them.
 
     Attributes
     ----------
@@ -49,43 +49,43 @@ class Agreement(Result):
     comparisons
         Names of the assessors of each comparison.
     value, low, high
-        The columns of that name; shape (comparisons, measures). NaN stands for null.
+        Columns of the table; NaN for null; shape (comparisons, measures).
     units, topics
-        The columns of that name; shape (comparisons,).
+        Columns of the table; shape (comparisons,).
     interval
         `jackknife`, `bootstrap` or `none`.
     confidence
         Confidence level of the intervals.
     resamples, seed
-        Number of resamples and seed of the bootstrap; else None.
+        Number of resamples and seed of the bootstrap; None without a bootstrap.
     replicates
-        Values without each topic, or of drawn topics; shape (topics or resamples, comparisons,
-        measures).
+        Values without each topic (jackknife) or of resampled topics (bootstrap); shape (topics or
+        resamples, comparisons, measures).
     topic_names
-        The topics, in the order of the replicates of a jackknife.
+        Names of the topics, in the order of jackknife replicates.
     has_units
         Whether a topic has units of a comparison; shape (topics, comparisons).
     notes
-        Undefined values, missing intervals and repeated labels.
+        Notes on undefined values, missing intervals and repeated labels.
     paired
-        Whether comparisons are of two assessors each.
+        Whether each comparison is between two assessors.
     difference
-        Whether the values are differences.
+        Whether the values are differences of agreement.
     """
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column("Assessors of the comparison, unless it is of pairs.", key=True),
+        "assessors": Column("Assessors of the comparison; not for pairs.", key=True),
         "first": Column("First assessor of a pair.", key=True),
         "second": Column("Second assessor of a pair.", key=True),
         "measure": Column("Measure of agreement.", key=True),
         "value": Column(
-            "Value of the coefficient, or the difference of two values; null where not defined."
+            "Value of the coefficient, or the difference of two values; null if undefined."
         ),
-        "low": Column("Lower bound of the confidence interval over topics; null without one."),
+        "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
         "high": Column("Upper bound of the interval."),
-        "units": Column("Number of units, such as judged pairs, with two labels or more."),
-        "topics": Column("Number of topics with units of two labels or more."),
+        "units": Column("Number of units, such as judged pairs, with at least two labels."),
+        "topics": Column("Number of topics that have units with at least two labels."),
     }
 
     measures: tuple[str, ...]
@@ -107,16 +107,16 @@ class Agreement(Result):
     difference: bool = False
 
     def pick(self, *assessors: str) -> Agreement:
-        """Return one comparison, by the names of its assessors, in any order.
+        """Return the comparison between these assessors, in any order.
 
         Raises
         ------
         PolicyError
-            If they were not compared.
+            If the assessors were not compared.
         """
-        for place, names in enumerate(self.comparisons):
+        for index, names in enumerate(self.comparisons):
             if {*names} == {*assessors}:
-                row = slice(place, place + 1)
+                row = slice(index, index + 1)
                 per_row = ("comparisons", "value", "low", "high", "units", "topics")
                 return replace(
                     self,
@@ -124,22 +124,24 @@ class Agreement(Result):
                     replicates=self.replicates[:, row],
                     has_units=self.has_units[:, row],
                 )
-        raise PolicyError(f"{quoted(' and '.join(assessors))} were not compared")
+        listing = ", ".join(map(quoted, assessors))
+        raise PolicyError(f"expected assessors of a comparison, got {listing}")
 
     def minus(self, other: Agreement) -> Agreement:
-        """Return differences from another agreement over the same topics, with intervals.
+        """Compute differences from another agreement over the same topics, with intervals.
 
-        Both exclude, or draw, the same topics, so that effects of topics cancel.
+        Replicates of both exclude or draw the same topics, so that topic effects cancel.
 
         Parameters
         ----------
         other
-            An agreement by the same measures, topics and interval; with as many comparisons or one.
+            Agreement with the same measures, topics and method for intervals, and with the same
+            number of comparisons or only one.
 
         Returns
         -------
         Agreement
-            Values are differences; the intervals of a jackknife are t intervals of them.
+            Differences of the values; jackknife intervals are t intervals of the differences.
 
         Raises
         ------
@@ -171,17 +173,17 @@ class Agreement(Result):
                 raise PolicyError(f"the two agreements differ in their {name.replace('_', ' ')}")
         if len(other.comparisons) not in {1, len(self.comparisons)}:
             raise PolicyError(
-                f"expected 1 or {len(self.comparisons)} other comparisons,"
-                f" got {len(other.comparisons)}"
+                f"the other agreement must have 1 or {len(self.comparisons)} comparisons, got"
+                f" {len(other.comparisons)}"
             )
-        copies = len(self.comparisons) // len(other.comparisons)
+        repeats = len(self.comparisons) // len(other.comparisons)
         names = [
             (f"{', '.join(first)} minus {', '.join(second)}",)
-            for first, second in zip(self.comparisons, other.comparisons * copies, strict=True)
+            for first, second in zip(self.comparisons, other.comparisons * repeats, strict=True)
         ]
         has_units = self.has_units | other.has_units
         value, replicates = self.value - other.value, self.replicates - other.replicates
-        low, high = limits(
+        low, high = interval_bounds(
             value, replicates, has_units, self.interval, self.confidence, bounded=False
         )
         return replace(
@@ -194,82 +196,84 @@ class Agreement(Result):
             topics=has_units.sum(axis=0),
             replicates=replicates,
             has_units=has_units,
-            notes=remarks(value, low, replicates, has_units, self.interval),
+            notes=interval_notes(value, low, replicates, has_units, self.interval),
             paired=False,
             difference=True,
         )
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
-        """Return a square table of the values of each two assessors, for one measure.
+        """Return a square data frame with the agreement of each pair of assessors by one measure.
 
         Parameters
         ----------
         measure
-            Text form of a coefficient; by default the first.
+            Text form of a coefficient; by default the first of `measures`.
 
         Raises
         ------
         PolicyError
-            If assessors were not compared by pairs, or not by this measure.
+            If comparisons are not pairwise, or for an unknown measure.
         """
         if not self.paired:
-            raise PolicyError("a matrix requires pairwise comparisons: use pairs=True")
+            raise PolicyError("a matrix requires pairwise comparisons; use pairs=True")
         if measure is not None:
             check_choice("measure", measure, self.measures)
         column = 0 if measure is None else self.measures.index(measure)
         names = list(dict.fromkeys(name for pair in self.comparisons for name in pair))
-        place = {name: k for k, name in enumerate(names)}
-        square = np.full((len(names), len(names)), np.nan)
+        index_of = {name: k for k, name in enumerate(names)}
+        values = np.full((len(names), len(names)), np.nan)
         for pair, value in zip(self.comparisons, self.value[:, column], strict=True):
-            first, second = place[pair[0]], place[pair[1]]
-            square[first, second] = square[second, first] = value
-        columns = {name: square[:, k] for k, name in enumerate(names)}
+            first, second = index_of[pair[0]], index_of[pair[1]]
+            values[first, second] = values[second, first] = value
+        columns = {name: values[:, k] for k, name in enumerate(names)}
         head = "assessor"
         while head in columns:
             head += "_"
         return pl.DataFrame({head: names} | columns).fill_nan(None)
 
     def _frame(self) -> pl.DataFrame:
-        rows, columns = self.value.shape
+        n_comparisons, n_measures = self.value.shape
         if self.paired:
-            who = dict(zip(("first", "second"), zip(*self.comparisons, strict=True), strict=True))
+            key_columns = dict(
+                zip(("first", "second"), zip(*self.comparisons, strict=True), strict=True)
+            )
         else:
-            who = {"assessors": tuple(map(label, self.comparisons))}
+            key_columns = {"assessors": tuple(map(comparison_label, self.comparisons))}
         return pl.DataFrame(
             {
-                **{name: np.repeat(values, columns) for name, values in who.items()},
-                "measure": list(self.measures) * rows,
+                **{name: np.repeat(values, n_measures) for name, values in key_columns.items()},
+                "measure": list(self.measures) * n_comparisons,
                 **{name: getattr(self, name).ravel() for name in ("value", "low", "high")},
-                "units": np.repeat(self.units, columns),
-                "topics": np.repeat(self.topics, columns),
+                "units": np.repeat(self.units, n_measures),
+                "topics": np.repeat(self.topics, n_measures),
             }
         ).fill_nan(None)
 
     def table(self, places: int = 4, limit: int | None = None) -> Table:
-        """Return a table for reading: a row for each comparison, with a value for each measure.
+        """Return a formatted table with a row for each comparison and a column for each measure.
 
         Parameters
         ----------
         places
-            Decimals.
+            Number of decimals.
         limit
-            Maximum number of comparisons; None for all. A remark gives the number of the others.
+            Maximum number of comparisons; None for all. A remark reports the number not shown.
         """
-        intervals = self.interval != "none"
+        has_intervals = self.interval != "none"
         head = ["assessors", "units", "topics"]
         for measure in self.measures:
-            head += [measure, "interval"][: 1 + intervals]
+            head += [measure, "interval"][: 1 + has_intervals]
         rows = []
         for k, names in enumerate(self.comparisons[:limit]):
-            row = [label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
+            row = [comparison_label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
                 value, low, high = (number(bound, places) for bound in cell)
-                row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + intervals]
+                row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + has_intervals]
             rows.append(row)
-        hidden = len(self.comparisons) - len(rows)
-        remark = [f"{counted(hidden, 'other comparison')} not shown"] if hidden else []
+        n_hidden = len(self.comparisons) - len(rows)
+        remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []
         title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *remark])
+        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *remarks])
 
     def _basis(self) -> str:
         topics = counted(len(self.topic_names), "topic")
@@ -286,16 +290,16 @@ class Agreement(Result):
         return [f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._basis()}"]
 
     def note_lines(self) -> list[str]:
-        """Return no lines: the notes stand below the table."""
+        """Return no lines, as the table has the notes below it."""
         return []
 
     def tables(self) -> list[Table]:
-        """Return the first comparisons for reading."""
-        return [replace(self.table(limit=SHOWN), title="")]
+        """Return a formatted table of the first comparisons."""
+        return [replace(self.table(limit=MAX_PRINTED), title="")]
 
 
-def label(names: tuple[str, ...]) -> str:
-    """Name one or two assessors; count more."""
+def comparison_label(names: tuple[str, ...]) -> str:
+    """Return the names of up to two assessors, or the number of assessors."""
     return ", ".join(names) if len(names) < 3 else f"all {len(names)}"
 
 
@@ -318,39 +322,40 @@ def agreement_of(
     resamples: Annotated[int, Whole(1)] = 10_000,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> Agreement:
-    r"""Measure the agreement of assessors on the same units, with intervals over topics.
+    r"""Compute the agreement of assessors on the same units, with intervals over topics.
 
     Parameters
     ----------
     annotations
-        :class:`Labels`, or anything that :func:`read_labels` reads, such as a dict of judgments by
-        the assessor's name; or ratings, NaN for missing ones: an array with `axis` or `names`, or a
-        data frame with a row for each unit and a column of numbers for each assessor.
+        :class:`Labels`, or any input of :func:`read_labels`, such as a dict of judgments by
+        assessor; or ratings, NaN for missing ones: an array with `axis` or `names`, or a data frame
+        with a row for each unit and a column of numbers for each assessor.
     measures
         Agreement coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
-        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
-        `quadratic` or `interval`, `ordinal`, `ratio`), and `rel=` and a grade where all grades are
-        cut in two: `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed
-        agreement, kappa (for more than two assessors Fleiss'), ordinal alpha and AC1.
+        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. Arguments are a distance (`nominal`, `linear`,
+        `quadratic` or `interval`, `ordinal`, `ratio`) and `rel=GRADE`, which makes grades binary:
+        `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed agreement, kappa
+        (Fleiss' kappa for more than two assessors), ordinal alpha and AC1.
     pairs
         Whether to compare each pair of assessors with a document in common, instead of all
-        together.
+        assessors jointly.
     against
-        Compare each assessor with this one only.
+        Name of an assessor with whom each other assessor is compared.
     rel
-        Lowest relevant grade, for coefficients that do not set it themselves.
+        Lowest relevant grade, for coefficients that do not set it.
     grades
-        The scale, if not all of its grades occur: AC1 and AC2 depend on it.
+        Grades of the scale, if some do not occur: AC1 and AC2 depend on them.
     topics, names
-        With ratings: the topic of each unit. With an array: the names of the assessors.
+        For ratings: the topic of each unit. For an array: the names of the assessors.
     axis
-        With an array: the axis of the assessors. 0 if each row is an assessor, as in the package
+        For an array: the axis of the assessors. 0 if each row is an assessor, as in the package
         `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
-        of `names` or `topics` tells rows from columns.
+        of `names` or `topics` identifies the axis.
     interval
         Method for the confidence intervals over topics. `jackknife`: t intervals from the values
-        without each topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of
-        log odds. `bootstrap`: percentiles over resampled topics. `none`.
+        without each topic, on the scale of :math:`\ln(1 - \theta)`, with lower bounds of at least
+        -1; for proportions, on the scale of log odds. `bootstrap`: percentiles over resampled
+        topics. `none`: no intervals.
     confidence
         Confidence level of the intervals.
     resamples
@@ -361,7 +366,7 @@ def agreement_of(
     Returns
     -------
     Agreement
-        With a row per comparison and measure.
+        Result with a row per comparison and measure.
 
     Raises
     ------
@@ -370,14 +375,14 @@ def agreement_of(
     PolicyError
         For unknown measures, distances, intervals or assessors.
     CranfieldError
-        For a single assessor, or tables too large.
+        For a single assessor, or labels of too many grades, topics or pairs for the memory.
 
     Notes
     -----
-    Counts are summed over the topics, so a topic with many units weighs more. Topics are a random
-    sample; units of one topic may depend on each other in any way. If a worker has several labels
-    of a unit, the last counts, with a note. Pairs of assessors are compared on units that both
-    judged.
+    Counts are summed over topics, so a topic with many units has more weight. Intervals assume that
+    topics are a random sample; units of one topic may depend on each other in any way. If a worker
+    has several labels of a unit, the last counts, with a note. Pairs of assessors are compared on
+    units that both judged.
 
     Examples
     --------
@@ -398,37 +403,43 @@ def agreement_of(
     check_whole("seed", seed, 0)
     if rel is not None:
         check_whole("rel", rel, 0)
-    ratings = labelled(annotations, topics=topics, grades=grades, names=names, axis=axis)
+    ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
-    chosen = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
+    parsed = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons: list[tuple[str, ...]] = [ratings.assessors]
     if paired:
-        couples, tables = ratings.by_pair(against)
-        comparisons = [*couples]
+        pair_names, tables = ratings.count_pairs(against)
+        comparisons = [*pair_names]
     else:
-        tables = ratings.together()
+        tables = ratings.count_all()
 
-    def law(sums: Tables) -> Floats:
-        return np.stack([measure.of(sums) for measure in chosen], axis=-1)
+    def formula(sums: Tables) -> Floats:
+        return np.stack([measure.compute(sums) for measure in parsed], axis=-1)
 
-    value = law(tables.total())
+    value = formula(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
     if interval == "jackknife":
-        replicates = law(tables.without_each())
+        replicates = formula(tables.leave_one_out())
     elif interval == "bootstrap":
-        replicates = bootstrap(tables, law, resamples, seed)
-    lowest = np.array([measure.law.lowest for measure in chosen])
-    low, high = limits(
-        value, replicates, has_units, interval, confidence, bounded=True, shares=lowest == 0
+        replicates = bootstrap(tables, formula, resamples, seed)
+    lowest = np.array([measure.formula.lowest for measure in parsed])
+    low, high = interval_bounds(
+        value,
+        replicates,
+        has_units,
+        interval,
+        confidence,
+        bounded=True,
+        are_proportions=lowest == 0,
     )
     if interval == "jackknife":
-        # With gaps, a coefficient may itself be below its bound.
+        # With missing labels, a coefficient may itself be below its bound.
         low = np.where(value < lowest, low, np.maximum(low, lowest))
     return Agreement(
-        measures=tuple(map(str, chosen)),
+        measures=tuple(map(str, parsed)),
         comparisons=tuple(comparisons),
         value=value,
         low=low,
@@ -442,6 +453,6 @@ def agreement_of(
         replicates=replicates,
         topic_names=ratings.topics,
         has_units=has_units,
-        notes=(*ratings.notes, *remarks(value, low, replicates, has_units, interval)),
+        notes=(*ratings.notes, *interval_notes(value, low, replicates, has_units, interval)),
         paired=paired,
     )

@@ -1,1 +1,1 @@
-"""Scores from few judgments of people and many of a machine, with intervals."""
+"""Prediction-powered scores, from few labels by people and many labels of a judge."""

@@ -1,4 +1,4 @@
-"""Prediction-powered scores of answers: nuggets and citations that people judged in a sample."""
+"""Prediction-powered scores of answers, from nuggets or citations that people and judge label."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from cranfield.texts.citations import JudgedCitations
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PPIAnswers(TableResult):
-    """Mean scores of answers with confidence intervals; made by :func:`ppi_answers`.
+    """Mean scores of answers with confidence intervals; returned by :func:`ppi_answers`.
 
     Attributes
     ----------
     rows
-        The table, a row for each system.
+        Data frame with a row for each system.
     measure
         Text form of the measure.
     notes
-        Means without an interval, or with another one.
+        Notes on means without an interval, or with an interval of human labels alone.
     """
 
     name: ClassVar[str] = "ppi"
@@ -38,8 +38,8 @@ class PPIAnswers(TableResult):
         "measure": Column("Measure.", key=True),
         "system": Column("System.", key=True),
         **{k: column for k, column in PPIMeans.columns.items() if k != "freedom"},
-        "human": Column("Number of answers that people judged."),
-        "answers": Column("Number of answers that the judge judged."),
+        "human": Column("Number of answers that people labelled."),
+        "answers": Column("Number of answers that the judge labelled."),
         "by judge": Column("Mean score by the labels of the judge alone."),
     }
 
@@ -47,9 +47,9 @@ class PPIAnswers(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        """Return one line: the estimated quantity."""
-        judged, answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
-        counts = f"people judged {judged:,} of {answers:,} answers"
+        """Return one line: the measure and the number of labelled answers."""
+        n_judged, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
+        counts = f"people labelled {n_judged:,} of {n_answers:,} answers"
         return [f"prediction-powered {self.measure}: {counts}"]
 
 
@@ -63,35 +63,34 @@ def ppi_answers(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> PPIAnswers:
-    """Estimate mean scores of answers from a sample judged by people and all by a judge.
+    """Estimate mean scores of answers from people's labels of a sample and a judge's of all.
 
     People label a random sample of the answers of each system, as completely as the judge: all
     nuggets, or all sentences with their citations. The score of an answer is y by people and f by
-    the judge, and the means are estimated as by :func:`ppi_mean`. It takes any measure of nuggets
-    or citations.
+    the judge, and the means are estimated as by :func:`ppi_mean`.
 
     Parameters
     ----------
     human
-        Labels of people, as read by :mod:`cranfield.texts`: the sampled answers only.
+        Labels of the sampled answers by people, as read by :mod:`cranfield.texts`.
     judge
-        Labels of the judge for all answers, of the same kind.
+        Labels of all answers by the judge, of the same type.
     measure
-        A measure of answers, such as `NuggetRecall` or `CitationPrecision`.
+        Measure of nuggets or citations, such as `NuggetRecall` or `CitationPrecision`.
     lambda_, folds, seed, alpha
         As for :func:`ppi_mean`.
 
     Returns
     -------
     PPIAnswers
-        A row for each system.
+        Result with a row for each system.
 
     Raises
     ------
     InputError
-        For an answer that people judged and the judge did not.
+        For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three answers of a system that people judged.
+        For fewer than three answers of a system that people labelled.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def ppi_answers(
     """
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
-        raise PolicyError(f"expected labels of one kind by people and judge, got {kinds}")
+        raise PolicyError(f"people and judge must label with the same type, got {kinds}")
     [parsed] = parse_measures(measure)
     name = str(parsed)
     by_judge = evaluate_answers(judge, parsed)[name].values
@@ -111,22 +110,24 @@ def ppi_answers(
         # Answers outside the sample are not missing.
         by_people = evaluate_answers(human, parsed)[name].values
     is_judged = _is_answered(judge)
-    places = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(is_judged)}
+    index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(is_judged)}
     people = np.full(is_judged.shape, np.nan)
     for t, s in np.argwhere(_is_answered(human)):
         topic, system = human.topics[t], human.systems[s]
-        if (topic, system) not in places:
-            reason = f"the judge has no labels of the answer of {quoted(system)} that people judged"
-            raise InputError(reason, topic=topic)
-        people[places[topic, system]] = by_people[t, s]
+        if (topic, system) not in index_of:
+            raise InputError(
+                f"people labelled an answer of {quoted(system)} that the judge did not label",
+                topic=topic,
+            )
+        people[index_of[topic, system]] = by_people[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
-        items = is_judged[:, k]
-        means = estimate_means(people[items, k], by_judge[items, k], fit)
-        # A missing answer scores 0 for certain.
-        scaled = pl.col("estimate", "standard_error", "low", "high") * items.mean()
-        sizes = {"answers": int(items.sum()), "by judge": float(by_judge[:, k].mean())}
+        is_item = is_judged[:, k]
+        means = estimate_means(people[is_item, k], by_judge[is_item, k], fit)
+        # Missing answers have the score 0, without error.
+        scaled = pl.col("estimate", "standard_error", "low", "high") * is_item.mean()
+        sizes = {"answers": int(is_item.sum()), "by judge": float(by_judge[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
         frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
         notes += [f"{system}: {note}" for note in means.notes]
@@ -134,5 +135,5 @@ def ppi_answers(
 
 
 def _is_answered(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    """Return True where a system has an answer; shape (topics, systems)."""
+    """Return whether a system has an answer; shape (topics, systems)."""
     return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

@@ -1,4 +1,4 @@
-"""Scores from a sample of documents that people judged, and labels of a judge for all documents."""
+"""Prediction-powered scores from a sample of documents that people judged, and a judge's labels."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.estimates.means import (
-    FEW,
-    SAME,
+    MIN_ERRORS,
+    ROUNDING,
     Fit,
     HumanMean,
     PPIMeans,
+    add_intervals,
     satterthwaite,
-    sums_by,
-    with_intervals,
+    sum_rows,
 )
 from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
@@ -29,25 +29,25 @@ from cranfield.measures.base import Measure
 
 
 def check_sum(measure: Measure) -> None:
-    """Refuse a measure of which a sample of documents would give a biased estimate."""
+    """Raise an error for measures whose estimate from a sample of documents would be biased."""
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
-            f"{measure} is not a sum over documents, so a sample of them would bias it:"
-            " use unit='topic'"
+            f"{measure} is not a sum over documents, so its estimate from a sample of documents"
+            " would be biased; use unit='topic'"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class PooledLabels:
-    """All documents of a pool, a sample of them judged by people.
+    """Labels of all documents of a pool; people judged a sample of them.
 
-    pool: all documents, with the judge's grades; 0 where it gave none.
-    human: grades of people, by document of the pool; 0 for unsampled documents.
-    sampled: documents that people judged because they were in the sample.
-    inclusion: inclusion probability; NaN for unsampled documents.
-    stratum: number of the stratum, of which a fixed number was sampled; -1 for a document that was
-        sampled independently.
+    pool: all documents, with the judge's grades; 0 if the judge gave no grade.
+    human: people's grades; 0 for documents outside the sample.
+    sampled: whether a document is in the sample that people judged.
+    inclusion: inclusion probability; NaN for documents outside the sample.
+    stratum: index of the stratum, with a fixed sample size; -1 for independently sampled documents.
     unlabelled: number of documents without a label of the judge.
+    Arrays have shape (documents,).
     """
 
     pool: Qrels
@@ -59,7 +59,7 @@ class PooledLabels:
 
 
 def match_labels(panel: Panel) -> PooledLabels:
-    """Match documents, and find how they were sampled; see :func:`ppi_scores`."""
+    """Match documents by people and judge, and determine the sampling design; see `ppi_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     pairs = (
@@ -69,7 +69,7 @@ def match_labels(panel: Panel) -> PooledLabels:
     )
     human = pairs["grade"].fill_null(-1).to_numpy().astype(np.int64)
     grade = pairs["by judge"].fill_null(0).to_numpy().astype(np.int32)
-    listed = pairs["row"].is_not_null().to_numpy()
+    is_listed = pairs["row"].is_not_null().to_numpy()
     names = pairs["topic"].unique(maintain_order=True)
     codes = pairs["topic"].replace_strict(
         names, np.arange(len(names), dtype=np.int32), return_dtype=pl.Int32
@@ -77,38 +77,44 @@ def match_labels(panel: Panel) -> PooledLabels:
     pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=people.origin)
     topic = pool.codes.astype(np.int64)
     is_labelled = pairs["by judge"].is_not_null().to_numpy()
-    sampled = listed.copy()
+    is_sampled = is_listed.copy()
     inclusion = np.full(len(pool), np.nan)
     has_inclusion, has_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
     stratum = np.full(len(pool), -1)
     if has_stratum:
         label = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
-        sampled &= human >= 0
-        if not has_inclusion or (human[listed] < 0).any():
-            _refuse(pool, ~listed, "a label of the judge but no stratum of the sample")
+        is_sampled &= human >= 0
+        if not has_inclusion or (human[is_listed] < 0).any():
+            _check_documents(pool, ~is_listed, "a label of the judge but no stratum of the sample")
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
-        _refuse(
+        _check_documents(
             pool,
-            listed & ~((inclusion >= 0) & (inclusion <= 1)),
+            is_listed & ~((inclusion >= 0) & (inclusion <= 1)),
             "no inclusion probability from 0 to 1",
         )
-        sampled &= inclusion > 0
+        is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        _refuse(pool, ~is_labelled, "a human judgment but no label of the judge")
+        _check_documents(pool, ~is_labelled, "a human judgment but no label of the judge")
     if not has_inclusion:
         size = np.bincount(stratum)
-        count = np.bincount(stratum[sampled], minlength=size.size)
+        count = np.bincount(stratum[is_sampled], minlength=size.size)
         inclusion = (count / size)[stratum]
-    inclusion[~sampled] = np.nan
+    inclusion[~is_sampled] = np.nan
     return PooledLabels(
-        pool, np.where(sampled, human, 0), sampled, inclusion, stratum, int((~is_labelled).sum())
+        pool,
+        np.where(is_sampled, human, 0),
+        is_sampled,
+        inclusion,
+        stratum,
+        int((~is_labelled).sum()),
     )
 
 
-def _refuse(pool: Qrels, invalid: Bools, reason: str) -> None:
+def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
+    """Raise an error for the first invalid document."""
     if invalid.any():
         row = int(invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]
@@ -117,10 +123,12 @@ def _refuse(pool: Qrels, invalid: Bools, reason: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SampledDocuments:
-    """The sampled documents by topic; a fixed number was drawn of each stratum but -1.
+    """Sampled documents; each stratum other than -1 has a fixed sample size.
 
-    people, judge: contributions to the score of each system, shape (systems, sampled). whole:
-    scores by the judge's labels of all documents. certain: systems without unjudged documents.
+    topic, inclusion, stratum: topic, inclusion probability and stratum; shape (sampled,).
+    people, judge: contributions to the score of each system; shape (systems, sampled).
+    judge_scores: scores by the judge's labels of all documents; shape (topics, systems).
+    is_complete: whether people judged all documents of a system; shape (systems,).
     """
 
     topic: Ints
@@ -128,161 +136,173 @@ class SampledDocuments:
     stratum: Ints
     people: Floats
     judge: Floats
-    whole: Floats
-    certain: Bools
+    judge_scores: Floats
+    is_complete: Bools
 
 
 def sample_documents(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels
 ) -> SampledDocuments:
-    """Return the sampled documents of runs judged by the judge's labels."""
-    topics, systems = judged.shape
-    place = judged.column("place", str(measure))
-    rows = labels.sampled[place]
-    # In the order of topics of the judged runs.
-    at, topic = place[rows], judged.judgments.topic[rows]
-    inclusion, stratum = labels.inclusion[at], labels.stratum[at]
-    count = np.bincount(topic, minlength=topics)
+    """Return the sampled documents of runs that were judged by the judge's labels."""
+    n_topics, n_systems = judged.shape
+    pool_index = judged.column("pool index", str(measure))
+    rows = labels.sampled[pool_index]
+    # Documents are in the order of the topics of the judged runs.
+    sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
+    inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
+    count = np.bincount(topic, minlength=n_topics)
     if not count.all():
         raise InputError(
-            "people judged no sampled document of a topic; unit='topic' allows such topics",
+            "expected a sampled document that people judged in each topic, got none; use"
+            " unit='topic' if people judged some topics only",
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
-    thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
-    if thin.any():
+    is_thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
+    if is_thin.any():
         raise InputError(
             "the variance of a stratum requires two sampled documents, got one",
-            topic=judged.topics[int(topic[thin.argmax()])],
+            topic=judged.topics[int(topic[is_thin.argmax()])],
         )
-    number = np.full(len(labels.pool), -1)
-    number[at] = np.arange(at.size)
+    sample_index = np.full(len(labels.pool), -1)
+    sample_index[sampled_docs] = np.arange(sampled_docs.size)
     view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
-    uncertain = view.cell[labels.inclusion[place[view.judgment]] != 1] // topics
-    certain = np.bincount(uncertain, minlength=systems) == 0
-    view = view.where(labels.sampled[place[view.judgment]])
-    document, system = place[view.judgment], view.cell // topics
-    people, judge = np.zeros((2, systems, at.size))
-    people[system, number[document]] = contributions(
+    incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
+    is_complete = np.bincount(incomplete_systems, minlength=n_systems) == 0
+    view = view.where(labels.sampled[pool_index[view.judgment]])
+    document, system = pool_index[view.judgment], view.cell // n_topics
+    people, judge = np.zeros((2, n_systems, sampled_docs.size))
+    people[system, sample_index[document]] = contributions(
         measure, judged, view.rank, labels.human[document]
     )
-    judge[system, number[document]] = contributions(measure, judged, view.rank, view.grade)
-    whole = measure.score(judged)
-    return SampledDocuments(topic, inclusion, stratum, people, judge, whole, certain)
+    judge[system, sample_index[document]] = contributions(measure, judged, view.rank, view.grade)
+    judge_scores = measure.score(judged)
+    return SampledDocuments(topic, inclusion, stratum, people, judge, judge_scores, is_complete)
 
 
-def error_parts(inclusion: Floats, stratum: Ints, worths: Floats) -> Floats:
-    """Return parts of the error of an estimated sum, whose squares add up to its variance.
+def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
+    """Return terms of the error of an estimated sum, whose squares sum to its variance.
 
-    (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
+    The variance is (1 - pi) e^2 / pi^2 for a document that was sampled independently, and
+    N^2 (1 - n/N) s^2 / n for a stratum.
     """
-    alone = stratum < 0
+    is_independent = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
-    number = count[code].astype(np.float64)
+    n_sampled = count[code].astype(np.float64)
     unsampled = np.sqrt(1 - inclusion)
     # N is n / pi.
-    within = unsampled * ratio(np.sqrt(ratio(number, number - 1)), inclusion)
-    mean = sums_by(worths, code, count.size) / count
-    centred = worths - np.where(alone, 0.0, mean[:, code])
-    return np.asarray(centred * np.where(alone, unsampled / inclusion, within))
+    stratum_factor = unsampled * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
+    mean = sum_rows(values, code, count.size) / count
+    centred = values - np.where(is_independent, 0.0, mean[:, code])
+    return np.asarray(centred * np.where(is_independent, unsampled / inclusion, stratum_factor))
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
-    """Estimated scores, shape (topics, systems), and errors by the sample of documents.
+class DocumentEstimates:
+    """Scores estimated from a sample of documents.
 
-    spread, alone: parts of the errors of estimates, and of those by people alone, shape (systems,
-    sampled); squares add up to variances. used: lambda, shape (topics, systems). certain: systems
-    without unjudged documents. fixed: whether topics are the population, or a sample themselves.
+    values, lambda_: estimated scores, and weights of the judge; shape (topics, systems).
+    errors, human_errors: error terms of the estimates, and of estimates by people alone, whose
+        squares sum to variances; shape (systems, sampled).
+    is_complete: whether people judged all documents of a system; shape (systems,).
+    items: number of documents.
+    fixed_topics: whether topics are the population instead of a sample.
     """
 
     values: Floats
-    spread: Floats
-    used: Floats
-    alone: Floats
-    certain: Bools
+    errors: Floats
+    lambda_: Floats
+    human_errors: Floats
+    is_complete: Bools
     items: int
-    fixed: bool
+    fixed_topics: bool
     fit: Fit
 
     def means(self) -> PPIMeans:
         topics, systems = self.values.shape
-        estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
-        if not self.fixed:
+        estimate, lambda_ = self.values.mean(axis=0), self.lambda_.mean(axis=0)
+        if not self.fixed_topics:
             variance = self.values.var(axis=0, ddof=1) / topics
-            freedom, alone = np.full(systems, topics - 1.0), None
+            freedom, human_mean = np.full(systems, topics - 1.0), None
         else:
-            # Few documents of a sample stand high in a ranking, and the variance rests on these: as
-            # many degrees of freedom as it has equal parts. The errors of a judge that is nearly
-            # always right are hardly ever seen; the variance of people alone is larger, and known.
-            scale = np.abs(self.alone).max(axis=1, initial=0.0)
-            parts, by_people = (
-                np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
-                for part in (self.spread, self.alone)
+            # The variance depends on the few sampled documents at high ranks, which limits its
+            # degrees of freedom. The rare errors of a judge that is nearly always right may not be
+            # in the sample; then the variance of people alone is the safer, larger one.
+            scale = np.abs(self.human_errors).max(axis=1, initial=0.0)
+            parts, human_parts = (
+                np.where(np.abs(part) > ROUNDING * scale[:, None], part / topics, 0.0) ** 2
+                for part in (self.errors, self.human_errors)
             )
             variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
-            few = (freedom < FEW) | (variance == 0)
-            alone = HumanMean(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
-        return with_intervals(
+            has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
+            human_mean = HumanMean(
+                has_few_errors, human_parts.sum(axis=1), satterthwaite(human_parts, 2)
+            )
+        return add_intervals(
             estimate,
             variance,
             lambda_,
             freedom,
-            np.full(systems, self.alone.shape[1]),
+            np.full(systems, self.human_errors.shape[1]),
             self.items,
             self.fit,
-            alone=alone,
-            complete=self.certain & self.fixed,
+            human_mean=human_mean,
+            is_complete=self.is_complete & self.fixed_topics,
         )
 
     def differences(self, first: Indices, second: Indices) -> PPIMeans:
         pairs = replace(
             self,
             values=self.values[:, first] - self.values[:, second],
-            used=(self.used[:, first] + self.used[:, second]) / 2,
-            certain=self.certain[first] & self.certain[second],
+            lambda_=(self.lambda_[:, first] + self.lambda_[:, second]) / 2,
+            is_complete=self.is_complete[first] & self.is_complete[second],
         )
-        if self.fixed:
-            # Needed for fixed topics only, and large for many pairs.
-            spread, alone = (part[first] - part[second] for part in (self.spread, self.alone))
-            pairs = replace(pairs, spread=spread, alone=alone)
+        if self.fixed_topics:
+            # Error terms are required for fixed topics only, and are large for many pairs.
+            errors, human_errors = (
+                part[first] - part[second] for part in (self.errors, self.human_errors)
+            )
+            pairs = replace(pairs, errors=errors, human_errors=human_errors)
         return pairs.means()
 
 
-def estimate_scores(sample: SampledDocuments, items: int, fixed: bool, fit: Fit) -> Documents:
-    r"""Correct the judge's scores of each topic by people's grades of sampled documents.
+def estimate_scores(
+    sample: SampledDocuments, items: int, fixed_topics: bool, fit: Fit
+) -> DocumentEstimates:
+    r"""Estimate the scores of each topic from the judge's labels and people's sampled grades.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
     """
-    topics, systems = sample.whole.shape
-    people, judge = (
-        error_parts(sample.inclusion, sample.stratum, worths)
-        for worths in (sample.people, sample.judge)
+    n_topics, n_systems = sample.judge_scores.shape
+    human_errors, judge_errors = (
+        error_terms(sample.inclusion, sample.stratum, values)
+        for values in (sample.people, sample.judge)
     )
     if fit.lambda_ is not None:
-        weight = np.full((topics, systems), float(fit.lambda_))
-    elif topics < 2:
-        raise PolicyError("lambda_ is estimated from other topics, got one topic: set lambda_")
+        weight = np.full((n_topics, n_systems), float(fit.lambda_))
+    elif n_topics < 2:
+        raise PolicyError("learning lambda requires at least two topics, got one; set lambda_")
     else:
-        # Topics are sampled independently: lambda does not depend on the topics it is used for.
-        n_folds = fit.n_folds(topics)
-        fold = stream(fit.seed).permutation(topics) % n_folds
-        top, below = (
-            (total := sums_by(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True) - total
-            for part in (people * judge, judge**2)
+        # Topics are sampled independently, so a topic's lambda is learned from other folds only.
+        n_folds = fit.n_folds(n_topics)
+        fold = stream(fit.seed).permutation(n_topics) % n_folds
+        numerator, denominator = (
+            (total := sum_rows(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
+            - total
+            for part in (human_errors * judge_errors, judge_errors**2)
         )
-        weight = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
+        weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
-        sums_by(part / sample.inclusion, sample.topic, topics).T
+        sum_rows(part / sample.inclusion, sample.topic, n_topics).T
         for part in (sample.people, sample.judge)
     )
-    return Documents(
-        values=by_people + weight * (sample.whole - by_judge),
-        spread=people - weight.T[:, sample.topic] * judge,
-        used=weight,
-        alone=people,
-        certain=sample.certain,
+    return DocumentEstimates(
+        values=by_people + weight * (sample.judge_scores - by_judge),
+        errors=human_errors - weight.T[:, sample.topic] * judge_errors,
+        lambda_=weight,
+        human_errors=human_errors,
+        is_complete=sample.is_complete,
         items=items,
-        fixed=fixed,
+        fixed_topics=fixed_topics,
         fit=fit,
     )

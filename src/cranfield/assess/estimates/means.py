@@ -1,6 +1,6 @@
-"""Means with confidence intervals, from few human labels and many labels of a judge.
+"""Prediction-powered means with confidence intervals, from human labels and a judge's labels.
 
-Prediction-powered estimates: of a random sample of items, or of a random part of each stratum.
+Humans label a random sample of the items, or of each stratum; the judge labels all items.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.rows import places, ratio
 from cranfield.result import Column, Columns, Result
 
-SAME = 1e-12
-"""Relative error of rounding."""
+ROUNDING = 1e-12
+"""Relative rounding error, below which a value counts as 0."""
 
-HIGHEST = 100
-"""Highest whole number that counts as a grade."""
+MAX_GRADE = 100
+"""Highest integer that counts as a grade."""
 
-FEW = 8
-"""Minimum number of errors of the judge, or of equal parts of a variance, for its estimate."""
+MIN_ERRORS = 8
+"""Minimum number of errors of the judge, or of degrees of freedom, to estimate a variance."""
 
 FOLDS = 5
-"""Parts of the human labels; lambda of one is learned from the others."""
+"""Default number of folds for cross-fitting lambda."""
 
-_LARGEST = 1e100
-"""Largest absolute label whose square can be summed."""
+_MAX_LABEL = 1e100
+"""Maximum absolute label, so that sums of squares do not overflow."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Weight of the judge, None to learn it by cross-fitting, and the level of the intervals."""
+    """Settings of an estimate: weight of the judge (None to learn it), cross-fitting and level."""
 
     lambda_: float | None = None
     folds: int = FOLDS
@@ -60,39 +60,39 @@ class Fit:
             check_number("lambda_", self.lambda_, 0, 1)
 
     def n_folds(self, size: int) -> int:
-        """Return the number of folds that are not empty with `size` things."""
+        """Return the number of nonempty folds for `size` items."""
         return min(int(self.folds), max(2, size))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PPIMeans(Result):
-    """Means with confidence intervals; made by :func:`ppi_mean` and :func:`stratified_mean`.
+    """Means with confidence intervals; returned by :func:`ppi_mean` and :func:`stratified_mean`.
 
     Attributes
     ----------
     estimate, standard_error, low, high, lambda_, human, freedom
-        The columns; shape (means,), or () for one mean.
+        Columns of the table; shape (means,), or () for one mean.
     items
-        Number of items, with human labels or without.
+        Number of items, with or without human labels.
     alpha
         One minus the confidence level.
     folds, seed
-        Folds and seed of cross-fitting; 0 folds if lambda was given.
+        Number of folds and seed of cross-fitting; 0 folds if lambda was set.
     notes
-        Means without an interval, or with another one.
+        Notes on means without an interval, or with an interval of human labels alone.
     """
 
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error of the estimate; 0, and without information, if the labels do not vary."
+            "Standard error of the estimate; 0, and not informative, if the labels do not vary."
         ),
         "low": Column(
-            "Lower confidence bound; of a proportion, or NaN, if the labels do not vary."
+            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
         ),
         "high": Column("Upper bound of the interval."),
-        "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
+        "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
         "human": Column("Number of human labels."),
         "freedom": Column(
             "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
@@ -130,113 +130,118 @@ class PPIMeans(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanMean:
-    """Variance of the mean of human labels alone; `few` where it is the safer one."""
+    """Variance of the mean of human labels alone, for a judge with too few known errors."""
 
-    few: Bools
+    has_few_errors: Bools
     variance: Floats
     freedom: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Proportions:
-    r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
+class GradeIntervals:
+    r"""Intervals for means of grades from 0, such as binary labels, with any weight of the judge.
 
-    high: the highest grade of each mean; NaN where labels are not grades.
-    mean: the judge's mean, which the estimate has lambda times.
-    variance: that of the mean residual of human labels, by their number.
-    judge_variance: the part of the judge's labels of other items in the variance.
-    rate: one over the effective number of human labels.
+    max_grade: highest grade of each mean; NaN if labels are not grades.
+    judge_mean: mean of the judge's labels, which has the weight lambda in the estimate.
+    variance: variance of the mean residual of human labels.
+    judge_variance: contribution to the variance by the judge's labels of other items.
+    inverse_size: one over the effective number of human labels.
     freedom: degrees of freedom of the quantile; infinite for independent labels.
 
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
-    This extension of our own adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1)
-    in equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and
-    binary labels it is their interval, and with lambda 1 that of paired proportions of Bonett and
-    Price (2012), except for the number of added pairs.
+    Our own extension adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1) in
+    equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary
+    labels it equals their interval. With lambda 1 it equals the interval of Bonett and Price (2012)
+    for paired proportions, except for the number of added pairs.
     """
 
-    high: Floats
-    mean: Floats
+    max_grade: Floats
+    judge_mean: Floats
     variance: Floats
     judge_variance: Floats
-    rate: Floats
+    inverse_size: Floats
     freedom: Floats
 
     def bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
         z = stdtrit(self.freedom, 1 - alpha / 2)
-        added = z**2 * self.rate / (1 + z**2 * self.rate)
-        apart = lambda_ * self.mean + self.high * (1 - lambda_) / 2 - estimate
-        centre = estimate + added * apart
-        of_added = self.high**2 * (1 + lambda_**2) / 4 + (1 - added) * apart**2
+        added_weight = z**2 * self.inverse_size / (1 + z**2 * self.inverse_size)
+        distance = lambda_ * self.judge_mean + self.max_grade * (1 - lambda_) / 2 - estimate
+        centre = estimate + added_weight * distance
+        added_variance = self.max_grade**2 * (1 + lambda_**2) / 4 + (1 - added_weight) * distance**2
         variance = (
-            (1 - added) ** 2 * self.variance + (added / z) ** 2 * of_added + self.judge_variance
+            (1 - added_weight) ** 2 * self.variance
+            + (added_weight / z) ** 2 * added_variance
+            + self.judge_variance
         )
-        half = z * np.sqrt(variance)
-        return np.maximum(centre - half, 0.0), np.minimum(centre + half, self.high)
+        half_width = z * np.sqrt(variance)
+        return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, self.max_grade)
 
 
 def highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label of each mean; NaN if human labels are not grades from 0 to 100."""
-    high = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
-    low = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
-    whole = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
-    graded = whole & ((low == 0) | ((low > 0) & (high == 1))) & (high <= HIGHEST)
-    return np.where(graded, high, np.nan)
+    """Return the highest label of each mean; NaN if labels are not grades from 0 to 100."""
+    max_grade = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
+    min_grade = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
+    is_integer = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
+    has_range = ((min_grade == 0) | ((min_grade > 0) & (max_grade == 1))) & (max_grade <= MAX_GRADE)
+    return np.where(is_integer & has_range, max_grade, np.nan)
 
 
-def with_intervals(
+def add_intervals(
     estimate: Floats,
     variance: Floats,
     lambda_: Floats,
     freedom: Floats,
-    human: Ints,
+    n_human: Ints,
     items: int,
     fit: Fit,
     *,
-    alone: HumanMean | None = None,
-    proportions: Proportions | None = None,
-    complete: Any = False,
-    single: bool = False,
+    human_mean: HumanMean | None = None,
+    grade_intervals: GradeIntervals | None = None,
+    is_complete: Any = False,
+    is_single: bool = False,
 ) -> PPIMeans:
     """Add confidence intervals to estimated means.
 
-    They are t intervals; those of human labels `alone` if too few errors of the judge were seen;
-    and those of `proportions` where labels are grades. Means of `complete` human labels are exact.
+    The default is a t interval. With too few known errors of the judge, it is the interval of the
+    `human_mean` if that is wider; for grades, it is from `grade_intervals`. Means of complete human
+    labels are exact.
     """
-    complete = np.asarray(complete)
+    is_complete = np.asarray(is_complete)
     error = np.sqrt(variance)
-    half = stdtrit(freedom, 1 - fit.alpha / 2) * error
+    half_width = stdtrit(freedom, 1 - fit.alpha / 2) * error
     notes = []
-    if alone is not None:
-        wider = alone.few & (alone.variance >= variance)
-        half_alone = stdtrit(alone.freedom, 1 - fit.alpha / 2) * np.sqrt(alone.variance)
-        half = np.where(wider, half_alone, half)
-        freedom = np.where(wider, alone.freedom, freedom)
-        reason = "interval of human labels alone, as too few errors of the judge were seen"
-        notes.append((wider & (half_alone > 0), reason))
-    low, high = estimate - half, estimate + half
-    unknown = ~complete & ~(half > SAME * np.abs(estimate))
-    if proportions is not None:
-        graded = ~np.isnan(proportions.high) & ~complete
-        bounds = proportions.bounds(estimate, lambda_, fit.alpha)
-        low, high = np.where(graded, bounds, (low, high))
-        freedom = np.where(graded, proportions.freedom, freedom)
-        notes = [(where & ~graded, note) for where, note in notes]
-        unknown = unknown & ~graded
-    low, high = np.where(unknown, np.nan, (low, high))
-    notes.append((unknown, "all values equal: no interval can be computed"))
+    if human_mean is not None:
+        is_wider = human_mean.has_few_errors & (human_mean.variance >= variance)
+        human_half_width = stdtrit(human_mean.freedom, 1 - fit.alpha / 2) * np.sqrt(
+            human_mean.variance
+        )
+        half_width = np.where(is_wider, human_half_width, half_width)
+        freedom = np.where(is_wider, human_mean.freedom, freedom)
+        reason = "interval of human labels alone, as too few errors of the judge are known"
+        notes.append((is_wider & (human_half_width > 0), reason))
+    low, high = estimate - half_width, estimate + half_width
+    is_unknown = ~is_complete & ~(half_width > ROUNDING * np.abs(estimate))
+    if grade_intervals is not None:
+        is_graded = ~np.isnan(grade_intervals.max_grade) & ~is_complete
+        bounds = grade_intervals.bounds(estimate, lambda_, fit.alpha)
+        low, high = np.where(is_graded, bounds, (low, high))
+        freedom = np.where(is_graded, grade_intervals.freedom, freedom)
+        notes = [(where & ~is_graded, note) for where, note in notes]
+        is_unknown = is_unknown & ~is_graded
+    low, high = np.where(is_unknown, np.nan, (low, high))
+    notes.append((is_unknown, "no interval can be computed, as all values are equal"))
 
-    values: list[Any] = [estimate, error, low, high, lambda_, human, freedom]
-    estimate, error, low, high, lambda_, human, freedom = (
-        [column[0] for column in values] if single else values
+    values: list[Any] = [estimate, error, low, high, lambda_, n_human, freedom]
+    estimate, error, low, high, lambda_, n_human, freedom = (
+        [column[0] for column in values] if is_single else values
     )
     return PPIMeans(
-        *(estimate, error, low, high, lambda_, human, items, freedom),
+        *(estimate, error, low, high, lambda_, n_human, items, freedom),
         alpha=fit.alpha,
         folds=fit.folds if fit.lambda_ is None else 0,
         seed=fit.seed,
         notes=tuple(
-            f"{counted(int(where.sum()), 'mean')}: {note}" if human.size > 1 else note
+            f"{counted(int(where.sum()), 'mean')}: {note}" if n_human.size > 1 else note
             for where, note in notes
             if where.any()
         ),
@@ -244,32 +249,38 @@ def with_intervals(
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Degrees of freedom of a sum of variances of `counts` values each; infinite if it is 0."""
-    below = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
-    freedom = ratio(parts.sum(axis=1) ** 2, below)
+    """Compute Satterthwaite's degrees of freedom of a sum of variances; infinite if it is 0.
+
+    Each variance is estimated from `counts` values.
+    """
+    denominator = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
+    freedom = ratio(parts.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
 
 
-def summed(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
-    """Sum values by cell, an index into an array of the shape."""
+def sum_by_cell(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
+    """Sum values by cell, a flat index into an array of the shape."""
     sums = np.bincount(cell, weights=values, minlength=prod(shape))
     return sums.reshape(shape).astype(np.float64)
 
 
-def sums_by(values: Any, code: Ints, size: int) -> Floats:
-    """Sum each row by code; shape (rows, size)."""
+def sum_rows(values: Any, code: Ints, size: int) -> Floats:
+    """Sum the values of each row by code; shape (rows, size)."""
     rows = len(values)
     cell = (np.arange(rows)[:, None] * size + code).ravel()
-    return summed(values.ravel(), cell, (rows, size))
+    return sum_by_cell(values.ravel(), cell, (rows, size))
 
 
-def moments_outside(
-    label: Floats, guess: Floats, cell: Ints, fold: Ints, folds: int, shape: tuple[int, ...]
+def out_of_fold_moments(
+    label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return covariance and variance of guesses outside of each fold; shape (*shape, folds)."""
-    products = (np.ones(label.size), label, guess, label * guess, guess * guess)
-    sums = [summed(values, cell * folds + fold, (*shape, folds)) for values in products]
-    if folds > 1:
+    """Return covariance with labels and variance of the judge's labels outside each fold.
+
+    Both have shape (*shape, folds).
+    """
+    products = (np.ones(label.size), label, pred, label * pred, pred * pred)
+    sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
+    if n_folds > 1:
         sums = [total.sum(axis=-1, keepdims=True) - total for total in sums]
     n, y, f, yf, ff = sums
     return (
@@ -296,18 +307,19 @@ def ppi_mean(
         \widehat{var} = \lambda^2 \frac{s^2_N(f)}{N} + \frac{s^2_n(y - \lambda f)}{n}, \quad
         \lambda = \frac{cov(y, f)}{(1 + n/N)\, var(f)}
 
-    with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
-    sample; the judge may be wrong in any way. A lambda learned from the labels it is used on makes
-    intervals too short, so each of `folds` parts of them has the lambda of the others
-    (cross-fitting). With fewer than two other items lambda is 0, even if another one is given.
+    with lambda clipped to [0, 1]. Humans label a random sample of the items, which are themselves a
+    sample; no assumption is made on the errors of the judge. If lambda were learned from the labels
+    to which it is applied, intervals would be too short; so the labels are divided into `folds`,
+    and the lambda of a fold is learned from the other folds (cross-fitting). With fewer than two
+    other items lambda is 0, whatever `lambda_` is.
 
-    If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
-    is our own extension of that of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are
-    added, a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the
-    highest grade of humans and judge. Its width is not 0 if the sample has no error of the judge.
-    Other labels have the t interval with n - 1 degrees of freedom; if humans and judge differ on
-    fewer than 8 labels, and on less than half, that of the human labels alone, with a note. If such
-    labels are all equal the interval is NaN.
+    If human labels are grades, integers from 0 to 100 such as 0 and 1, the interval is our own
+    extension of the interval of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are added,
+    a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
+    of humans and judge. Its width is not 0 if the sample has no error of the judge. Other labels
+    have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer than 8
+    labels, and on less than half, the interval of the human labels alone replaces it if it is
+    wider, with a note. If such labels are all equal, the interval is NaN.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
     Bonett and Price (2012), paired proportions.
@@ -317,31 +329,32 @@ def ppi_mean(
     human
         Human labels as numbers, NaN for missing ones; shape (items,) or (means, items).
     judge
-        The judge's labels of all items; the same shape, or (items,) for all means.
+        Labels of the judge for all items; the same shape, or (items,) for all means.
     lambda_
-        Weight of the judge: 0 is human labels only, 1 is plain PPI; learned by default.
+        Weight of the judge, from 0 (human labels only) to 1 (PPI without power tuning); learned by
+        default.
     folds
-        Parts for cross-fitting, 2 or more; 1 learns one lambda from all labels, and intervals from
-        few of them are too short.
+        Number of folds for cross-fitting, 2 or more; with 1, lambda is learned from all labels, and
+        intervals from few labels are too short.
     seed
-        Seed of the random parts.
+        Seed of the random folds.
     alpha
         One minus the confidence level of the interval.
     clusters
-        Cluster of each item, such as its topic, shape (items,): items of one cluster may depend on
-        each other. The clusters are then the sample; for grades, the number of labels is divided by
-        the design effect of clusters.
+        Cluster of each item, such as its topic, if items of the same cluster may depend on each
+        other; shape (items,). The clusters are then the sample; for grades, the number of labels is
+        divided by the design effect of clusters.
 
     Returns
     -------
     PPIMeans
-        With an entry a mean; no axis for one.
+        Means of shape (means,), or () for labels of shape (items,).
 
     Raises
     ------
     PolicyError
-        For fewer than three human labels of a mean (two with a given lambda), or fewer than three
-        clusters with any; for a gap in the judge's labels; for an option out of its range.
+        For fewer than three human labels of a mean (two if lambda is set), or fewer than three
+        clusters with human labels; for missing labels of the judge; for an option out of its range.
 
     Examples
     --------
@@ -362,64 +375,75 @@ def ppi_mean(
 
 
 def estimate_means(
-    human: Any, judge: Any, fit: Fit, clusters: Any = None, *, proportions: bool = True
+    human: Any, judge: Any, fit: Fit, clusters: Any = None, *, has_grade_intervals: bool = True
 ) -> PPIMeans:
-    """Compute :func:`ppi_mean`; without `proportions`, grades have t intervals."""
-    y, f, single = check_labels(human, judge)
+    """Compute :func:`ppi_mean`; without `has_grade_intervals`, grades have t intervals."""
+    y, f, is_single = check_labels(human, judge)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
     count, n_others = means.count, y.shape[1] - means.count
-    # The two parts of the linearised estimate: of each human label, and of each other item.
-    other = np.isnan(y)
-    own = np.zeros(y.shape)
-    own[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
-    labels = np.where(other, 0.0, y)
-    alone = np.where(other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
-    mean = ratio(np.where(other, f, 0.0).sum(axis=1), n_others)
-    far = np.where(other, f - mean[:, None], 0.0) * ratio(means.lambda_, n_others)[:, None]
-    nothing = np.zeros(y.shape)
-    variance, of_rest, of_people = (
-        _sum_variance(first, second, ~other, units)
-        for first, second in ((own, far), (nothing, far), (alone, nothing))
+    # The linearised estimate is a sum of parts of human labels and of parts of other items.
+    is_other = np.isnan(y)
+    label_part = np.zeros(y.shape)
+    label_part[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
+    labels = np.where(is_other, 0.0, y)
+    human_part = np.where(is_other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
+    judge_mean = ratio(np.where(is_other, f, 0.0).sum(axis=1), n_others)
+    other_part = (
+        np.where(is_other, f - judge_mean[:, None], 0.0) * ratio(means.lambda_, n_others)[:, None]
     )
-    # Equal residuals have no information on their variance.
-    scale = np.abs(np.where(other, f, y)).max(axis=1)
-    constant = np.abs(own).max(axis=1) * count <= SAME * scale
+    zeros = np.zeros(y.shape)
+    variance, other_variance, human_variance = (
+        _sum_variance(first, second, ~is_other, units)
+        for first, second in ((label_part, other_part), (zeros, other_part), (human_part, zeros))
+    )
+    # Constant residuals carry no information on their variance.
+    scale = np.abs(np.where(is_other, f, y)).max(axis=1)
+    is_constant = np.abs(label_part).max(axis=1) * count <= ROUNDING * scale
     freedom = (means.units - 1).astype(np.float64)
-    of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
-    # Labels of a cluster are correlated: fewer independent labels have the same variance.
-    alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
-    rate = np.where(constant, 1 / means.units, np.maximum(alike, 1.0) / count)
-    independent = means.units == count
-    of_labels = np.where(independent, of_labels * (count - 1) / count, of_labels)
-    free = np.where(independent, np.inf, freedom)
-    return with_intervals(
+    label_variance = np.where(is_constant, 0.0, np.maximum(variance - other_variance, 0.0))
+    # Labels of a cluster are correlated, which reduces the effective number of labels.
+    design_effect = ratio(label_variance, ratio((label_part**2).sum(axis=1) * count, count - 1.0))
+    inverse_size = np.where(is_constant, 1 / means.units, np.maximum(design_effect, 1.0) / count)
+    is_independent = means.units == count
+    label_variance = np.where(is_independent, label_variance * (count - 1) / count, label_variance)
+    grade_freedom = np.where(is_independent, np.inf, freedom)
+    return add_intervals(
         means.estimate,
-        np.where(constant, 0.0, variance),
+        np.where(is_constant, 0.0, variance),
         means.lambda_,
         freedom,
         count,
         y.shape[1],
         fit,
-        alone=HumanMean(few_errors(y, f, count, means.lambda_), of_people, freedom),
-        proportions=Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, free)
-        if proportions
+        human_mean=HumanMean(has_few_errors(y, f, count, means.lambda_), human_variance, freedom),
+        grade_intervals=GradeIntervals(
+            highest_grade(y, f),
+            judge_mean,
+            label_variance,
+            other_variance,
+            inverse_size,
+            grade_freedom,
+        )
+        if has_grade_intervals
         else None,
-        single=single,
+        is_single=is_single,
     )
 
 
-def few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
-    """Return which means rest on too few errors of the judge to estimate their variance."""
+def has_few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
+    """Return whether a mean has too few errors of the judge to estimate its variance."""
     errors = (~np.isnan(y) & (y != f)).sum(axis=1)
-    return np.asarray((errors < FEW) & (2 * errors < count) & (lambda_ > 0))
+    return np.asarray((errors < MIN_ERRORS) & (2 * errors < count) & (lambda_ > 0))
 
 
-def _sum_variance(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
-    """Variance of a sum of independent units, each part with its number of units less one."""
-    parts = ((own, labelled), (far, ~labelled))
+def _sum_variance(
+    label_part: Floats, other_part: Floats, is_labelled: Bools, units: Ints
+) -> Floats:
+    """Compute the variance of a sum of independent units, with n - 1 for each of the two parts."""
+    parts = ((label_part, is_labelled), (other_part, ~is_labelled))
     if (units == np.arange(units.size)).all():
-        sizes = [here.sum(axis=1) for _, here in parts]
+        sizes = [mask.sum(axis=1) for _, mask in parts]
         first, second = (
             ratio(size, size - 1) * (part**2).sum(axis=1)
             for (part, _), size in zip(parts, sizes, strict=True)
@@ -427,16 +451,21 @@ def _sum_variance(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Flo
         return np.asarray(first + second)
     size = int(units.max()) + 1
 
-    def scaled(part: Floats, here: Bools) -> Floats:
-        count = (sums_by(here, units, size) > 0).sum(axis=1)
-        return np.asarray(sums_by(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
+    def scaled(part: Floats, mask: Bools) -> Floats:
+        count = (sum_rows(mask, units, size) > 0).sum(axis=1)
+        return np.asarray(sum_rows(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
 
     return np.asarray(((scaled(*parts[0]) + scaled(*parts[1])) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMeans:
-    """Corrected means; row, item and residual (label less lambda times the judge's) by label."""
+    """Prediction-powered means.
+
+    row, item, residual: mean, item, and label minus lambda times the judge's label, by human label.
+    count, units: number of human labels and of labelled units, by mean.
+    mean, lambda_, estimate: mean residual, mean lambda and estimate, by mean.
+    """
 
     row: Ints
     item: Ints
@@ -449,41 +478,41 @@ class FittedMeans:
 
 
 def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
-    """Fit rows of human labels (NaN for none) and of the judge's; shape (rows, items) both."""
-    rows, items = y.shape
+    """Estimate means from human labels (NaN if missing) and a judge's; shape (means, items)."""
+    n_means, n_items = y.shape
     f = np.broadcast_to(f, y.shape)
     row, item = np.nonzero(~np.isnan(y))
-    count = np.bincount(row, minlength=rows)
-    near = f - f.mean(axis=1, keepdims=True)
-    label, guess = y[row, item], near[row, item]
-    # Units in random order, the same in each row; of these, the labelled ones are dealt to folds.
+    count = np.bincount(row, minlength=n_means)
+    centred = f - f.mean(axis=1, keepdims=True)
+    label, pred = y[row, item], centred[row, item]
+    # Units are in the same random order for each mean; the labelled ones are assigned to folds.
     size = int(units.max(initial=-1)) + 1
     shuffled = stream(fit.seed).permutation(size)[units]
-    labelled, unit_of = np.unique(row * size + shuffled[item], return_inverse=True)
-    n_units = np.bincount(labelled // size, minlength=rows)
-    n_others = items - count
-    far_row, far_item = np.nonzero(np.isnan(y))
-    far = np.unique(far_row * size + units[far_item]) // size
-    # Labels of the judge for one single unit have no variance.
-    usable = (np.bincount(far, minlength=rows) > 1)[row]
+    labelled_units, unit_index = np.unique(row * size + shuffled[item], return_inverse=True)
+    n_units = np.bincount(labelled_units // size, minlength=n_means)
+    n_others = n_items - count
+    other_row, other_item = np.nonzero(np.isnan(y))
+    other_units = np.unique(other_row * size + units[other_item]) // size
+    # The judge's labels of a single unit have no variance.
+    has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
     check_counts(n_units, 3 if fit.lambda_ is None else 2)
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
-        fold = (places(labelled // size) - 1)[unit_of] % folds
-        covariance, _ = moments_outside(label, guess, row, fold, folds, (rows,))
-        spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
+        fold = (places(labelled_units // size) - 1)[unit_index] % folds
+        covariance, _ = out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
+        judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
-            learned = ratio(covariance[row, fold] * n_others[row], (items * spread)[row])
-        weight = np.where(usable, np.clip(learned, 0.0, 1.0), 0.0)
+            lambdas = ratio(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
+        weight = np.where(has_variance, np.clip(lambdas, 0.0, 1.0), 0.0)
     else:
-        weight = np.where(usable, fit.lambda_, 0.0)
-    residual = label - weight * guess
-    mean = ratio(summed(residual, row, (rows,)), count)
-    lam = ratio(summed(weight, row, (rows,)), count)
-    labelled_sums = summed(guess, row, (rows,))
-    # All guesses add up to 0, so those of the other items add up to minus the known ones.
-    estimate = mean - lam * ratio(labelled_sums, n_others)
-    return FittedMeans(row, item, residual, count, n_units, mean, lam, estimate)
+        weight = np.where(has_variance, fit.lambda_, 0.0)
+    residual = label - weight * pred
+    mean = ratio(sum_by_cell(residual, row, (n_means,)), count)
+    lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), count)
+    labelled_sums = sum_by_cell(pred, row, (n_means,))
+    # The judge's labels are centred, so those of other items sum to minus the labelled sum.
+    estimate = mean - lambda_ * ratio(labelled_sums, n_others)
+    return FittedMeans(row, item, residual, count, n_units, mean, lambda_, estimate)
 
 
 def stratified_mean(
@@ -496,29 +525,30 @@ def stratified_mean(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> PPIMeans:
-    r"""Estimate the mean of a population from human labels of a random part of each stratum.
+    r"""Estimate the mean of a population from human labels of a random sample of each stratum.
 
     With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
-    :math:`e = y - \lambda (f - \bar f_h)`, where the judge's mean is that of the whole stratum,
+    :math:`e = y - \lambda (f - \bar f_h)`, where :math:`\bar f_h` is the judge's mean over the
+    entire stratum,
 
     .. math:: \hat\theta = \sum_h \frac{N_h}{N} \bar e_h, \quad \widehat{var} = \sum_h
         \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
 
-    The items are the whole population, not a sample: a completely labelled stratum has no error.
-    Without labels of a judge it is the stratified mean. Strata may be topics, or the grades of a
-    judge, which then adds nothing further.
+    The items are the population, not a sample: a completely labelled stratum has no error. Without
+    labels of a judge, the estimate is the stratified mean. Strata may be topics, or the grades of a
+    judge, whose labels then add no further information.
 
-    A given lambda leaves the estimate unbiased over all samples. A learned one is cross-fitted: the
-    labels of a fold have the lambda of the other folds, and their difference from the judge's mean
-    is taken in the part of the stratum that is not labelled in those; so the estimate is unbiased
-    over samples and random folds. With `folds=1` it is biased.
+    With a fixed lambda the estimate is unbiased over all samples. A learned lambda is cross-fitted:
+    it is learned from the other folds, and the judge's mean is taken over the items of the stratum
+    that are not labelled in these folds, so that the estimate is unbiased over samples and random
+    folds. With `folds=1` it is biased.
 
-    Intervals are as for :func:`ppi_mean`. For grades the number of labels is
-    :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
+    Intervals are as for :func:`ppi_mean`. For grades the effective number of labels is
+    :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; other labels have t intervals with
     Satterthwaite's degrees of freedom.
 
-    Source: Cochran (1977), chapter 5, and with a judge 7; Fisch and others (2024), stratified
-    prediction-powered inference.
+    Source: Cochran (1977), chapter 5, and chapter 7 with a judge; Fisch and others (2024),
+    stratified prediction-powered inference.
 
     Parameters
     ----------
@@ -527,19 +557,19 @@ def stratified_mean(
     strata
         Stratum of each item; shape (items,).
     judge
-        The judge's labels of all items; the same shape as `human`, or (items,); or None.
+        Labels of the judge for all items; the same shape as `human`, or (items,); or None.
     lambda_, folds, seed, alpha
         As for :func:`ppi_mean`.
 
     Returns
     -------
     PPIMeans
-        With an entry a mean; no axis for one.
+        Means of shape (means,), or () for labels of shape (items,).
 
     Raises
     ------
     PolicyError
-        For a stratum with fewer than two human labels that has more items than labels.
+        For a stratum with fewer than two human labels that is not completely labelled.
 
     Examples
     --------
@@ -553,107 +583,114 @@ def stratified_mean(
     if judge is None:
         judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0
     fit = Fit(lambda_, folds, seed, alpha)
-    y, f, single = check_labels(human, judge)
+    y, f, is_single = check_labels(human, judge)
     code = cluster_codes(strata, y.shape[1])
-    rows, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
+    n_means, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=n_strata).astype(np.float64)
-    mean = sums_by(f, code, n_strata) / size
+    mean = sum_rows(f, code, n_strata) / size
     row, item = np.nonzero(~np.isnan(y))
     cell = row * n_strata + code[item]
-    count = np.bincount(cell, minlength=rows * n_strata).reshape(rows, n_strata)
-    short = np.argwhere((count < 2) & (count < size))
-    if short.size:
-        mean_of, stratum = short[0].tolist()
+    count = np.bincount(cell, minlength=n_means * n_strata).reshape(n_means, n_strata)
+    too_few = np.argwhere((count < 2) & (count < size))
+    if too_few.size:
+        mean_index, stratum = too_few[0].tolist()
         raise PolicyError(
             f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
-            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; expected at"
+            f" {count[mean_index, stratum]} human labels of {int(size[stratum])} items; expected at"
             " least 2, or all"
         )
-    guess, label = (f - mean[:, code])[row, item], y[row, item]
+    pred, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
-    weight, correction = np.full(label.size, lambda_ or 0.0), guess
+    weight, correction = np.full(label.size, lambda_ or 0.0), pred
     if lambda_ is None:
-        # Items of each stratum in random order are dealt to the folds, one after the other.
-        shuffled = stream(seed).permutation(y.shape[1])[item]
-        order = np.lexsort((shuffled, cell))
+        # Items of each stratum are assigned to the folds in random order, round-robin.
+        random_order = stream(seed).permutation(y.shape[1])[item]
+        order = np.lexsort((random_order, cell))
         fold = np.empty(cell.size, dtype=np.int64)
         n_folds = fit.n_folds(int(count.max()))
         fold[order] = (places(cell[order]) - 1) % n_folds
-        # Of each fold the lambda with the least variance of the mean by the labels of the others.
-        top, below = (
+        # The lambda of a fold minimises the variance of the mean by the labels of other folds.
+        numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)
-            for moment in moments_outside(label, guess, cell, fold, n_folds, count.shape)
+            for moment in out_of_fold_moments(label, pred, cell, fold, n_folds, count.shape)
         )
-        weight = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[row, fold]
-        correction = _independent_corrections(guess, cell, fold, n_folds, np.tile(size, rows))
+        weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
+        correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(size, n_means))
 
     def variances(values: Floats) -> Floats:
-        """Return parts of the variance of the mean; shape (means, strata)."""
-        centred = values - ratio(summed(values, cell, count.shape), count).ravel()[cell]
-        return np.asarray(scale * ratio(summed(centred**2, cell, count.shape), count - 1))
+        """Return the contribution of each stratum to the variance; shape (means, strata)."""
+        centred = values - ratio(sum_by_cell(values, cell, count.shape), count).ravel()[cell]
+        return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
 
-    sums = summed(label - weight * correction, cell, count.shape)
-    parts, alone = variances(label - weight * guess), variances(label)
-    labels = count.sum(axis=1)
-    used = ratio(summed(weight, row, (rows,)), labels)
-    variance, no_judge_variance = parts.sum(axis=1), np.zeros(rows)
-    # The rate of a simple random sample with the same variance, if all strata were alike.
-    rate = scale.sum(axis=1)
-    return with_intervals(
+    sums = sum_by_cell(label - weight * correction, cell, count.shape)
+    parts, human_parts = variances(label - weight * pred), variances(label)
+    n_labels = count.sum(axis=1)
+    mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
+    variance, no_judge_variance = parts.sum(axis=1), np.zeros(n_means)
+    # The size of a simple random sample with the same variance, if all strata were alike.
+    inverse_size = scale.sum(axis=1)
+    return add_intervals(
         ratio(sums, count) @ size / size.sum(),
         variance,
-        used,
+        mean_weight,
         satterthwaite(parts, count),
-        labels,
+        n_labels,
         y.shape[1],
         fit,
-        alone=HumanMean(
-            few_errors(y, f, labels, used), alone.sum(axis=1), satterthwaite(alone, count)
+        human_mean=HumanMean(
+            has_few_errors(y, f, n_labels, mean_weight),
+            human_parts.sum(axis=1),
+            satterthwaite(human_parts, count),
         ),
-        proportions=Proportions(
+        grade_intervals=GradeIntervals(
             highest_grade(y, f),
             f.mean(axis=1),
             variance,
             no_judge_variance,
-            rate,
-            np.full(rows, np.inf),
+            inverse_size,
+            np.full(n_means, np.inf),
         ),
-        complete=labels == y.shape[1],
-        single=single,
+        is_complete=n_labels == y.shape[1],
+        is_single=is_single,
     )
 
 
 def _independent_corrections(
-    guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats
+    pred: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
 ) -> Floats:
-    """Return the judge's labels less the mean of the items without a label in other folds."""
-    # A fold is a random sample of those items: the difference has the expectation 0, whatever
-    # lambda was learned from the other folds. `guess` is centred by stratum.
-    shape = size.size, folds
-    code = cell * folds + fold
-    sums, sizes = (summed(values, code, shape) for values in (guess, np.ones(cell.size)))
-    others, counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
-    share = 1 - counts / size[:, None]
-    return np.asarray(guess * share[cell, fold] + (others / size[:, None])[cell, fold])
+    """Return the judge's labels minus the mean over items that are not labelled in other folds."""
+    # A fold is a random sample of these items, so that the difference has expectation 0 for any
+    # lambda learned from the other folds. `pred` is centred by stratum.
+    shape = size.size, n_folds
+    code = cell * n_folds + fold
+    sums, sizes = (sum_by_cell(values, code, shape) for values in (pred, np.ones(cell.size)))
+    other_sums, other_counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
+    unlabelled_proportion = 1 - other_counts / size[:, None]
+    return np.asarray(
+        pred * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
+    )
 
 
 def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
-    """Return human and judge's labels, shape (means, items), and whether there is no first axis."""
+    """Return human and judge's labels, shape (means, items), and whether there is one mean."""
     y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
-        raise PolicyError(f"expected human labels of the judge's shape {f.shape}, got {y.shape}")
+        raise PolicyError(f"human labels must have the judge's shape {f.shape}, got {y.shape}")
     if not np.isfinite(f).all():
-        raise PolicyError("labels of the judge must be finite for every item")
+        raise PolicyError("labels of the judge must be finite for all items")
     if np.isinf(y).any():
         raise PolicyError("human labels must be finite, or NaN for missing ones")
-    if max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f)) > _LARGEST:
-        raise PolicyError(f"labels must be at most {_LARGEST:g}, as their squares are summed")
+    if (
+        max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f))
+        > _MAX_LABEL
+    ):
+        raise PolicyError(f"labels must be at most {_MAX_LABEL:g} in absolute value")
     table = np.atleast_2d(y)
     return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
 
 
 def cluster_codes(clusters: Any, items: int) -> Ints:
-    """Number the clusters; shape (items,)."""
+    """Return the index of the cluster of each item; shape (items,)."""
     names = np.asarray(clusters)
     if names.shape != (items,):
         raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")

@@ -1,1 +1,1 @@
-"""LLM judges, compared with people."""
+"""LLM judges: labels, comparison with people, and bias."""

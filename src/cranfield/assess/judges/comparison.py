@@ -1,4 +1,4 @@
-"""Judges compared with people, grade by grade."""
+"""Compare the grades of judges with those of people."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
     coefficient,
-    freedom,
+    degrees_of_freedom,
     jackknife,
     observed,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
-from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
+from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
+from cranfield.assess.judges.reading import (
+    Scale,
+    combinations,
+    drop_unsampled,
+    match_labels,
+    read_panel,
+)
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.kinds import OneOf
@@ -30,36 +36,36 @@ from cranfield.tabular import Table, between, number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
-    r"""Return proportions of people's grades by the grade of the judge, lower and upper bounds.
+    r"""Compute proportions of people's grades by the grade of the judge, and their intervals.
 
     Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
-    grades by people); NaN for a grade that the judge never gave. Intervals are those of Wilson
-    (1927) for a proportion p, with pairs divided by the design effect of topics, as pairs of a
-    topic are correlated: the variance of p by the jackknife over topics,
+    grades by people); NaN for a grade that the judge never gave. Intervals are Wilson's (1927) for
+    a proportion p, with the number of pairs n divided by the design effect of topics, as pairs of a
+    topic are correlated. The design effect, at least 1, is the variance of p by the jackknife,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
-    over p (1 - p) / n, and at least 1; the t quantile has the degrees of freedom of these terms by
-    ``freedom``. A proportion of 0 or 1 has no estimate of its variance: there each topic counts as
-    one pair.
+    divided by p (1 - p) / n. The t quantile has the degrees of freedom of these terms by
+    ``degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be estimated, n is the
+    number of topics.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
-    of_grade = counts.sum(axis=2, keepdims=True)
-    size = of_grade.sum(axis=0)
-    topics = (of_grade > 0).sum(axis=0)
+    label_counts = counts.sum(axis=2, keepdims=True)
+    n_labels = label_counts.sum(axis=0)
+    n_topics = (label_counts > 0).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = counts.sum(axis=0) / size
-        # The change of the proportion without each topic.
-        apart = (counts - share * of_grade) / (size - of_grade)
-        variance = (topics - 1) / topics * (apart**2).sum(axis=0)
-        effect = np.maximum(1.0, variance / (share * (1 - share) / size))
-    certain = (share == 0) | (share == 1)
-    pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
-    degrees = np.where(certain, topics - 1, freedom(apart, topics))
-    low, high = wilson(share, pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
-    # A single topic has no spread over topics.
-    alone = (topics < 2) & ~np.isnan(share)
-    return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
+        proportion = counts.sum(axis=0) / n_labels
+        # Change of the proportion if a topic is excluded.
+        change = (counts - proportion * label_counts) / (n_labels - label_counts)
+        variance = (n_topics - 1) / n_topics * (change**2).sum(axis=0)
+        design_effect = np.maximum(1.0, variance / (proportion * (1 - proportion) / n_labels))
+    is_extreme = (proportion == 0) | (proportion == 1)
+    n_pairs = np.where(is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect))
+    degrees = np.where(is_extreme, n_topics - 1, degrees_of_freedom(change, n_topics))
+    low, high = wilson(proportion, n_pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
+    # With a single topic, the spread over topics is unknown.
+    is_single = (n_topics < 2) & ~np.isnan(proportion)
+    return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
 
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -67,27 +73,27 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 COUNTS = {
     "labels": Column("Number of labels of the judge."),
-    "pairs": Column("Number of the judge's labels for documents that people judged, too."),
-    "missing": Column("Number of documents that people judged and the judge did not."),
+    "pairs": Column("Number of the judge's labels for documents that people judged too."),
+    "missing": Column("Number of documents that people judged but the judge did not."),
     "extra": Column(
         "Number of the judge's labels for documents that people did not judge, of topics that"
         " they judged."
     ),
     "unknown": Column("Number of labels of topics that people did not judge."),
     "unparsed": Column("Number of answers without a grade."),
-    "cut": Column("Number of grades outside the scale, replaced by its nearest grade."),
+    "cut": Column("Number of grades outside the scale, clipped to it."),
 }
-"""Counts of each judge."""
+"""Columns with counts of labels by judge."""
 
 SIDES = ("over", "under")
 
 UNBOUNDED = ("bias",)
-"""Statistics that can exceed 1; intervals of the others end below 1."""
+"""Statistics that can exceed 1; intervals of other statistics end below 1."""
 
-SHARES = ("agreement", *SIDES)
+PROPORTIONS = ("agreement", *SIDES)
 """Statistics that are proportions."""
 
-FEW = 3
+MAX_CALIBRATIONS = 3
 """Maximum number of judges whose calibration is printed."""
 
 Statistic = Callable[[Tables], Floats]
@@ -95,74 +101,80 @@ Statistic = Callable[[Tables], Floats]
 
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
-    cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
+    binary_cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     return {
-        "kappa": coefficient("kappa").of,
-        **{f"kappa {name}": coefficient(f"kappa(rel={low})").of for name, low in cuts},
-        "alpha": coefficient(f"alpha({level})").of,
-        **{f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").of for name, low in cuts},
+        "kappa": coefficient("kappa").compute,
+        **{f"kappa {name}": coefficient(f"kappa(rel={low})").compute for name, low in binary_cuts},
+        "alpha": coefficient(f"alpha({level})").compute,
+        **{
+            f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").compute
+            for name, low in binary_cuts
+        },
         "agreement": observed,
-        "bias": partial(_mean_of, lambda difference: difference),
-        "over": partial(_mean_of, lambda difference: difference > 0),
-        "under": partial(_mean_of, lambda difference: difference < 0),
+        "bias": partial(_mean_difference, lambda difference: difference),
+        "over": partial(_mean_difference, lambda difference: difference > 0),
+        "under": partial(_mean_difference, lambda difference: difference < 0),
     }
 
 
-def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
-    """Mean over pairs of a function of the grade of the judge minus that of people."""
+def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Floats:
+    """Compute the mean over pairs of a function of the judge's grade minus people's grade."""
     joint = tables.joint
     assert joint is not None
-    weights = np.asarray(what(tables.grades[None, :] - tables.grades[:, None]), dtype=np.float64)
+    weights = np.asarray(
+        function(tables.grades[None, :] - tables.grades[:, None]), dtype=np.float64
+    )
     size = joint.sum(axis=(-2, -1))
     total = (joint * weights).sum(axis=(-2, -1))
     return np.asarray(total / np.where(size > 0, size, np.nan))
 
 
-def _divergence_of(law: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
-    """Compare the distributions of grades in tables of people (first) and a judge."""
+def _divergence(divergence: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
+    """Compute the divergence of a judge's distribution of grades from that of people (first)."""
     proportions = joint / joint.sum(axis=(-2, -1), keepdims=True)
-    return law(proportions.sum(axis=-2), proportions.sum(axis=-1))
+    return divergence(proportions.sum(axis=-2), proportions.sum(axis=-1))
 
 
 ORDINAL: dict[str, Callable[[Floats], Floats]] = {
-    **{name: partial(_divergence_of, law) for name, law in DIVERGENCES.items()},
+    **{name: partial(_divergence, law) for name, law in DIVERGENCES.items()},
     "CEM-ORD": closeness,
 }
-"""Ordinal quantification and classification, as functions of tables of people and a judge."""
+"""Measures of ordinal quantification and classification, functions of counts of grade pairs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeComparison(Result):
-    """Agreement of judges with people; made by :func:`compare_judges`.
+    """Agreement of judges with people; returned by :func:`compare_judges`.
 
     Attributes
     ----------
     judges, topics
         Names of the judges, and of the topics that people judged.
     scale
-        The possible grades, in ascending order.
+        Grades of the scale, ascending.
     joint
-        Pairs by grade of people and grade of the judge; shape (judges, topics, grades, grades).
+        Number of pairs by grade of people and grade of the judge; shape (judges, topics, grades,
+        grades).
     counts
-        The counts of the table `agreement`, by name; shape (judges,) each.
+        Counts of labels by name, as in the table `agreement`; each of shape (judges,).
     statistics
         Names of the statistics in the table `agreement`.
     values, low, high
-        The statistics and their confidence intervals over topics; shape (judges, statistics). NaN
-        if undefined, such as kappa of a single grade.
+        Statistics and their confidence intervals over topics; shape (judges, statistics). NaN if
+        undefined, such as kappa of a single grade.
     level, confidence
-        Level of measurement of alpha; confidence level of the intervals.
+        Level of measurement for alpha; confidence level of the intervals.
     notes
-        Undefined statistics, and how labels were read.
+        Notes on undefined statistics and on how labels were read.
     """
 
     columns: ClassVar[dict[str, Columns]] = {
         "agreement": {
             "judge": Column("Judge.", key=True),
             **COUNTS,
-            "kappa": Column("Cohen's kappa of all grades; null where it is not defined."),
-            "alpha": Column("Krippendorff's alpha of all grades, by the level; null if undefined."),
-            "*": Column("Kappa or nominal alpha of grades cut in two, as `kappa 01|23`, or null."),
+            "kappa": Column("Cohen's kappa of all grades; null if undefined."),
+            "alpha": Column("Krippendorff's alpha of all grades; null if undefined."),
+            "*": Column("Kappa or nominal alpha of binary grades, as in `kappa 01|23`, or null."),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
             "bias": Column("Mean of the grade by the judge minus the grade by people."),
             "over": Column("Proportion of pairs that the judge grades higher, from 0 to 1."),
@@ -171,8 +183,10 @@ class JudgeComparison(Result):
         "intervals": {
             "judge": Column("Judge.", key=True),
             "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
-            "estimate": Column("Value of the coefficient; null where it is not defined.", 3),
-            "low": Column("Lower bound of its confidence interval over topics, or null.", 3),
+            "estimate": Column("Value of the statistic; null if undefined.", 3),
+            "low": Column(
+                "Lower bound of its confidence interval over topics; null if undefined.", 3
+            ),
             "high": Column("Upper bound of the interval.", 3),
         },
         "calibration": {
@@ -180,8 +194,12 @@ class JudgeComparison(Result):
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
             "pairs": Column("Number of pairs with these two grades."),
-            "share": Column("Proportion of pairs with this label; null for an unused label.", 3),
-            "low": Column("Lower bound of its Wilson interval, by the design effect of topics.", 3),
+            "share": Column(
+                "Proportion of this grade among pairs with this label; null for an unused label.", 3
+            ),
+            "low": Column(
+                "Lower bound of its Wilson interval, adjusted by the design effect of topics.", 3
+            ),
             "high": Column("Upper bound of the interval.", 3),
         },
         "distributions": {
@@ -191,10 +209,12 @@ class JudgeComparison(Result):
                 " from that of people, 0 if equal; `CEM-ORD`: closeness of its grades, 1 if equal.",
                 key=True,
             ),
-            "value": Column("Value of all pairs, from 0 to 1.", 4),
-            "low": Column("Lower bound of its confidence interval over topics, or null.", 4),
+            "value": Column("Value over all pairs, from 0 to 1.", 4),
+            "low": Column(
+                "Lower bound of its confidence interval over topics; null if undefined.", 4
+            ),
             "high": Column("Upper bound of the interval.", 4),
-            "mean": Column("Mean of the values of the topics, each with its own distributions.", 4),
+            "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
         },
     }
 
@@ -223,7 +243,7 @@ class JudgeComparison(Result):
         }
 
     def intervals(self) -> pl.DataFrame:
-        """Return the table `intervals`, a row for each judge and statistic."""
+        """Return the table `intervals`, with a row for each judge and statistic."""
         values = {"estimate": self.values, "low": self.low, "high": self.high}
         numbers = pl.DataFrame({name: table.ravel() for name, table in values.items()})
         names = combinations(judge=self.judges, statistic=self.statistics)
@@ -232,68 +252,70 @@ class JudgeComparison(Result):
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
         by_judge = [calibration(table, self.confidence) for table in self.joint]
-        share, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
+        proportion, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
         pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel()
-        numbers = pl.DataFrame({"pairs": pairs, "share": share, "low": low, "high": high})
+        numbers = pl.DataFrame({"pairs": pairs, "share": proportion, "low": low, "high": high})
         names = combinations(judge=self.judges, label=self.scale, grade=self.scale)
         return names.hstack(numbers.fill_nan(None))
 
     def distributions(self) -> pl.DataFrame:
-        """Return the table `distributions`: grades by judges as estimates of those by people."""
-        by_topic = np.swapaxes(self.joint, 0, 1).astype(np.float64)
+        """Return the table `distributions`: divergences of judges' grades from people's grades."""
+        topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
         values, low, high, means = np.empty((4, len(ORDINAL), len(self.judges)))
-        has_pairs = by_topic.sum(axis=(-2, -1)) > 0
-        total = by_topic.sum(axis=0)
-        without = total - by_topic
+        has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
+        total = topic_counts.sum(axis=0)
+        without = total - topic_counts
         with np.errstate(divide="ignore", invalid="ignore"):
-            for k, law in enumerate(ORDINAL.values()):
-                values[k], each = law(total), law(by_topic)
-                bounds = jackknife(values[k], law(without), has_pairs, self.confidence)
+            for k, function in enumerate(ORDINAL.values()):
+                values[k], topic_values = function(total), function(topic_counts)
+                bounds = jackknife(values[k], function(without), has_pairs, self.confidence)
                 low[k], high[k] = np.clip(bounds, 0.0, 1.0)
-                means[k] = np.where(has_pairs, each, 0.0).sum(axis=0) / has_pairs.sum(axis=0)
+                means[k] = np.where(has_pairs, topic_values, 0.0).sum(axis=0) / has_pairs.sum(
+                    axis=0
+                )
         numbers = {"value": values, "low": low, "high": high, "mean": means}
         frame = pl.DataFrame({name: table.T.ravel() for name, table in numbers.items()})
         return combinations(judge=self.judges, measure=tuple(ORDINAL)).hstack(frame.fill_nan(None))
 
     def confusion(self, judge: str) -> pl.DataFrame:
-        """Return the number of pairs by grade of people (rows) and grade of a judge (columns)."""
+        """Return a data frame of pairs by grade of people (rows) and grade of a judge (columns)."""
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
         columns = {str(name): table[:, k] for k, name in enumerate(self.scale)}
         return pl.DataFrame({"grade by people": self.scale, **columns})
 
     def tables(self) -> list[Table]:
-        """Return tables for reading; calibration only of a few judges."""
-        frame, declared = self.to_polars(), self.columns["agreement"]
-        title = (
-            f"Agreement with people: kappa, and alpha ({self.level}; nominal where grades are cut)"
-        )
-        chosen = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        agreement = readable(frame.select("judge", "pairs", *chosen), title, declared)
+        """Return formatted tables; calibration only for up to three judges."""
+        frame, columns = self.to_polars(), self.columns["agreement"]
+        title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
+        coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
+        agreement = readable(frame.select("judge", "pairs", *coefficients), title, columns)
         tables = [agreement, self._intervals()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
-            counts = readable(frame.select("judge", *COUNTS), title, declared)
+            counts = readable(frame.select("judge", *COUNTS), title, columns)
             notes = [
                 f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
                 for k, column in COUNTS.items()
             ]
             tables.append(replace(counts, notes=notes))
-        if len(self.judges) <= FEW:
-            parts = self.calibration().partition_by("judge", maintain_order=True)
-            tables += [self._calibration(*pair) for pair in zip(self.judges, parts, strict=True)]
+        if len(self.judges) <= MAX_CALIBRATIONS:
+            frames = self.calibration().partition_by("judge", maintain_order=True)
+            tables += [self._calibration(*pair) for pair in zip(self.judges, frames, strict=True)]
         return tables
 
     def _intervals(self) -> Table:
-        wide = [self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")]
+        with_interval = [
+            self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")
+        ]
         sides = [self.statistics.index(name) for name in SIDES]
         head = ["judge"]
-        for k in wide:
+        for k in with_interval:
             head += [self.statistics[k], "interval"]
         rows = []
         for j, judge in enumerate(self.judges):
             row = [judge]
-            for k in wide:
+            for k in with_interval:
                 row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
             rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
@@ -311,13 +333,13 @@ class JudgeComparison(Result):
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             row = [str(label), f"{part['pairs'].sum():,}"]
             for bounds in part.select("share", "low", "high").iter_rows():
-                share, low, high = (number(bound, 3) for bound in bounds)
-                row.append(f"{share} ({low}-{high})" if share else "")
+                proportion, low, high = (number(bound, 3) for bound in bounds)
+                row.append(f"{proportion} ({low}-{high})" if proportion else "")
             rows.append(row)
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
-            f"in brackets: {100 * self.confidence:g}% Wilson interval, with pairs divided by the"
-            " design effect of topics"
+            f"in parentheses: {100 * self.confidence:g}% Wilson interval, with the number of pairs"
+            " divided by the design effect of topics"
         )
         return Table(title, head, rows, (0,), (note,))
 
@@ -341,10 +363,10 @@ def compare_judges(
     Parameters
     ----------
     human
-        Judgments of people: in any form that :func:`cranfield.read_qrels` reads. A grade below
-        0 counts as the lowest one; of several subtopics, the highest grade counts.
+        Judgments by people: any input of :func:`cranfield.read_qrels`. A grade below 0 counts as
+        the lowest grade; with several subtopics, the highest grade counts.
     judges
-        In any form that :func:`read_judges` reads.
+        Labels of judges: any input of :func:`read_judges`.
     scale
         Lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
         highest grade that people gave.
@@ -352,30 +374,30 @@ def compare_judges(
         Whether to clip grades outside the scale to its nearest end; by default they are an error.
     level
         Level of measurement for Krippendorff's alpha over all grades: `ordinal`, `nominal`,
-        `interval` or `ratio`. At each cut of the scale it is nominal.
+        `interval` or `ratio`. For binary grades it is nominal.
     confidence
         Confidence level of the intervals over topics.
 
     Returns
     -------
     JudgeComparison
-        Its table has a row per judge.
+        Result with a row per judge.
 
     Raises
     ------
     InputError
         With file, line and grade, for a grade outside the scale; for unreadable input; and for a
-        judge without any label of a pair that people judged.
+        judge without a label of a pair that people judged.
     PolicyError
         For an unknown option, or a scale of more than 101 grades.
 
     Notes
     -----
-    Only pairs that both judged are compared; the others are counted. Cohen's kappa and
-    Krippendorff's alpha are those of :func:`agreement_of`, from the table of the two grades.
-    Intervals are t intervals of the jackknife over topics, on the scale of ln(1 - value), for
-    proportions of log odds; the fewer topics they rest on, the fewer their degrees of freedom.
-    Scale and cuts as in Rahmani et al. (2025), LLMJudge.
+    Only pairs with labels by both people and the judge are compared; others are only counted.
+    Cohen's kappa and Krippendorff's alpha are computed as by :func:`agreement_of`. Intervals are
+    jackknife t intervals over topics, on the scale of ln(1 - value), or of log odds for
+    proportions; their degrees of freedom depend on how evenly topics contribute. Scale and binary
+    cuts follow Rahmani et al. (2025), LLMJudge.
 
     Examples
     --------
@@ -391,40 +413,49 @@ def compare_judges(
     """
     check_choice("level", level, LEVELS)
     check_share("confidence", confidence)
-    panel = panel_of(human, judges, scale, cut)
-    panel = replace(panel, human=sampled_only(panel.human))
-    joints, counts = zip(*(matched(panel, judge) for judge in panel.judges), strict=True)
+    panel = read_panel(human, judges, scale, cut)
+    panel = replace(panel, human=drop_unsampled(panel.human))
+    joints, counts = zip(*(match_labels(panel, judge) for judge in panel.judges), strict=True)
     joint = np.stack(joints)
-    if joint.size > CELLS:
+    if joint.size > MAX_ENTRIES:
         sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
-        raise PolicyError(f"{sizes} are too many for tables of each topic")
-    # Topics come first: functions over topics serve all judges at once.
-    by_topic = np.swapaxes(joint, 0, 1).astype(np.float64)
-    tables = of_joint(by_topic, np.array(panel.scale.grades, float))
-    has = by_topic.sum(axis=(-2, -1)) > 0
-    computed = statistics(panel.scale, level)
-    total, without = tables.total(), tables.without_each()
-    values, low, high = np.empty((3, len(computed), len(joint)))
-    for k, (name, law) in enumerate(computed.items()):
-        values[k] = law(total)
-        shares = name in SHARES
+        raise PolicyError(f"{sizes} are too many for a table of grades for each topic")
+    # Topics come first, as statistics are computed for all judges at once.
+    topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
+    tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))
+    has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
+    functions = statistics(panel.scale, level)
+    total, without = tables.total(), tables.leave_one_out()
+    values, low, high = np.empty((3, len(functions), len(joint)))
+    for k, (name, statistic) in enumerate(functions.items()):
+        values[k] = statistic(total)
+        is_proportion = name in PROPORTIONS
         bounds = jackknife(
-            values[k], law(without), has, confidence, bounded=name not in UNBOUNDED, shares=shares
+            values[k],
+            statistic(without),
+            has_pairs,
+            confidence,
+            bounded=name not in UNBOUNDED,
+            are_proportions=is_proportion,
         )
-        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if shares else bounds
+        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if is_proportion else bounds
     names = tuple(judge.name for judge in panel.judges)
     notes = [*panel.notes]
-    for name, of_judge in zip(names, values.T, strict=True):
-        lacking = [law for law, value in zip(computed, of_judge, strict=True) if np.isnan(value)]
-        if lacking:
-            notes.append(f"{name}: {', '.join(lacking)} not defined, as all grades are the same")
+    for name, judge_values in zip(names, values.T, strict=True):
+        undefined = [
+            statistic
+            for statistic, value in zip(functions, judge_values, strict=True)
+            if np.isnan(value)
+        ]
+        if undefined:
+            notes.append(f"{name}: {', '.join(undefined)} undefined, as all grades are equal")
     return JudgeComparison(
         judges=names,
         topics=panel.human.topics,
         scale=tuple(panel.scale.grades),
         joint=joint,
         counts={name: np.array([row[name] for row in counts], np.int64) for name in COUNTS},
-        statistics=tuple(computed),
+        statistics=tuple(functions),
         values=values.T,
         low=low.T,
         high=high.T,

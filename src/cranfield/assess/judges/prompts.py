@@ -1,4 +1,4 @@
-"""Batches of prompts for a judge, and the labels in its answers; no model is called."""
+"""Make prompts for a judge, and parse the grades in its answers; no model is called."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def _answer_text(cell: Any) -> str | None:
 
 
 _ANSWER = Kind(_answer_text, problem="not text", missing=lambda cell: cell is None)
-"""The text of an answer, null if the model refused one; objects around it are an error."""
+"""Text of an answer, null if the model refused to answer; JSON objects and lists are errors."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
     "topic": ("text", "query", "question", "title"),
     "document": ("text", "contents", "content", "body", "passage", "segment"),
 }
-"""Columns that are the text of a topic or document without a name of a column."""
+"""Usual names of the column that a placeholder without a column name stands for."""
 
 ONLY_NUMBER = r"(-?\d+)"
 """Default rule: the grade is the only number of the answer."""
 
 
 def _fields(line: str) -> list[str]:
-    """Return topic and document of a line of judgments, of a run, or of a pool."""
+    """Return the topic and document of a line of judgments, a run or a pool."""
     fields = line.split()
     return [fields[0], fields[2]] if len(fields) > 2 else fields
 
@@ -74,7 +74,7 @@ _ANSWERS = Schema(
 
 
 def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[str, list[str]]:
-    """Return the texts of the placeholders of topics or documents, a text for each pair."""
+    """Return the text of each pair for each placeholder of topics or documents."""
     schema = Schema(
         f"table of {kind}s",
         (schemas.Column("id", ID, f"id of a {kind}"),),
@@ -91,17 +91,19 @@ def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[
         ids, pl.int_range(len(ids), eager=True), default=None
     )
     pairs.refuse(rows.is_null(), lambda row: f"the {kind} has no text")
-    id_place = schema.places(columns.names, source)["id"]
-    places = {str(name): k for k, name in enumerate(columns.names) if k != id_place}
-    default = next((name for name in (*_TEXT_COLUMNS[kind], *places) if name in places), "")
+    id_index = schema.places(columns.names, source)["id"]
+    index_of = {str(name): k for k, name in enumerate(columns.names) if k != id_index}
+    default = next((name for name in (*_TEXT_COLUMNS[kind], *index_of) if name in index_of), "")
     texts = {}
     for placeholder in dict.fromkeys(placeholders):
         column = placeholder.strip("{}").partition(".")[2] or default
-        if column not in places:
-            expected = ", ".join(f"{{{kind}.{name}}}" for name in places)
-            reason = f"has no column for {placeholder} of the template; expected: {expected}"
-            raise InputError(reason, source=source)
-        cells = columns.cells(places[column])
+        if column not in index_of:
+            expected = ", ".join(f"{{{kind}.{name}}}" for name in index_of)
+            message = (
+                f"has no column for {placeholder} of the template; expected one of: {expected}"
+            )
+            raise InputError(message, source=source)
+        cells = columns.cells(index_of[column])
         texts[placeholder] = ["" if cells[row] is None else str(cells[row]) for row in rows]
     return texts
 
@@ -112,26 +114,27 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     Parameters
     ----------
     pairs
-        Pairs to judge: a table with `topic` and `doc`, or lines of judgments, of a run or a pool.
+        Pairs to judge: a table with `topic` and `doc`, or lines of judgments, a run or a pool.
     topics, documents
-        Tables with an id and columns of text, `{id: text}`, or lines of an id and a text.
+        Tables with an id and columns of text, a mapping `{id: text}`, or lines with an id and a
+        text.
     template
         Text with the placeholders `{topic}` and `{document}`, or `{topic.COLUMN}` and
-        `{document.COLUMN}` for a column of these tables. Other braces are unchanged, and so are
-        texts, in which placeholders are not replaced.
+        `{document.COLUMN}` for a column of these tables. Other braces remain, and placeholders
+        within the texts are not replaced.
 
     Returns
     -------
     polars.DataFrame
-        `id`, `topic`, `doc` and `prompt`. The id is a hash of the other columns, so that answers to
-        other prompts are recognised.
+        Columns `id`, `topic`, `doc` and `prompt`. The id is a hash of the other columns, so that
+        answers to other prompts are recognised.
 
     Raises
     ------
     InputError
         For a topic or document without a text, and for a pair that occurs twice.
     PolicyError
-        For a template without a placeholder of topics or of documents.
+        For a template without a placeholder for topics or for documents.
 
     Examples
     --------
@@ -148,7 +151,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
         if not placeholders:
             raise PolicyError("the template must have the placeholders {topic} and {document}")
         texts |= _texts(data, kind, placeholders, table)
-    # Texts are joined, so that placeholders in them stay.
+    # Pieces are concatenated, so that placeholders within texts are not replaced.
     pieces = [pl.lit(pl.Series(texts[part])) if part in texts else pl.lit(part) for part in parts]
     frame = table.frame.with_columns(prompt=pl.concat_str(pieces))
     ids = [
@@ -159,24 +162,26 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParsedAnswers(TableResult):
-    """Labels in the answers to prompts; made by :func:`parse_answers`.
+    """Labels in the answers to prompts; returned by :func:`parse_answers`.
 
     Attributes
     ----------
     rows
-        The table, a row for each prompt.
+        Data frame with a row for each prompt.
     rule
         Rule by which grades were parsed.
     duplicates
-        Number of answers that a later answer to the same prompt replaces.
+        Number of answers replaced by a later answer to the same prompt.
     """
 
     name: ClassVar[str] = "labels"
     columns: ClassVar[Columns] = {
         "topic": Column("Topic.", key=True),
         "doc": Column("Document.", key=True),
-        "grade": Column("Grade of the answer; null without one."),
-        "outcome": Column("parsed, unparsed, refused (an answer without text) or missing."),
+        "grade": Column("Grade in the answer; null if it was not parsed."),
+        "outcome": Column(
+            "parsed, unparsed, refused (answer without text) or missing (no answer)."
+        ),
     }
 
     rule: str
@@ -184,19 +189,20 @@ class ParsedAnswers(TableResult):
 
     @property
     def labels(self) -> pl.DataFrame:
-        """Labels as :func:`read_judges` takes them, which counts null grades as unparsed."""
+        """Data frame for :func:`read_judges`, which counts null grades as unparsed."""
         return self.rows.filter(pl.col("outcome") != "missing").drop("outcome")
 
     def heading(self) -> list[str]:
-        """Return the parse rate, the counts, and the rule."""
+        """Return two lines: the parse rate with the counts, and the rule."""
         names = ("parsed", "unparsed", "refused", "missing")
-        size = self.rows.height
+        n_prompts = self.rows.height
         counts = {name: self.rows.filter(outcome=name).height for name in names}
-        parsed, answered = counts["parsed"], size - counts["missing"]
-        others = ", ".join(f"{counts[name]:,} {name}" for name in names[1:])
+        n_parsed, n_answered = counts["parsed"], n_prompts - counts["missing"]
+        other_counts = ", ".join(f"{counts[name]:,} {name}" for name in names[1:])
         return [
-            f"parse rate {100 * parsed / size:.1f}%: {parsed:,} of {counted(size, 'prompt')} have a"
-            f" grade; {answered:,} answered, {others}, {self.duplicates:,} duplicate",
+            f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
+            f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
+            f" {other_counts}, {self.duplicates:,} duplicate",
             f"rule: {self.rule}",
         ]
 
@@ -207,20 +213,20 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     Parameters
     ----------
     prompts
-        Prompts of :func:`make_prompts`, or their file.
+        Prompts of :func:`make_prompts`, or a file of them.
     answers
-        JSON lines, or another table, with `id` of the prompt and `text` of the answer (also
-        `answer`, `output`, `content`, `completion`). An answer without text is *refused*. Of
-        several answers to a prompt the last one counts.
+        JSON lines, or another table, with the `id` of the prompt and the `text` of the answer (also
+        `answer`, `output`, `content`, `completion`). An answer without text is *refused*. If a
+        prompt has several answers, the last one counts.
     grades
-        Rule by which the text is a grade: a pattern whose group is the grade, where all matches
-        have to agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of which is
-        the whole text. By default the only number of the text.
+        Rule for the grade of an answer: a regular expression whose group is the grade, and whose
+        matches must all agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of
+        which must be the whole text. By default the only number of the text.
 
     Raises
     ------
     InputError
-        For an answer to a prompt that is not among the prompts, and for unreadable input.
+        For an answer to an unknown prompt, and for unreadable input.
 
     Examples
     --------
@@ -230,21 +236,27 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     >>> parse_answers(prompts, answers).labels.rows()
     [('q', 'a', 2), ('q', 'b', None)]
     """
-    rule = GradeMap.of(grades)
-    table, replies = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
-    table.refuse(table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} twice")
-    unknown = ~replies.frame["id"].is_in(table.frame["id"].to_list())
-    replies.refuse(unknown, lambda row: f"id {quoted(row['id'])} is not that of a prompt")
-    last = replies.frame.unique("id", keep="last", maintain_order=True).with_columns(answered=True)
+    grade_map = GradeMap.of(grades)
+    table, answer_table = read_table(prompts, _PROMPTS), read_table(answers, _ANSWERS)
+    table.refuse(
+        table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} occurs twice"
+    )
+    is_unknown = ~answer_table.frame["id"].is_in(table.frame["id"].to_list())
+    answer_table.refuse(
+        is_unknown, lambda row: f"expected the id of a prompt, got {quoted(row['id'])}"
+    )
+    last = answer_table.frame.unique("id", keep="last", maintain_order=True).with_columns(
+        answered=True
+    )
     rows = table.frame.join(last, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
-    grade = rule.grades_of(text)
+    grade = grade_map.grades_of(text)
     outcome = pl.coalesce(
         pl.when(pl.col("answered").is_null()).then(pl.lit("missing")),
         pl.when(text.is_null()).then(pl.lit("refused")),
         pl.when(grade.is_null()).then(pl.lit("unparsed")),
         pl.lit("parsed"),
     )
-    labels = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
-    described = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
-    return ParsedAnswers(labels, described, replies.frame.height - last.height)
+    label_rows = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
+    rule = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
+    return ParsedAnswers(label_rows, rule, answer_table.frame.height - last.height)

@@ -1,4 +1,4 @@
-"""Rankings of systems by the labels of judges, compared with the ranking by people."""
+"""Compare rankings of systems by the labels of judges with the ranking by people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, combinations, panel_of, with_highest_grade
+from cranfield.assess.judges.reading import Panel, combinations, read_panel, set_highest_grade
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.kinds import check_keywords
@@ -30,11 +30,12 @@ from cranfield.tabular import Table, between, number
 
 @dataclass(frozen=True, eq=False)
 class JudgeScores:
-    """Scores of the same runs by people and by each judge, the higher the better.
+    """Scores of the same runs by people and by each judge; higher scores are better.
 
-    people: shape (measures, topics, systems).
-    judges: shape (measures, judges, topics, systems); NaN on topics without a label of the judge.
-    Scores are negated if lower is better. On request those of measures with a geometric mean are
+    people: scores by people; shape (measures, topics, systems).
+    judges: scores by judges; shape (measures, judges, topics, systems); NaN on topics without a
+        label of the judge.
+    Scores are negated if lower is better. On request, scores of measures with a geometric mean are
     logarithms, so that arithmetic means order the systems as geometric means do.
     """
 
@@ -46,10 +47,10 @@ class JudgeScores:
     judges: Floats
 
     def complete(self, measure: int, judge: int) -> tuple[Floats, Floats]:
-        """Return the scores by people and by a judge on topics where all systems have both."""
-        people, other = self.people[measure], self.judges[measure, judge]
-        is_complete = ~(np.isnan(people).any(axis=1) | np.isnan(other).any(axis=1))
-        return people[is_complete], other[is_complete]
+        """Return scores by people and by a judge on topics where all systems have both scores."""
+        people, judge_scores = self.people[measure], self.judges[measure, judge]
+        is_complete = ~(np.isnan(people).any(axis=1) | np.isnan(judge_scores).any(axis=1))
+        return people[is_complete], judge_scores[is_complete]
 
 
 def score_by_judges(
@@ -60,49 +61,49 @@ def score_by_judges(
     *,
     scale: Any = None,
     cut: bool = False,
-    logs: bool = False,
+    log_geometric: bool = False,
     **options: Any,
 ) -> JudgeScores:
     """Score the runs by people and by each judge, reading each run once.
 
-    With `logs`, scores with a geometric mean are logarithms.
+    With `log_geometric`, scores of measures with a geometric mean are logarithms.
     """
     parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not parsed:
         raise PolicyError("expected at least one measure, got none")
-    panel = panel_of(human, judges, scale, cut)
+    panel = read_panel(human, judges, scale, cut)
     if options.get("aspects"):
-        raise PolicyError("aspects cannot be combined with judges: each judge is an aspect")
+        raise PolicyError("aspects cannot be combined with judges, where each judge is an aspect")
     if options.get("max_grade") is not None:
-        raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
+        raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
     judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
 
-    def scored(aspect: JudgedRuns) -> Floats:
+    def score_aspect(aspect: JudgedRuns) -> Floats:
         tables = []
-        for scores in score(with_highest_grade(aspect, panel.scale.high), parsed).values():
+        for scores in score(set_highest_grade(aspect, panel.scale.high), parsed).values():
             table = -scores.values if scores.lower_is_better else scores.values
-            if logs and scores.aggregate == "geometric":
+            if log_geometric and scores.aggregate == "geometric":
                 table = np.log(np.maximum(scores.values, FLOOR))
             tables.append(table)
         return np.array(tables)
 
     values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
-        values[:, k] = scored(judged.annotations.aspects[name])
+        values[:, k] = score_aspect(judged.annotations.aspects[name])
         labelled_topics = {qrels.topics[code] for code in np.unique(qrels.codes)}
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
-    return JudgeScores(panel, parsed, judged.topics, judged.systems, scored(judged), values)
+    return JudgeScores(panel, parsed, judged.topics, judged.systems, score_aspect(judged), values)
 
 
 def judges_as_runs(
     human: Any, judges: Any, *, scale: Any = None, cut: bool = False
 ) -> tuple[Run, ...]:
-    """Return a run for each judge: documents ordered by its own grades.
+    """Return a run for each judge, which ranks documents by the judge's grades.
 
-    Documents of one grade are tied, and :func:`cranfield.judge` breaks ties by id, descending by
-    default. Judges can thus be evaluated as systems, by people and by each other (the setting of
-    :func:`self_preference` when there are no other systems).
+    Documents with the same grade are tied, and :func:`cranfield.judge` breaks ties by id,
+    descending by default. Judges can thus be evaluated as systems, by people and by each other, for
+    example by :func:`self_preference` without other systems.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def judges_as_runs(
     >>> run, cf.evaluate([run], qrels, "RR").by_system().rows()
     (Run('llm': 1 topic, 2 documents), [('llm', 0.5)])
     """
-    panel = panel_of(human, judges, scale, cut)
+    panel = read_panel(human, judges, scale, cut)
     runs = []
     for judge in panel.judges:
         labels, grades = judge.labels, judge.labels.grades.astype(np.float64)
@@ -127,18 +128,18 @@ def judges_as_runs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeRankings(Result):
-    """Rankings of systems by each judge and by people; made by :func:`judge_rankings`.
+    """Rankings of systems by each judge and by people; returned by :func:`judge_rankings`.
 
     Attributes
     ----------
     rankings, means
         The tables `rankings` and `systems`.
     measures, judges, systems
-        Their names.
+        Names of the measures, judges and systems.
     p, confidence
         Persistence of RBO; confidence level of the intervals.
     notes
-        How labels were read.
+        Notes on how labels were read.
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -149,17 +150,23 @@ class JudgeRankings(Result):
                 "Number of topics with a label of the judge, and scores of all systems."
             ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
-            "tau low": Column("Lower bound of its jackknife t interval over topics, or null.", 3),
+            "tau low": Column(
+                "Lower bound of its jackknife t interval over topics; null if undefined.", 3
+            ),
             "tau high": Column("Upper bound of the interval.", 3),
-            "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
+            "tau AP": Column(
+                "Tau AP of the two rankings, with the ranking by people as the reference.", 3
+            ),
             "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
             "tau AP high": Column("Upper bound of the interval.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column("Mean over topics of their tau, where defined.", 3),
+            "tau by topic": Column("Mean of the taus of single topics, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
-            "largest change": Column("Largest change of rank; above 0 if higher by the judge."),
+            "largest change": Column(
+                "Largest change of rank; above 0 if the judge ranks the system higher."
+            ),
             "of system": Column(
-                "System with the largest difference; the first by name if several have it."
+                "System with the largest change of rank; the first by name if several have it."
             ),
         },
         "systems": {
@@ -167,7 +174,9 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by people": Column("Mean score by people; of logarithms for a geometric mean."),
-            "by judge": Column("The same by the judge; both negative if lower scores are better."),
+            "by judge": Column(
+                "Mean score by the judge; both means are negated if lower scores are better."
+            ),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),
             "change": Column("Rank by people minus rank by the judge."),
@@ -188,13 +197,13 @@ class JudgeRankings(Result):
         return {"rankings": self.rankings, "systems": self.means}
 
     def tables(self) -> list[Table]:
-        """Return a table for reading for each measure."""
-        pairs = len(self.systems) * (len(self.systems) - 1) // 2
+        """Return a formatted table for each measure."""
+        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
         head = ["judge", "topics", "tau", "interval", "tau AP", "interval", "RBO", "tau by topic"]
         head += ["flips", "largest change", "of system"]
         notes = (
-            f"flips: pairs of systems in opposite orders, of {pairs:,}; largest change:"
-            " difference of ranks, above 0 where the judge ranks the system higher",
+            f"flips: pairs of systems in opposite orders, of {n_pairs:,}; largest change:"
+            " difference of ranks, above 0 if the judge ranks the system higher",
             f"interval: {100 * self.confidence:g}% t interval by the jackknife over topics;"
             f" RBO: p = {self.p:g}",
         )
@@ -231,18 +240,18 @@ def judge_rankings(
     confidence: float = 0.95,
     **options: Any,
 ) -> JudgeRankings:
-    """Compare the rankings of systems by the labels of each judge with that by people.
+    """Compare the rankings of systems by the labels of each judge with the ranking by people.
 
     Parameters
     ----------
     runs
-        In any form that :func:`cranfield.read_runs` reads; each is read once.
+        Runs: any input of :func:`cranfield.read_runs`; each run is read once.
     human, judges, scale, cut
         As for :func:`compare_judges`. All labels of a judge for topics that people judged count,
-        also of documents that people did not judge.
+        also for documents that people did not judge.
     measures
-        Measures or their text forms. A measure that depends on the highest grade takes that of the
-        scale, for people and for judges.
+        Measures or their text forms. A measure that depends on the highest grade uses the highest
+        grade of the scale, for people and for judges.
     p
         Persistence of RBO.
     confidence
@@ -253,7 +262,7 @@ def judge_rankings(
     Returns
     -------
     JudgeRankings
-        Its table has a row per measure and judge.
+        Result with a row per measure and judge.
 
     Raises
     ------
@@ -264,13 +273,14 @@ def judge_rankings(
 
     Notes
     -----
-    Overall scores are rounded to 8 decimals first, so that systems that differ by rounding only are
-    tied.
+    Mean scores are rounded to 8 decimals first, so that systems are tied if they differ only by
+    rounding.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, and end at -1 and 1; if no single topic changes the ranking there is none. Bootstrap
-    percentiles would be far off, and often exclude the coefficient itself: resampling topics adds
-    noise to both rankings, and noise lowers their agreement.
+    quantiles, clipped to [-1, 1]; if the coefficient remains equal whichever topic is excluded,
+    there is no interval. Bootstrap percentile intervals would be biased downwards, and often
+    exclude the coefficient itself: resampling topics adds noise to both rankings, which lowers
+    their agreement.
 
     Examples
     --------
@@ -288,59 +298,59 @@ def judge_rankings(
     check_share("p", p)
     check_share("confidence", confidence)
     scored = score_by_judges(
-        runs, human, judges, measures, scale=scale, cut=cut, logs=True, **options
+        runs, human, judges, measures, scale=scale, cut=cut, log_geometric=True, **options
     )
     shape = scored.judges.shape[:2]
-    systems = len(scored.systems)
+    n_systems = len(scored.systems)
     topics, flips = np.zeros((2, *shape), dtype=np.int64)
-    tau, ap, overlap, by_topic = np.full((4, *shape), np.nan)
-    limits = np.full((2, *shape, 2), np.nan)
-    means = np.full((2, *shape, systems), np.nan)
-    # Sum in order of name, so that results do not depend on the order of runs, to the last bit.
-    by_name = np.array(sorted(range(systems), key=scored.systems.__getitem__))
+    tau, tau_ap_values, rbo, mean_topic_tau = np.full((4, *shape), np.nan)
+    bounds = np.full((2, *shape, 2), np.nan)
+    means = np.full((2, *shape, n_systems), np.nan)
+    # Systems are in order of name, so that sums do not depend on the order of runs, to the bit.
+    name_order = np.array(sorted(range(n_systems), key=scored.systems.__getitem__))
     for m, k in np.ndindex(*shape):
-        people, judge = (values[:, by_name] for values in scored.complete(m, k))
+        people, judge = (values[:, name_order] for values in scored.complete(m, k))
         topics[m, k] = size = len(people)
         if not size:
             name, measure = scored.panel.judges[k].name, scored.measures[m]
             raise CranfieldError(f"no topic has scores of {measure} by people and by {name}")
         people_means, judge_means = (to_order(values.mean(axis=0)) for values in (people, judge))
-        means[0, m, k, by_name], means[1, m, k, by_name] = people_means, judge_means
-        order = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
-        flips[m, k] = int((order[0] * order[1] < 0).sum()) // 2
-        tau[m, k], ap[m, k] = (
+        means[0, m, k, name_order], means[1, m, k, name_order] = people_means, judge_means
+        signs = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
+        flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
+        tau[m, k], tau_ap_values[m, k] = (
             kendall_tau(people_means, judge_means),
             tau_ap(judge_means, people_means),
         )
-        overlap[m, k] = rbo_of_scores(judge_means, people_means, p).ext
-        tau_of_topics = kendall_tau(to_order(people), to_order(judge))
-        if not np.isnan(tau_of_topics).all():
-            by_topic[m, k] = np.nanmean(tau_of_topics)
-        if size > 1 and systems > 1:
-            judges_without = [
+        rbo[m, k] = rbo_of_scores(judge_means, people_means, p).ext
+        topic_taus = kendall_tau(to_order(people), to_order(judge))
+        if not np.isnan(topic_taus).all():
+            mean_topic_tau[m, k] = np.nanmean(topic_taus)
+        if size > 1 and n_systems > 1:
+            replicate_means = [
                 to_order((values.sum(axis=0) - values) / (size - 1)) for values in (people, judge)
             ]
             values = np.column_stack(
-                [kendall_tau(*judges_without), tau_ap(judges_without[1], judges_without[0])]
+                [kendall_tau(*replicate_means), tau_ap(replicate_means[1], replicate_means[0])]
             )
-            has = np.ones(values.shape, dtype=bool)
-            centre = np.array([tau[m, k], ap[m, k]])
-            bounds = jackknife(centre, values, has, confidence, bounded=False)
-            limits[:, m, k] = np.clip(np.column_stack(bounds), -1.0, 1.0)
+            has_scores = np.ones(values.shape, dtype=bool)
+            estimates = np.array([tau[m, k], tau_ap_values[m, k]])
+            interval = jackknife(estimates, values, has_scores, confidence, bounded=False)
+            bounds[:, m, k] = np.clip(np.column_stack(interval), -1.0, 1.0)
     ranks = [ranks_of(values) for values in means]
     changes = ranks[0] - ranks[1]
-    # Of systems with equal changes of rank, take the first by name.
-    most_moved = by_name[np.abs(changes)[..., by_name].argmax(axis=-1)]
+    # If several systems have the largest change of rank, take the first by name.
+    most_moved = name_order[np.abs(changes)[..., name_order].argmax(axis=-1)]
     columns = {
         "topics": topics,
         "tau": tau,
-        "tau low": limits[0, ..., 0],
-        "tau high": limits[0, ..., 1],
-        "tau AP": ap,
-        "tau AP low": limits[1, ..., 0],
-        "tau AP high": limits[1, ..., 1],
-        "RBO": overlap,
-        "tau by topic": by_topic,
+        "tau low": bounds[0, ..., 0],
+        "tau high": bounds[0, ..., 1],
+        "tau AP": tau_ap_values,
+        "tau AP low": bounds[1, ..., 0],
+        "tau AP high": bounds[1, ..., 1],
+        "RBO": rbo,
+        "tau by topic": mean_topic_tau,
         "flips": flips,
         "largest change": np.take_along_axis(changes, most_moved[..., None], -1),
     }
@@ -371,7 +381,7 @@ def judge_rankings(
 
 
 def _table(columns: Mapping[str, NDArray[Any]], **names: Sequence[str]) -> pl.DataFrame:
-    """Return a row for each combination of names, with its values."""
+    """Return a data frame with a row of values for each combination of names."""
     values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
     return combinations(**names).hstack(values)
 

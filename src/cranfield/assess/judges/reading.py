@@ -1,4 +1,4 @@
-"""Label sets of judges, matched with people's judgments."""
+"""Read the labels of judges, and match them with people's judgments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from os import PathLike, fspath
 from typing import Any
 
@@ -40,18 +41,18 @@ _IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Judge:
-    """The labels of one judge; made by :func:`read_judges`.
+    """Labels of one judge; returned by :func:`read_judges`.
 
     Attributes
     ----------
     name
-        The judge's name.
+        Name of the judge.
     labels
-        Its grades, as judgments.
+        Grades of the judge, as judgments.
     unparsed
-        Number of answers without a grade: `result_status` is 0, or there is no `judgment`.
+        Number of answers without a grade: `result_status` is 0, or `judgment` is missing.
     cut
-        Number of grades outside the scale, which were replaced by its nearest grade.
+        Number of grades outside the scale, which were clipped to it.
     """
 
     name: str
@@ -60,9 +61,9 @@ class Judge:
     cut: int = 0
 
     def __repr__(self) -> str:
-        more = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
-        more += f", {self.cut:,} cut" * bool(self.cut)
-        return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{more})"
+        counts = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
+        counts += f", {self.cut:,} cut" * bool(self.cut)
+        return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
 
 
 def read_judges(
@@ -80,26 +81,27 @@ def read_judges(
     Parameters
     ----------
     data
-        A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, as
-        :func:`cranfield.read_qrels` takes them; a mapping `{judge: labels}`; or a list of these.
-        Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
-        JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, an
-        integer, which is 0 for answers of the model that could not be parsed.
+        A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, in any form of
+        :func:`cranfield.read_qrels`; a mapping `{judge: labels}`; or a list of these. Files are
+        TREC qrels (also submissions to LLMJudge), tables (CSV, TSV, Parquet), or JSON lines with
+        the ids of topic and document, `judgment`, and UMBRELA's `result_status`, which is 0 for
+        answers of the model that could not be parsed.
     format, encoding, columns, separator, on_duplicate, grades
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
     -------
     tuple of Judge
-        In the order of `data`; those of a folder by name. The stem of a file is the judge's name.
+        Judges in the order of `data`; those of a folder by name. The default name of a judge is the
+        stem of its file.
 
     Raises
     ------
     InputError
         With file, line and reason, for labels that cannot be read: a grade that is not an integer,
-        a document with two labels, a file without any label.
+        a document with two labels, a file without labels.
     PolicyError
-        For two judges of one name, an unknown format, or no judge at all.
+        For two judges with the same name, an unknown format, or no judge.
 
     Examples
     --------
@@ -113,32 +115,33 @@ def read_judges(
     check_choice("format", format, FORMATS)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
-    names_of = None if columns is None else requested_columns(columns, "qrels", None)
+    column_names = None if columns is None else requested_columns(columns, "qrels", None)
     options = {"separator": separator, "on_duplicate": on_duplicate}
-    mapped = None if grades is None else GradeMap.of(grades)
+    grade_map = None if grades is None else GradeMap.of(grades)
     judges = tuple(
-        _read(name, labels, format, encoding, names_of, mapped, options)
-        for name, labels in _items(data)
+        _read_judge(name, labels, format, encoding, column_names, grade_map, options)
+        for name, labels in _judge_items(data)
     )
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"two judges have the name {quoted(twice)}; name each: NAME=FILE")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(
+            f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
+        )
     return judges
 
 
-def _items(data: Any) -> Iterator[tuple[str | None, Any]]:
-    """Yield the labels of each judge, with the name if there is one."""
+def _judge_items(data: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield the name of each judge, or None, and its labels."""
     if isinstance(data, (str, PathLike)):
-        path = fspath(data)
-        name, _, file = path.partition("=")
-        # A name stands before the first sign; what looks like a folder is not a name.
-        if name and file and "/" not in name:
-            yield name, file
+        name, _, path = fspath(data).partition("=")
+        # Text with a slash before the first equals sign is part of a path, not a name.
+        if name and path and "/" not in name:
+            yield name, path
         else:
-            yield from ((None, file) for file in files_of(path))
+            yield from ((None, path) for path in files_of(fspath(data)))
     elif isinstance(data, (Judge, Qrels)) or is_frame(data):
         yield None, data
     elif isinstance(data, Mapping):
@@ -156,30 +159,30 @@ def _items(data: Any) -> Iterator[tuple[str | None, Any]]:
             yield None, items
         else:
             for item in items:
-                yield from _items(item)
+                yield from _judge_items(item)
     else:
         raise InputError(f"{type(data).__name__} cannot be read as labels of judges")
 
 
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
-        # Otherwise a mapping of judges to labels.
+        # Without an id of a topic or document, it is a mapping of judges to labels.
         return not _IDS.isdisjoint(map(spelt, item))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
-def _read(
+def _read_judge(
     name: str | None,
     data: Any,
     format: str,
     encoding: str,
-    names_of: RequestedColumns | None,
-    mapped: GradeMap | None,
+    column_names: RequestedColumns | None,
+    grade_map: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
-    schema = with_mapped_grades(_LABELS, mapped)
+    schema = with_mapped_grades(_LABELS, grade_map)
     if isinstance(data, (Judge, Qrels)):
-        if names_of is not None or encoding != "utf-8":
+        if column_names is not None or encoding != "utf-8":
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
@@ -189,49 +192,52 @@ def _read(
         name = name or source.stem
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if form not in NAMED or source.path.startswith("irds:"):
-            reading: Any = {"format": format, "encoding": encoding, "columns": names_of}
-            reading["grades"] = mapped
+            reading: Any = {"format": format, "encoding": encoding, "columns": column_names}
+            reading["grades"] = grade_map
             return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)
-    own_names = {} if names_of is None else names_of.in_table(columns.names)
+    own_names = {} if column_names is None else column_names.in_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
-    parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
-    rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
-    answers = table.frame.height
+    is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
+    rows = table.frame.select(is_parsed.arg_true()).to_series().to_numpy()
+    n_answers = table.frame.height
     if not rows.size:
-        raise InputError(f"none of {counted(answers, 'answer')} has a grade", source=table.source)
+        raise InputError(
+            f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade",
+            source=table.source,
+        )
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = map_grades(table, mapped)
+    table = map_grades(table, grade_map)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
-    return Judge(name or "judge", labels, unparsed=answers - rows.size)
+    return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
-    """Refuse records of UMBRELA, which have texts in place of ids, and say where the ids are."""
+    """Refuse records of UMBRELA with texts instead of ids."""
     names = {spelt(name) for name in columns.names}
     has_doc = "doc" in own_names or _LABELS.columns[1].named_in(columns.names)
     if not has_doc and {"passage", "judgment"} <= names:
         raise InputError(
-            "has texts (query, passage) and no ids, as UMBRELA writes: add the qid and docid of its"
-            " request file, whose candidates are in the same order, to each record; or read the"
-            " modified_qrels that UMBRELA writes, which has ids",
+            "expected ids of topics and documents, got texts (query, passage) as in the output of"
+            " UMBRELA; add qid and docid from its request file, whose candidates are in the same"
+            " order, or read the modified_qrels of UMBRELA, which has ids",
             source=columns.source,
         )
 
 
-GRADES = 101
-"""Maximum number of grades of a scale: each topic has a table of pairs of grades."""
+MAX_GRADES = 101
+"""Maximum number of grades of a scale, as each topic has a table of pairs of grades."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The possible grades, from `low` to `high`."""
+    """Scale of the integer grades from `low` to `high`."""
 
     low: int
     high: int
@@ -248,7 +254,7 @@ class Scale:
 
     @property
     def cuts(self) -> list[str]:
-        """Names of the cuts of the scale in two, such as `01|23`; none of a scale of two grades."""
+        """Names of the cuts into two classes, such as `01|23`; empty for fewer than 3 grades."""
         names = [str(grade) for grade in self.grades]
         if len(names) < 3:
             return []
@@ -258,8 +264,8 @@ class Scale:
 
 
 def read_scale(scale: Any) -> Scale:
-    """Read a scale from `(0, 3)`, a range, or the text `0..3`."""
-    wrong = f"expected the lowest and highest grade of a scale, such as 0..3, got {quoted(scale)}"
+    """Parse a scale from `(0, 3)`, a range, or the text `0..3`."""
+    message = f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
     if isinstance(scale, Scale):
         return scale
     ends: Any = None
@@ -269,21 +275,21 @@ def read_scale(scale: Any) -> Scale:
     elif isinstance(scale, (tuple, list, range)) and scale:
         ends = scale[0], scale[-1]
     if ends is None:
-        raise PolicyError(wrong)
+        raise PolicyError(message)
     for end in ends:
         check_whole("a grade of a scale", end, 0)
     if ends[0] > ends[1]:
-        raise PolicyError(wrong)
+        raise PolicyError(message)
     return Scale(int(ends[0]), int(ends[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """People and judges on one scale.
+    """Judgments by people, and labels of judges on the same scale.
 
-    human: the judgments of people, with grades below 0 for judged and not relevant.
-    judges: their labels.
-    scale: the possible grades.
+    human: judgments by people; grades below 0 remain, for judged documents that are not relevant.
+    judges: judges with their labels.
+    scale: scale of the grades.
     notes: notes on replaced grades.
     """
 
@@ -293,72 +299,81 @@ class Panel:
     notes: tuple[str, ...]
 
 
-def sampled_only(people: Qrels) -> Qrels:
-    """Return the judged documents: in strata of a sample a grade below 0 marks unsampled ones."""
+def drop_unsampled(people: Qrels) -> Qrels:
+    """Drop documents outside the sample, which have grades below 0 if there are strata."""
     return people.restricted(people.grades >= 0) if "stratum" in people.columns else people
 
 
-def panel_of(
+def read_panel(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
-    """Read people and judges, and refuse grades outside the scale, or replace them.
+    """Read people and judges, and refuse or clip grades outside the scale.
 
-    The default scale ends at the highest human grade; with `scale_of_judges`, and unless grades are
-    cut, at the highest grade of people and judges.
+    The default scale ends at the highest human grade. With `scale_of_judges`, and without `cut`, it
+    ends at the highest grade of people and judges.
     """
-    declared = None if scale is None else read_scale(scale)
+    declared_scale = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
-    machines = read_judges(judges)
+    judge_list = read_judges(judges)
     highest = [people.max_grade, 0]
     if scale_of_judges and not cut:
-        highest += [judge.labels.max_grade for judge in machines]
-    panel_scale = Scale(0, max(highest)) if declared is None else declared
-    if len(panel_scale) > GRADES:
+        highest += [judge.labels.max_grade for judge in judge_list]
+    panel_scale = Scale(0, max(highest)) if declared_scale is None else declared_scale
+    if len(panel_scale) > MAX_GRADES:
         raise PolicyError(
-            f"the scale {panel_scale} has {len(panel_scale):,} grades; at most {GRADES} fit"
+            f"a scale must have at most {MAX_GRADES} grades, got {len(panel_scale):,}"
+            f" ({panel_scale})"
         )
-    whose = "of the human judgments" if declared is None else "that was declared"
-    of_people = _on_scale(Judge("people", people), panel_scale, cut, whose, below=True)
-    of_judges = tuple(_on_scale(judge, panel_scale, cut, whose) for judge in machines)
-    below = int((sampled_only(people).grades < 0).sum())
-    notes = (
-        [f"{counted(below, 'human grade')} below 0: counted as {panel_scale.low}"] if below else []
+    origin = "of the human judgments" if declared_scale is None else "that was declared"
+    fitted_people = _fit_to_scale(
+        Judge("people", people), panel_scale, cut, origin, allow_negative=True
     )
-    for judge in (of_people, *of_judges):
+    fitted_judges = tuple(_fit_to_scale(judge, panel_scale, cut, origin) for judge in judge_list)
+    n_negative = int((drop_unsampled(people).grades < 0).sum())
+    notes = (
+        [f"{counted(n_negative, 'human grade')} below 0 counted as {panel_scale.low}"]
+        if n_negative
+        else []
+    )
+    for judge in (fitted_people, *fitted_judges):
         if judge.cut:
             notes.append(
                 f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {panel_scale}"
-                " set to its nearest grade"
+                " clipped to it"
             )
-    return Panel(of_people.labels, of_judges, panel_scale, tuple(notes))
+    return Panel(fitted_people.labels, fitted_judges, panel_scale, tuple(notes))
 
 
-def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = False) -> Judge:
-    """Refuse, or cut, grades outside the scale; `below` allows grades below 0."""
+def _fit_to_scale(
+    judge: Judge, scale: Scale, cut: bool, origin: str, allow_negative: bool = False
+) -> Judge:
+    """Refuse or clip grades outside the scale; `allow_negative` accepts grades below 0."""
     labels = judge.labels
-    off = (labels.grades < scale.low) | (labels.grades > scale.high)
-    if below:
-        off &= labels.grades >= 0
-    if not off.any():
+    is_outside = (labels.grades < scale.low) | (labels.grades > scale.high)
+    if allow_negative:
+        is_outside &= labels.grades >= 0
+    if not is_outside.any():
         return judge
     if not cut:
-        row = int(off.argmax())
+        row = int(is_outside.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
             (
-                f"grade {labels.grades[row]} is outside the scale {scale} {whose}; cut=True"
-                " replaces it by the nearest one, scale='...' sets another scale"
+                f"grade {labels.grades[row]} is outside the scale {scale} {origin}; use cut=True"
+                " to clip grades, or scale='...' to set another scale"
             ),
             row,
             topic,
             labels.docs[row],
         )
-    within = np.where(off, np.clip(labels.grades, scale.low, scale.high), labels.grades)
-    return replace(judge, labels=replace(labels, grades=within), cut=judge.cut + int(off.sum()))
+    clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
+    return replace(
+        judge, labels=replace(labels, grades=clipped), cut=judge.cut + int(is_outside.sum())
+    )
 
 
 def combinations(**names: Sequence[Any]) -> pl.DataFrame:
-    """Return a row for each combination of names, those of the last column varying fastest."""
+    """Return a row for each combination of names; the last column varies fastest."""
     indices = np.indices([len(values) for values in names.values()])
     return pl.DataFrame(
         {
@@ -368,33 +383,33 @@ def combinations(**names: Sequence[Any]) -> pl.DataFrame:
     )
 
 
-def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
-    """Return judged runs with this highest grade of the scale."""
+def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
+    """Set the highest grade of the scale of judged runs."""
     return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 
-def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
-    """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
+def match_labels(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
+    """Count pairs by topic, grade by people and grade by the judge; also count the labels."""
     people, labels = panel.human, judge.labels
     rows, human_rows = labels.matching_rows(people)
     if not human_rows.size:
         raise InputError(
-            f"{quoted(judge.name)} has no label for any pair that people judged",
+            f"{quoted(judge.name)} has no label of a pair that people judged",
             source=labels.origin.name,
         )
-    in_topics = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
-    topics, size, low = len(people.topics), len(panel.scale), panel.scale.low
-    # Grades below 0, which only people have here, count as the lowest one.
-    first = np.maximum(people.grades[human_rows], low).astype(np.int64) - low
-    second = labels.grades[rows].astype(np.int64) - low
-    cell = (people.codes[human_rows].astype(np.int64) * size + first) * size + second
-    pairs = human_rows.size
-    return np.bincount(cell, minlength=topics * size * size).reshape(topics, size, size), {
+    n_in_topics = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
+    shape = (len(people.topics), len(panel.scale), len(panel.scale))
+    low, n_pairs = panel.scale.low, human_rows.size
+    # Only people can have grades below 0 here, which count as the lowest grade.
+    first = np.maximum(people.grades[human_rows], low) - low
+    second = labels.grades[rows] - low
+    cells = np.ravel_multi_index((people.codes[human_rows], first, second), shape)
+    return np.bincount(cells, minlength=prod(shape)).reshape(shape), {
         "labels": len(labels),
-        "pairs": pairs,
-        "missing": len(people) - pairs,
-        "extra": in_topics - pairs,
-        "unknown": len(labels) - in_topics,
+        "pairs": n_pairs,
+        "missing": len(people) - n_pairs,
+        "extra": n_in_topics - n_pairs,
+        "unknown": len(labels) - n_in_topics,
         "unparsed": judge.unparsed,
         "cut": judge.cut,
     }

@@ -1,4 +1,4 @@
-"""Bias of the scores of systems by the labels of judges."""
+"""Bias of judges in the scores of systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import combinations
-from cranfield.assess.judges.self_preference import SAME
+from cranfield.assess.judges.self_preference import ROUNDING
 from cranfield.base.errors import check_share
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted
@@ -21,12 +21,12 @@ from cranfield.result import Column, Columns, TableResult
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreBias(TableResult):
-    """Bias of the scores of systems by each judge; made by :func:`score_bias`.
+    """Bias of each judge in the scores of systems; returned by :func:`score_bias`.
 
     Attributes
     ----------
     rows
-        The table, a row for each measure, judge and system.
+        Data frame with a row for each measure, judge and system.
     confidence
         Confidence level of the intervals.
     """
@@ -36,11 +36,11 @@ class ScoreBias(TableResult):
         "measure": Column("Measure.", key=True),
         "judge": Column("Judge.", key=True),
         "system": Column("System.", key=True),
-        "topics": Column("Number of topics on which all systems have scores by both."),
+        "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
         "low": Column(
             "Lower bound of its t interval over topics, simultaneous for all systems of a judge and"
-            " measure (Bonferroni); null if all topics are equal."
+            " measure (Bonferroni); null if the difference is equal in all topics."
         ),
         "high": Column("Upper bound of the interval."),
     }
@@ -63,27 +63,28 @@ def score_bias(
     confidence: float = 0.95,
     **options: Any,
 ) -> ScoreBias:
-    r"""Estimate the bias of the score of each system by the labels of judges.
+    r"""Estimate the bias of judges in the score of each system.
 
     .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{people}(s, t) \right)
 
     Parameters
     ----------
     runs
-        Runs in any form that :func:`cranfield.read_runs` reads.
+        Runs: any input of :func:`cranfield.read_runs`.
     human, judges, scale, cut
         As for :func:`compare_judges`.
     measures
         Measures or their text forms.
     confidence
-        Confidence level of the intervals, simultaneous for the systems of a judge.
+        Confidence level of the intervals, which are simultaneous for the systems of a judge.
     options
         As for :func:`cranfield.judge`.
 
     Returns
     -------
     ScoreBias
-        A row per measure, judge and system. Where lower scores are better, all scores are negated.
+        Result with a row per measure, judge and system. If lower scores are better, scores are
+        negated.
 
     Examples
     --------
@@ -98,14 +99,14 @@ def score_bias(
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     difference = scored.judges - scored.people[:, None]
     is_missing = np.isnan(difference).any(axis=-1, keepdims=True)
-    by_topic = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
-    topics = by_topic.count(axis=2)
-    bias = by_topic.mean(axis=2).filled(np.nan)
-    spread = by_topic.std(axis=2, ddof=1).filled(0.0)
-    error = np.where(spread > SAME, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
+    differences = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
+    topics = differences.count(axis=2)
+    bias = differences.mean(axis=2).filled(np.nan)
+    spread = differences.std(axis=2, ddof=1).filled(0.0)
+    error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
-    half = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
-    values = {"topics": topics, "bias": bias, "low": bias - half, "high": bias + half}
+    half_width = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
+    values = {"topics": topics, "bias": bias, "low": bias - half_width, "high": bias + half_width}
     names = combinations(
         measure=tuple(map(str, scored.measures)),
         judge=tuple(judge.name for judge in scored.panel.judges),

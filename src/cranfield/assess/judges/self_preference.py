@@ -35,7 +35,7 @@ _FAMILIES = Schema(
 
 
 def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Return True for the other systems of each judge's family; shape (judges, systems)."""
+    """Return whether another system is of a judge's family; shape (judges, systems)."""
     families_of = _read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
     return np.array(
@@ -65,24 +65,25 @@ def _read_families(families: Any) -> dict[str, set[str]]:
     return families_of
 
 
-SAME = 1e-12
-"""Maximum range of values that differ by rounding only."""
+ROUNDING = 1e-12
+"""Maximum range of values that differ only by rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelfPreference(TableResult):
-    """Self-preference bias of judges, from :func:`self_preference`.
+    """Self-preference bias of judges; returned by :func:`self_preference`.
 
     Attributes
     ----------
     rows
-        The table, a row for each measure and judge.
+        Data frame with a row for each measure and judge.
     measures, judges, systems
-        Their names.
+        Names of the measures, judges and systems.
     confidence
         Confidence level of the intervals.
     notes
-        Judges without an estimate, estimates without an interval, and how labels were read.
+        Notes on judges without an estimate, estimates without an interval, and how labels were
+        read.
     """
 
     name: ClassVar[str] = "self-preference"
@@ -90,7 +91,7 @@ class SelfPreference(TableResult):
         "measure": Column("Measure.", key=True, read=False),
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
-        "topics": Column("Number of topics on which the judge has labels and all systems scores."),
+        "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
         "shift of family": Column(
             "Mean score by the judge minus mean score by people, of the systems of its family."
         ),
@@ -98,10 +99,12 @@ class SelfPreference(TableResult):
             "Mean score by the judge minus mean score by people, of all other systems."
         ),
         "bias": Column(
-            "Difference of the shifts; above 0 if the judge favours its family; null without one."
+            "Difference of the shifts; above 0 if the judge favours its family; null if the judge"
+            " lacks systems of its own family or of other families."
         ),
         "low": Column(
-            "Lower bound of the t interval of the bias over topics; null if all topics are equal."
+            "Lower bound of the t interval of the bias over topics; null if it is equal in all"
+            " topics."
         ),
         "high": Column("Upper bound of the interval."),
         "low together": Column(
@@ -111,7 +114,9 @@ class SelfPreference(TableResult):
         "p": Column(
             "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
         ),
-        "own rank by people": Column("Rank by people of the judge's own system; null without one."),
+        "own rank by people": Column(
+            "Rank by people of the judge's own system; null if the judge is not a system."
+        ),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
 
@@ -122,15 +127,15 @@ class SelfPreference(TableResult):
     notes: tuple[str, ...] = ()
 
     def tables(self) -> list[Table]:
-        """Return a table for reading for each measure."""
+        """Return a formatted table for each measure."""
         level = f"{100 * self.confidence:g}%"
-        judges = self.rows.filter(measure=self.measures[0])["bias"].count()
+        n_judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
             "bias: mean over topics of the shift of the judge's family minus the shift of all other"
             " systems; shift: score by the judge minus score by people; the judge's own run counts"
             " in neither group",
             f"low, high: {level} t interval over topics; together: simultaneous for"
-            f" {counted(judges, 'judge')} (Bonferroni)",
+            f" {counted(n_judges, 'judge')} (Bonferroni)",
         ]
         return [
             replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
@@ -163,21 +168,21 @@ def self_preference(
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
     with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
-    systems has no bias; nor has one whose family is also better by people.
+    systems has no bias, nor has a judge whose family people find equally much better.
 
     Parameters
     ----------
     runs
-        Runs in any form that :func:`cranfield.read_runs` reads, or :func:`judges_as_runs`, so that
-        the judges are systems. A system with the name of the judge counts in neither group.
+        Runs: any input of :func:`cranfield.read_runs`, or the runs of :func:`judges_as_runs`, so
+        that the judges are systems. A system with the name of the judge counts in neither group.
     human, judges, scale, cut
         As for :func:`compare_judges`.
     families
-        A mapping `{name: family}`, or of names to several families, with judges and systems as
-        names; a data frame, or the path of a CSV or TSV file, with a column of names (`name`,
-        `judge`, `system`, `run`, ...) and one of families (`family`, `team`, `group`, ...). A name
-        without an entry is a family of its own, so that `{judge: [system, ...]}`, or a table with
-        the columns `judge` and `system`, is sufficient.
+        A mapping of judges and systems to one family or several: `{name: family}` or
+        `{name: [family, ...]}`; or a data frame, or the path of a CSV or TSV file, with a column of
+        names (`name`, `judge`, `system`, `run`, ...) and a column of families (`family`, `team`,
+        `group`, ...). A name without an entry is its own family, so that `{judge: [system, ...]}`,
+        or a table with the columns `judge` and `system`, is sufficient.
     measures
         Measures or their text forms.
     confidence
@@ -188,7 +193,7 @@ def self_preference(
     Returns
     -------
     SelfPreference
-        Its table has a row per measure and judge.
+        Result with a row per measure and judge.
 
     Raises
     ------
@@ -199,7 +204,7 @@ def self_preference(
     Notes
     -----
     Topics are a random sample and systems are fixed: the interval is for the same systems on other
-    topics, and assumes that the differences of topics are normally distributed.
+    topics, and assumes that the differences by topic are normally distributed.
 
     Examples
     --------
@@ -215,10 +220,10 @@ def self_preference(
     check_share("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(judge.name for judge in scored.panel.judges)
-    family = same_family(names, scored.systems, families)
+    is_family = same_family(names, scored.systems, families)
     is_own_run = np.array([[name == system for system in scored.systems] for name in names])
-    other_runs = ~(family | is_own_run)
-    is_estimable = family.any(axis=1) & other_runs.any(axis=1)
+    is_other = ~(is_family | is_own_run)
+    is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     if not is_estimable.any():
         raise PolicyError("expected a judge with systems of its family and other systems, got none")
     notes = [*scored.panel.notes]
@@ -229,45 +234,47 @@ def self_preference(
             f" families: {excluded}"
         )
     shape = scored.judges.shape[:2]
-    topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
-    of_family, of_others, error = np.full((3, *shape), np.nan)
+    topics, rank_by_people, rank_by_judge = np.zeros((3, *shape), dtype=np.int64)
+    family_shift, other_shift, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
         people, judge = scored.complete(m, k)
         topics[m, k] = size = len(people)
         if is_own_run[k].any() and size:
-            by_people[m, k], by_judge[m, k] = (
+            rank_by_people[m, k], rank_by_judge[m, k] = (
                 ranks_of(to_order(values.mean(axis=0)))[is_own_run[k]][0]
                 for values in (people, judge)
             )
         if is_estimable[k] and size:
             shift = judge - people
-            first, second = (shift[:, group].mean(axis=1) for group in (family[k], other_runs[k]))
-            of_family[m, k], of_others[m, k] = first.mean(), second.mean()
-            if size > 1 and np.ptp(first - second) > SAME:
-                error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
-    bias = of_family - of_others
+            family_means, other_means = (
+                shift[:, group].mean(axis=1) for group in (is_family[k], is_other[k])
+            )
+            family_shift[m, k], other_shift[m, k] = family_means.mean(), other_means.mean()
+            if size > 1 and np.ptp(family_means - other_means) > ROUNDING:
+                error[m, k] = (family_means - other_means).std(ddof=1) / np.sqrt(size)
+    bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
         notes.append(f"no interval for {n_values} of the bias: it is equal in all topics")
     freedom = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
-    half, half_together = (
+    half_width, joint_half_width = (
         stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, joint_level)
     )
     values = {
-        "family": np.broadcast_to(family.sum(axis=1), shape),
+        "family": np.broadcast_to(is_family.sum(axis=1), shape),
         "topics": topics,
-        "shift of family": of_family,
-        "shift of others": of_others,
+        "shift of family": family_shift,
+        "shift of others": other_shift,
         "bias": bias,
-        "low": bias - half,
-        "high": bias + half,
-        "low together": bias - half_together,
-        "high together": bias + half_together,
+        "low": bias - half_width,
+        "high": bias + half_width,
+        "low together": bias - joint_half_width,
+        "high together": bias + joint_half_width,
         "p": 2 * stdtr(freedom, -np.abs(bias) / error),
     }
-    ranks = {"own rank by people": by_people, "own rank by itself": by_judge}
-    if by_judge.any():
+    ranks = {"own rank by people": rank_by_people, "own rank by itself": rank_by_judge}
+    if rank_by_judge.any():
         values |= ranks
     measure_names = tuple(map(str, scored.measures))
     table = pl.DataFrame({name: column.ravel() for name, column in values.items()})

@@ -1,4 +1,4 @@
-"""Decisions on judges: is a quantity within the tolerance that the user states?"""
+"""Decide whether quantities of judges are within the user's tolerances."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.sources.values import finite
 
 AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
-"""How a quantity is compared with its tolerance."""
+"""Comparisons of a quantity with its tolerance."""
 
 VERDICTS = ("met", "undecided", "not met")
 
 MAX_SENTENCES = 3
-"""Maximum number of judges with a sentence each."""
+"""Maximum number of judges that are reported by a sentence each."""
 
 QUANTITIES = {
     "kappa": ("intervals", AT_LEAST),
@@ -36,7 +36,7 @@ QUANTITIES = {
     "self-preference": ("self-preference", AT_MOST),
     "difference(A, B)": ("ppi", AT_LEAST),
 }
-"""Table that has a quantity, and how it is compared with its tolerance."""
+"""Table that contains a quantity, and its comparison with the tolerance."""
 
 REQUIREMENTS = {
     "rankings": "runs (--runs), without --ppi",
@@ -44,14 +44,14 @@ REQUIREMENTS = {
     "self-preference": "runs and families (--families)",
     "ppi": "prediction-powered scores (--ppi)",
 }
-"""Input that the tables of quantities require."""
+"""Input that a table of quantities requires."""
 
 MAX_TOPICS = 1_000_000
-"""Maximum number of topics that is searched."""
+"""Maximum number of topics that is reported as sufficient."""
 
 
 def quantity_of(name: str) -> tuple[str, str]:
-    """Return the table of a quantity, and how it is compared with its tolerance.
+    """Return the table that contains a quantity, and its comparison with the tolerance.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def quantity_of(name: str) -> tuple[str, str]:
 
 
 def check_tolerances(tolerances: Mapping[str, Any], tables: Any) -> dict[str, float]:
-    """Return tolerances as numbers; refuse quantities that no table has."""
+    """Return tolerances as numbers; raise an error for quantities that no table contains."""
     numbers = {}
     for name, value in tolerances.items():
         table, comparison = quantity_of(name)
@@ -84,7 +84,7 @@ def check_tolerances(tolerances: Mapping[str, Any], tables: Any) -> dict[str, fl
 
 
 def verdict_of(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
-    """Return met, not met or undecided: the interval is within, outside, or neither."""
+    """Return met if the interval is within the tolerance, not met if outside, else undecided."""
     if low is None or high is None:
         return "undecided"
     min_value = {AT_LEAST: tolerance, AT_MOST: -inf, WITHIN: -tolerance}[comparison]
@@ -94,11 +94,11 @@ def verdict_of(low: float | None, high: float | None, tolerance: float, comparis
     return "not met" if high < min_value or low > max_value else "undecided"
 
 
-def topics_to_decide(half: float, topics: int, distance: float, level: float) -> int | None:
-    r"""Return the number of topics with which a t interval is shorter than a distance.
+def topics_to_decide(half_width: float, topics: int, distance: float, level: float) -> int | None:
+    r"""Compute the number of topics at which the half-width of a t interval is below a distance.
 
-    The smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation that the
-    half-width of the interval of `topics` topics has; None if it exceeds a million.
+    It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation by
+    the half-width of the interval over `topics` topics; None if T exceeds a million.
 
     Examples
     --------
@@ -106,24 +106,24 @@ def topics_to_decide(half: float, topics: int, distance: float, level: float) ->
     93
     """
     tail = (1 + level) / 2
-    spread = half * topics**0.5 / stdtrit(topics - 1, tail)
+    spread = half_width * topics**0.5 / stdtrit(topics - 1, tail)
 
-    def is_short(number: int) -> bool:
-        return bool(stdtrit(number - 1, tail) * spread / number**0.5 < distance)
+    def is_short(n_topics: int) -> bool:
+        return bool(stdtrit(n_topics - 1, tail) * spread / n_topics**0.5 < distance)
 
     numbers = range(2, MAX_TOPICS + 1)
-    place = bisect_left(numbers, True, key=is_short)
-    return numbers[place] if place < len(numbers) else None
+    index = bisect_left(numbers, True, key=is_short)
+    return numbers[index] if index < len(numbers) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions(TableResult):
-    """Quantities of judges and the tolerances that the user states; made by :func:`decide`.
+    """Verdicts on quantities of judges, by the user's tolerances; returned by :func:`decide`.
 
     Attributes
     ----------
     rows
-        The table, a row for each tolerance, judge and measure.
+        Data frame with a row for each tolerance, judge and measure.
     confidence
         Confidence level of the intervals.
     """
@@ -133,18 +133,19 @@ class Decisions(TableResult):
         "quantity": Column("Quantity of the tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),
         "measure": Column("Measure; empty for agreement of grades.", key=True),
-        "system": Column("System with the deciding bias of a score; empty otherwise."),
+        "system": Column("System whose score bias decides; empty for other quantities."),
         "estimate": Column("Estimate of the quantity."),
-        "low": Column("Lower bound of its confidence interval; null without one."),
+        "low": Column("Lower bound of its confidence interval; null if undefined."),
         "high": Column("Upper bound of the interval."),
-        "comparison": Column("How the quantity is compared with the tolerance."),
-        "tolerance": Column("The tolerance."),
+        "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
+        "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column(
-            "met: the whole interval is within the tolerance; not met: it is outside; undecided."
+            "met if the whole interval is within the tolerance, not met if it is outside, else"
+            " undecided."
         ),
         "topics": Column(
-            "If undecided, number of topics that would decide with this estimate and spread, for"
-            " t intervals of means over topics; null otherwise."
+            "If undecided, number of topics that would decide with this estimate and standard"
+            " deviation, for t intervals of means over topics; null otherwise."
         ),
     }
 
@@ -152,7 +153,7 @@ class Decisions(TableResult):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """A sentence for each row; one with the number of verdicts for a quantity of many rows."""
+        """A sentence for each row; for many judges, one with the number of each verdict."""
         sentences: list[str] = []
         groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
         for (quantity, measure), part in groups:
@@ -174,16 +175,16 @@ class Decisions(TableResult):
         system = f", system {row['system']}" if row["system"] else ""
         subject += f"{system}, judge {row['judge']}"
         if row["estimate"] is None:
-            return f"{subject}: not defined; {limit}: undecided."
-        interval = "without interval"
+            return f"{subject}: undefined; {limit}: undecided."
+        interval = "no interval"
         if row["low"] is not None:
             level = f"{'simultaneous ' if system else ''}{100 * self.confidence:g}%"
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
         text = f"{subject}: {row['estimate']:.4f} ({interval}); {limit}: {row['verdict']}."
         if row["topics"] is not None:
             text += (
-                f" About {counted(row['topics'], 'topic')} in all would decide, if estimate and"
-                " spread stay the same."
+                f" About {counted(row['topics'], 'topic')} in total would decide with this estimate"
+                " and standard deviation."
             )
         return text
 
@@ -198,31 +199,32 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     Parameters
     ----------
     tolerances
-        Tolerance of each quantity; there are no defaults. At least: `kappa`, `alpha` (also at a
-        cut, such as `kappa 0|12`), `agreement`; `tau` and `tau AP` of the rankings of systems;
-        `difference(A, B)`, the prediction-powered mean score of system A minus that of B. At most:
-        `self-preference`. At most in absolute value: `bias`, the mean difference of grades, and
-        `score-bias`, the bias of the mean score of each system.
+        Tolerance of each quantity, without defaults. Minimum of: `kappa`, `alpha` (also for binary
+        grades, such as `kappa 0|12`), `agreement`; `tau` and `tau AP` of the rankings of systems;
+        `difference(A, B)`, the prediction-powered mean score of system A minus that of B. Maximum
+        of: `self-preference`. Maximum of the absolute value of: `bias`, the mean difference of
+        grades, and `score-bias`, the bias of the mean score of each system.
     results
-        Results that have these quantities: of :func:`compare_judges`, :func:`judge_rankings`,
-        :func:`score_bias`, :func:`self_preference`, :func:`ppi_scores`; of one confidence level.
+        Results that contain these quantities: of :func:`compare_judges`, :func:`judge_rankings`,
+        :func:`score_bias`, :func:`self_preference`, :func:`ppi_scores`; with the same confidence
+        level.
 
     Returns
     -------
     Decisions
-        With a verdict for each tolerance, judge and measure: `met` if the whole interval is within
-        the tolerance, `not met` if it is outside, else `undecided`.
+        Result with a verdict for each tolerance, judge and measure: `met` if the whole interval is
+        within the tolerance, `not met` if it is outside, else `undecided`.
 
     Raises
     ------
     PolicyError
-        For an unknown quantity, or one that no result has; for several confidence levels.
+        For an unknown quantity, a quantity that no result contains, or different confidence levels.
 
     Notes
     -----
-    Each interval holds for one quantity of one judge. Those of `score-bias` are simultaneous for
-    the systems (Bonferroni), and the row has the system that decides: all systems are within the
-    tolerance, or one is outside.
+    Each interval holds for one quantity of one judge. Intervals of `score-bias` are simultaneous
+    for the systems (Bonferroni): the verdict is `met` if all systems are within the tolerance, and
+    `not met` if one is outside. The row names the system that decides.
 
     Examples
     --------
@@ -234,22 +236,22 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     >>> decisions.to_polars().select("estimate", "verdict").rows()
     [(0.1666..., 'undecided')]
     """
-    by_table: dict[str, list[Result]] = {}
+    results_by_table: dict[str, list[Result]] = {}
     for result in results:
         for table in result.frames():
-            by_table.setdefault(table, []).append(result)
+            results_by_table.setdefault(table, []).append(result)
     levels = {_level(result) for result in results}
     if len(levels) != 1:
-        raise PolicyError("expected results of one confidence level")
+        raise PolicyError("expected results with the same confidence level")
     [level] = levels
     rows = []
-    for name, tolerance in check_tolerances(tolerances, by_table).items():
+    for name, tolerance in check_tolerances(tolerances, results_by_table).items():
         table, comparison = quantity_of(name)
         settings = {"quantity": name, "comparison": comparison, "tolerance": tolerance}
-        for result in by_table[table]:
+        for result in results_by_table[table]:
             estimates = _estimates(name.strip(), table, result)
-            for _, part in estimates.group_by(["measure", "judge"], maintain_order=True):
-                row = _decision(part, tolerance, comparison, level)
+            for _, group in estimates.group_by(["measure", "judge"], maintain_order=True):
+                row = _decision(group, tolerance, comparison, level)
                 rows.append({"system": "", **row, **settings})
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
@@ -263,7 +265,7 @@ def _level(result: Any) -> float:
 
 
 def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
-    """Return the estimates of a quantity with intervals, by measure, judge and perhaps system."""
+    """Return estimates and intervals of a quantity, by measure, judge and system if it has one."""
     frame: pl.DataFrame = result.frames()[table]
     if table == "ppi":
         first, second = _systems(name, result.systems)
@@ -274,7 +276,7 @@ def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     elif table == "intervals":
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
         if frame.is_empty():
-            raise PolicyError(f"the labels have no {name}, as the scale has other cuts")
+            raise PolicyError(f"the labels have no {name}; cuts must be those of the scale")
     elif table == "rankings":
         columns = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
         frame = frame.select("measure", "judge", **columns)
@@ -284,24 +286,24 @@ def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
 
 
 def _decision(
-    part: pl.DataFrame, tolerance: float, comparison: str, level: float
+    estimates: pl.DataFrame, tolerance: float, comparison: str, level: float
 ) -> dict[str, Any]:
-    """Return the row that decides: one outside, else one undecided, else the largest."""
-    rows = part.to_dicts()
+    """Return the deciding row: not met, else undecided, else with the largest estimate."""
+    rows = estimates.to_dicts()
     for row in rows:
         row["verdict"] = verdict_of(row["low"], row["high"], tolerance, comparison)
     row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
     topics = row.pop("topics", 0)
     if row["verdict"] == "undecided" and row["low"] is not None and topics > 1:
-        half = (row["high"] - row["low"]) / 2
+        half_width = (row["high"] - row["low"]) / 2
         value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
-        joint_level = 1 - (1 - level) / part.height
-        row["topics"] = topics_to_decide(half, topics, abs(value - tolerance), joint_level)
+        joint_level = 1 - (1 - level) / estimates.height
+        row["topics"] = topics_to_decide(half_width, topics, abs(value - tolerance), joint_level)
     return row
 
 
 def _systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
-    """Return A and B of `difference(A, B)`; names may have commas."""
+    """Parse A and B of `difference(A, B)`, whose names may contain commas."""
     text = name.removeprefix("difference(").removesuffix(")")
     commas = [k for k, character in enumerate(text) if character == ","]
     pairs = [(text[:k].strip(), text[k + 1 :].strip()) for k in commas]

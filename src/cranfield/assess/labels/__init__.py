@@ -1,4 +1,4 @@
-"""Labels of the same documents by several people or machines, and judgments made from them."""
+"""Labels of documents by several people or machines, and their aggregation to judgments."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -6,16 +6,13 @@ from typing import Any, TypeVar
 from cranfield.base.spec import Registry
 
 CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
-    "crowd model",
-    "consensus models",
-    package="cranfield.assess.labels",
-    decorators="crowd_model",
+    "crowd model", "consensus models", package="cranfield.assess.labels", decorators="crowd_model"
 )
-"""Functions of labels that return their consensus, by name."""
+"""Functions that aggregate labels to a consensus, by name."""
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 
 
 def crowd_model(function: Model) -> Model:
-    """Declare a function as a crowd model, by its own name."""
+    """Register a function as a crowd model under its own name."""
     return function

@@ -1,19 +1,20 @@
-"""AWARE: a run's score as a weighted mean of its scores by each assessor's judgments."""
+"""AWARE: weighted means of the scores that runs have by the judgments of each assessor."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa, observed
-from cranfield.assess.agreement.tables import of_joint
-from cranfield.assess.judges.reading import with_highest_grade
+from cranfield.assess.agreement.tables import tables_from_joint
+from cranfield.assess.judges.reading import set_highest_grade
 from cranfield.assess.labels.consensus import majority
 from cranfield.assess.labels.reading import gold_levels
-from cranfield.assess.labels.table import Labels, refuse_large
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import (
     CranfieldError,
@@ -36,64 +37,70 @@ from cranfield.scores import Scores
 
 SUPERVISED = ("accuracy", "kappa")
 UNSUPERVISED = ("rmse", "tau_ap")
-BY = ("all", "topic")
+SCOPES = ("all", "topic")
 
 WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 
-RANDOM_CHANCES = (0.05, 0.5, 0.95)
-"""Probabilities with which random assessors find a document relevant."""
+RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)
+"""Probabilities with which the three kinds of random assessors judge a document relevant."""
 
 
-def of_gold(labels: Labels, gold: Any, kind: str) -> Floats:
-    """Return the agreement of each assessor with gold judgments, 0 if undefined."""
+def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
+    """Compute each assessor's agreement with gold judgments; 0 if it is negative or undefined."""
     level, _ = gold_levels(gold, labels)
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
-    size, q = len(labels.workers), labels.grades.size
-    cells = (labels.worker[rows] * q + labels.level[rows]) * q + truth[rows]
-    joint = np.bincount(cells, minlength=size * q * q).reshape(size, q, q).astype(np.float64)
-    tables = of_joint(joint, np.arange(q, dtype=np.float64))
-    law = observed if kind == "accuracy" else cohen_kappa
-    agreement = np.maximum(np.nan_to_num(law(tables)), 0)
+    n_grades = labels.grades.size
+    shape = (len(labels.workers), n_grades, n_grades)
+    cells = np.ravel_multi_index((labels.worker[rows], labels.level[rows], truth[rows]), shape)
+    joint = np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.float64)
+    tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
+    coefficient = observed if kind == "accuracy" else cohen_kappa
+    agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(f"no assessor has a {kind} above 0 against the gold judgments")
     return agreement
 
 
 def random_grades(
-    labels: Labels, chance: float, kind: int, draws: int, seed: int
+    labels: Labels, probability: float, kind: int, draws: int, seed: int
 ) -> NDArray[np.int32]:
-    """Draw grades of all pairs, shape (draws, pairs): relevant by chance, all grades alike."""
+    """Draw grades of all pairs; all relevant grades are equally likely; shape (draws, pairs)."""
     relevant = labels.grades[labels.grades > 0]
     if not relevant.size:
         raise CranfieldError("no label is relevant, so random assessors cannot be simulated")
     grades = np.zeros((draws, len(labels.docs)), dtype=np.int32)
-    place = labels.docs.arg_sort().to_numpy()
-    place = place[np.argsort(labels.topic_of[place], kind="stable")]
+    order = labels.docs.arg_sort().to_numpy()
+    order = order[np.argsort(labels.topic_of[order], kind="stable")]
     ends = np.cumsum(np.bincount(labels.topic_of, minlength=len(labels.topics)))
-    for topic, rows in zip(labels.topics, np.split(place, ends[:-1]), strict=True):
-        hit = stream_of(seed, topic, kind).random((draws, rows.size)) < chance
-        which = stream_of(seed, topic, kind, 1).integers(relevant.size, size=hit.shape)
-        grades[:, rows] = np.where(hit, relevant[which], 0)
+    for topic, rows in zip(labels.topics, np.split(order, ends[:-1]), strict=True):
+        is_relevant = stream_of(seed, topic, kind).random((draws, rows.size)) < probability
+        choice = stream_of(seed, topic, kind, 1).integers(relevant.size, size=is_relevant.shape)
+        grades[:, rows] = np.where(is_relevant, relevant[choice], 0)
     return grades
 
 
-def of_distances(values: Floats, part: Bools, random: Floats, kind: str, by: str) -> Floats:
-    """Return the distance of each assessor from the nearest random ones; (assessors, topics)."""
-    distances = np.zeros(part.shape)
-    for k, is_assessed in enumerate(part):
-        topics = np.flatnonzero(is_assessed)
+def distances_from_random(
+    values: Floats, is_assessed: Bools, random: Floats, kind: str, by: str
+) -> Floats:
+    """Return distances from the nearest kind of random assessor; shape (assessors, topics)."""
+    distances = np.zeros(is_assessed.shape)
+    for k, mask in enumerate(is_assessed):
+        topics = np.flatnonzero(mask)
         if topics.size:
-            distance = _apart(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
-            # An undefined order counts like an unrelated one.
+            distance = _distances(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
+            # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
-        raise CranfieldError(f"no assessor differs from random ones by {quoted(kind)}")
+        raise CranfieldError(f"no assessor differs from random assessors by {quoted(kind)}")
     return distances
 
 
-def _apart(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
-    """Distances of scores (topics, systems) from random ones; (kinds, draws, topics or 1)."""
+def _distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
+    """Return distances of scores from random ones; shape (kinds, draws, topics or 1).
+
+    Shapes of the scores are (topics, systems) and (kinds, draws, topics, systems).
+    """
     if kind == "tau_ap":
         if by == "all":
             own_scores, random = (
@@ -102,8 +109,8 @@ def _apart(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
         flat = random.reshape(-1, *random.shape[2:])
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random.shape[:2], -1)
-    square = (random - own_scores) ** 2
-    mean = square.mean(axis=3) if by == "topic" else square.mean(axis=(2, 3))[:, :, None]
+    squares = (random - own_scores) ** 2
+    mean = squares.mean(axis=3) if by == "topic" else squares.mean(axis=(2, 3))[:, :, None]
     return np.asarray(np.sqrt(mean))
 
 
@@ -126,42 +133,42 @@ def aware(
         \sum_k a_{kt} = 1
 
     Scores are combined, not grades: for a measure that is linear in gains, such as DCG, uniform
-    weights give the measure of mean gains, for others, such as AP, they do not. An assessor without
-    a label of a topic has no part in it, and the weights of the others are scaled to sum to 1; the
-    `settings` count these cases.
+    weights give the measure of mean gains; for other measures, such as AP, they do not. An assessor
+    without labels in a topic is excluded there, and the weights of the remaining assessors are
+    scaled to sum to 1; `settings` reports the number of these cases.
 
     Parameters
     ----------
     runs, options
         As for :func:`cranfield.judge`.
     labels
-        From :func:`read_labels`, at most one of each assessor for a pair.
+        Labels, as returned by :func:`read_labels`, at most one of each assessor for a pair.
     measure
-        One measure; the highest grade is that of the scale of the labels.
+        One measure; its highest grade is the highest grade of the labels' scale.
     weights
-        `uniform`. By the gold judgments: `accuracy`, or `kappa` (Cohen's; negative ones are 0).
-        Without gold, the distance of an assessor's scores from those of random assessors: `rmse`,
+        `uniform`. With gold judgments: `accuracy`, or `kappa` (Cohen's; negative values count as
+        0). Without, the distance of an assessor's scores from those of random assessors: `rmse`,
         the root mean square difference, or `tau_ap`, 1 minus the AP correlation of the systems. Or
-        numbers from 0: shape (assessors,) or (assessors, topics), in the order of the topics of the
-        scores.
+        numbers, 0 or more, of shape (assessors,) or (assessors, topics), in the order of the topics
+        of the scores.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
-        Whether weights without gold are of `all` topics together or of each `topic`.
+        Whether `rmse` and `tau_ap` are computed over `all` topics jointly or for each `topic`.
     squared
         Whether distances are squared.
     draws
-        Number of random assessors of each kind: those who find a document relevant with probability
-        .05, .5 and .95, with any of the relevant grades. An assessor's distance is the mean over
-        draws, and the smallest of the three kinds.
+        Number of random assessors of each kind. The three kinds judge a document relevant with
+        probability .05, .5 and .95, and draw its grade uniformly from the relevant grades. An
+        assessor's distance is the minimum over kinds of the mean over draws.
     seed
-        Seed of the random assessors. A topic's draws do not depend on other topics.
+        Seed of the random assessors; the draws for a topic do not depend on other topics.
 
     Returns
     -------
     Scores
-        Called `AWARE(...)`; `settings["aware"]` has the weights by assessor and counts of gaps.
-        A topic where all weights are 0 has no score: NaN.
+        Scores of the measure `AWARE(...)`; `settings["aware"]` has the mean weight of each assessor
+        and counts of missing assessors and scores. NaN for topics where all weights are 0.
 
     Raises
     ------
@@ -172,14 +179,14 @@ def aware(
     -----
     Source: Ferrante, Ferro and Maistro (2017), AWARE: exploiting evaluation measures to combine
     multiple assessors. The weights without gold follow its idea, distance from random assessors;
-    neither the definition nor numbers were compared with the article. The Frobenius norm of the
+    neither the definition nor the values were compared with the article. The Frobenius norm of the
     differences is not offered: it is the root mean square times a constant, which cancels when
     weights are scaled to sum to 1.
 
-    Random assessors differ from each other, so an assessor who judges at random is at some distance
-    from them, and keeps a weight above 0; `squared` lowers it. With few relevant documents the
-    order of systems is mostly noise, and random assessors are as far apart by `tau_ap` as
-    unrelated orders: such an assessor may get the highest weight. Prefer `rmse`, or gold judgments.
+    Random assessors differ from each other, so the weight of an assessor who judges at random is
+    above 0; `squared` lowers it. With few relevant documents the order of systems is mostly noise,
+    and by `tau_ap` random assessors are as distant from each other as unrelated orders: an assessor
+    who judges at random may get the highest weight. Prefer `rmse`, or gold judgments.
 
     Examples
     --------
@@ -192,71 +199,71 @@ def aware(
     measures = parse_measures(measure, compat=options.get("compat"))
     if len(measures) != 1:
         raise PolicyError(f"AWARE expects one measure, got {len(measures)}")
-    check_choice("by", by, BY)
+    check_choice("by", by, SCOPES)
     check_whole("draws", draws, 1, 1000)
     check_whole("seed", seed, 0)
-    named = isinstance(weights, str)
-    if named:
+    is_named = isinstance(weights, str)
+    if is_named:
         check_choice("weights", weights, WEIGHTS)
         if (gold is not None) != (weights in SUPERVISED):
             needs = "require gold judgments" if gold is None else "do not use gold judgments"
             raise PolicyError(f"weights {quoted(weights)} {needs}")
     elif gold is not None:
         raise PolicyError("numeric weights do not use gold judgments")
-    draws = draws if named and weights in UNSUPERVISED else 0
-    scores, values, random = _by_assessor(runs, labels, measures[0], draws, seed, options)
-    part: Bools = np.asarray(np.isfinite(values).all(axis=2))
-    if not named:
-        table = numbers(weights, "weights")
-        fits = table.shape in {part.shape, part.shape[:1]}
-        if not fits or not (np.isfinite(table).all() and (table >= 0).all()):
+    draws = draws if is_named and weights in UNSUPERVISED else 0
+    scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
+    is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
+    if not is_named:
+        weight = numbers(weights, "weights")
+        is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
+        if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise PolicyError(
-                f"weights must be finite numbers >= 0 of shape {part.shape[:1]} (one per assessor)"
-                f" or {part.shape} (assessors, topics), got shape {table.shape}"
+                f"weights must be finite numbers >= 0 of shape {is_assessed.shape[:1]} (one per"
+                f" assessor) or {is_assessed.shape} (assessors, topics), got shape {weight.shape}"
             )
     elif weights == "uniform":
-        table = np.ones(part.shape)
+        weight = np.ones(is_assessed.shape)
     elif weights in SUPERVISED:
-        table = of_gold(labels, gold, weights)
+        weight = gold_agreement(labels, gold, weights)
     else:
-        table = of_distances(values, part, random, weights, by)
-        table = table**2 if squared else table
-    table = np.where(part, table[:, None] if table.ndim == 1 else table, 0.0)
-    total = table.sum(axis=0)
-    share = np.divide(table, total, out=np.zeros(part.shape), where=total > 0)
-    combined = np.einsum("kt,kts->ts", share, np.where(part[:, :, None], values, 0.0))
+        weight = distances_from_random(values, is_assessed, random, weights, by)
+        weight = weight**2 if squared else weight
+    weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
+    total = weight.sum(axis=0)
+    normalized = np.divide(weight, total, out=np.zeros(is_assessed.shape), where=total > 0)
+    combined = np.einsum("kt,kts->ts", normalized, np.where(is_assessed[:, :, None], values, 0.0))
     combined[total <= 0] = np.nan
-    topics = part.sum(axis=1)
-    # Over the topics that an assessor has a part in; NaN without one.
-    mean = np.divide(
-        share.sum(axis=1), topics, out=np.full(topics.size, np.nan), where=topics > 0
+    topics = is_assessed.sum(axis=1)
+    # Means over the topics with labels of the assessor; NaN without such topics.
+    mean_weight = np.divide(
+        normalized.sum(axis=1), topics, out=np.full(topics.size, np.nan), where=topics > 0
     ).tolist()
-    about = {
-        "weights": weights if named else "given",
+    summary = {
+        "weights": weights if is_named else "given",
         "seed": seed,
-        "mean weight": dict(zip(labels.workers, mean, strict=True)),
-        "assessors without labels in a topic": int((~part).sum()),
+        "mean weight": dict(zip(labels.workers, mean_weight, strict=True)),
+        "assessors without labels in a topic": int((~is_assessed).sum()),
         "topics without a score": int((total <= 0).sum()),
     }
     return replace(
         scores,
         values=combined,
         measure=f"AWARE({scores.measure})",
-        settings={**scores.settings, "aware": about},
+        settings={**scores.settings, "aware": summary},
     )
 
 
-def _by_assessor(
+def _score_by_assessor(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
-    """Return scores by one assessor, values by all, and values by random assessors."""
+    """Return scores by the first assessor, and values by all assessors and by random ones."""
     if labels.repeats:
         raise PolicyError(
-            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')}"
-            " (repeats='last' keeps the last)"
+            f"expected one label per assessor and pair, got {counted(labels.repeats, 'repeat')};"
+            " use repeats='last' to keep the last label"
         )
     if options.pop("aspects", None):
-        raise PolicyError("aspects cannot be combined with AWARE: each assessor is an aspect")
+        raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")
     judgments: dict[str, Qrels] = {}
     for k in range(len(labels.workers)):
         rows = np.flatnonzero(labels.worker == k)
@@ -264,18 +271,18 @@ def _by_assessor(
             pair, grades = labels.pair[rows], labels.grade[rows]
             docs = labels.docs.gather(pair)
             judgments[f"{k}"] = Qrels(labels.topics, labels.topic_of[pair], docs, grades)
-    kinds = RANDOM_CHANCES if draws else ()
-    for kind, chance in enumerate(kinds):
-        for draw, grades in enumerate(random_grades(labels, chance, kind, draws, seed)):
+    kinds = RANDOM_PROBABILITIES if draws else ()
+    for kind, probability in enumerate(kinds):
+        for draw, grades in enumerate(random_grades(labels, probability, kind, draws, seed)):
             qrels = Qrels(labels.topics, labels.topic_of, labels.docs, grades)
             judgments[f"{kind} {draw}"] = qrels
     judged = judge(runs, majority(labels).qrels, **options, aspects=judgments)
     topics, systems = judged.shape
     assessors = len(labels.workers) + len(kinds) * draws
-    refuse_large({"assessor": assessors, "topic": topics, "system": systems})
+    check_size({"assessor": assessors, "topic": topics, "system": systems})
     highest = max(0, int(labels.grades.max()))
-    scored = {
-        name: score(with_highest_grade(aspect, highest), [measure])[measure]
+    scores = {
+        name: score(set_highest_grade(aspect, highest), [measure])[measure]
         for name, aspect in judged.annotations.aspects.items()
     }
     values = np.full((len(labels.workers), topics, systems), np.nan)
@@ -283,8 +290,8 @@ def _by_assessor(
         if f"{k}" in judgments:
             own_topics = {labels.topics[code] for code in np.unique(judgments[f"{k}"].codes)}
             is_labelled = [topic in own_topics for topic in judged.topics]
-            values[k, is_labelled] = scored[f"{k}"].values[is_labelled]
+            values[k, is_labelled] = scores[f"{k}"].values[is_labelled]
     random = np.array(
-        [[scored[f"{kind} {draw}"].values for draw in range(draws)] for kind, _ in enumerate(kinds)]
+        [[scores[f"{kind} {draw}"].values for draw in range(draws)] for kind, _ in enumerate(kinds)]
     )
-    return next(iter(scored.values())), values, random
+    return next(iter(scores.values())), values, random

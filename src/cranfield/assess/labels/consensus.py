@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.table import Labels, refuse_large
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
 from cranfield.base.kinds import OneOf
@@ -31,54 +31,54 @@ ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "down": np.floor,
     "up": np.ceil,
 }
-"""How expected grades are rounded."""
+"""Ways to round expected grades to integers."""
 
-_NEAR = 1e-9
-"""Probabilities nearer than this tie, so that the order of labels decides nothing."""
+_TOLERANCE = 1e-9
+"""Probabilities that differ by less are tied, so that the order of labels has no effect."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus(Result):
-    """Labels aggregated to one grade for each pair, by one method.
+    """Labels aggregated to one grade for each pair; returned by :func:`majority` and other methods.
 
     Attributes
     ----------
     labels
-        The labels.
+        Labels that were aggregated.
     method
         Name of the method.
     posterior
         Probability of each grade of `labels.grades`, by pair; shape (pairs, grades), rows sum to 1.
-        Of a majority, the proportion of the (weighted) labels.
+        For a majority vote, the proportion of the (weighted) labels.
     quality
         Quality of each worker, as the method defines it; shape (workers,).
     prior
-        Proportion of each grade among pairs, given or estimated; shape (grades,).
+        Proportion of each grade among pairs, fixed or estimated; shape (grades,).
     objective
-        The maximised objective at every step: the log-likelihood, plus the log density of priors if
-        the method has some. Empty for a majority.
+        Objective after each step: the log-likelihood, plus the log density of priors if the method
+        has priors. Empty for a majority vote.
     converged
-        Whether the steps ended because the objective no longer rose.
+        Whether the iterations converged before their maximum number.
     tie, seed
-        How ties are resolved, and the seed of all random steps.
+        How ties are resolved, and the seed of random numbers.
     gold
-        Whether the grade of a pair was given; shape (pairs,).
+        Whether a pair has a gold grade; shape (pairs,).
     settings
-        The method's options.
+        Options of the method.
     parameters
         Other estimates of the method, by name.
     notes
-        Counts of gold grades and the like, a sentence each.
+        Sentences about the aggregation, such as the number of gold grades.
     evidence, parts
-        Evidence for each grade: the sum, and the part of each label; for :meth:`workers`.
+        Evidence for each grade: the sum by pair, and the part of each label; for :meth:`workers`.
     """
 
     name: ClassVar[str] = "judgments"
     columns: ClassVar[Columns] = {
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
-        "grade": Column("Aggregated grade; null where a tie was dropped."),
-        "*": Column("Probability of the grade in brackets, from 0 to 1, as in `posterior`."),
+        "grade": Column("Aggregated grade; null if a tie was dropped."),
+        "*": Column("Probability of the grade in parentheses, from 0 to 1, as in `posterior`."),
         "tied": Column("Whether the most likely grades tie."),
     }
 
@@ -104,14 +104,14 @@ class Consensus(Result):
 
     @property
     def iterations(self) -> int:
-        """Number of steps."""
+        """Number of steps of the optimisation."""
         return self.objective.size
 
     @property
     def log_likelihood(self) -> float:
-        """Log-likelihood at the end, without priors of parameters; NaN for a majority.
+        """Final log-likelihood, without priors of parameters; NaN for a majority vote.
 
-        Of variational MACE it is that of the weights that stand for the parameters.
+        For variational MACE it is computed with the weights that replace the parameters.
         """
         if not self.objective.size:
             return float("nan")
@@ -121,35 +121,35 @@ class Consensus(Result):
     @cached_property
     def tied(self) -> Bools:
         """Whether the most likely grades of a pair tie; shape (pairs,)."""
-        return np.asarray(_best(self.posterior).sum(axis=1) > 1)
+        return np.asarray(_most_likely(self.posterior).sum(axis=1) > 1)
 
     @cached_property
     def level(self) -> Ints:
-        """The grade of each pair as an index into `labels.grades`; -1 means no judgment."""
-        best = _best(self.posterior)
+        """Grade of each pair as an index into `labels.grades`; -1 means no judgment."""
+        best = _most_likely(self.posterior)
         last = best.shape[1] - 1 - best[:, ::-1].argmax(axis=1)
         level = np.asarray(last if self.tie == "high" else best.argmax(axis=1), dtype=np.int64)
         rows = np.flatnonzero(self.tied)
         if self.tie == "drop":
             level[rows] = -1
         elif self.tie == "median":
-            half = np.cumsum(self.posterior[rows], axis=1) >= 0.5 - _NEAR
-            level[rows] = half.argmax(axis=1)
+            is_median = np.cumsum(self.posterior[rows], axis=1) >= 0.5 - _TOLERANCE
+            level[rows] = is_median.argmax(axis=1)
         elif self.tie == "random" and rows.size:
-            # A stream per topic, documents in order of their ids.
+            # Each topic has its own random stream, and its documents are in order of their ids.
             codes = self.labels.topic_of[rows]
-            place = self.labels.docs.gather(rows).arg_sort().to_numpy()
+            order = self.labels.docs.gather(rows).arg_sort().to_numpy()
             for code in np.unique(codes):
-                of_topic = place[codes[place] == code]
-                draws = stream_of(self.seed, self.labels.topics[code]).random(of_topic.size)
-                tied = best[rows[of_topic]]
-                rank = np.floor(draws * tied.sum(axis=1)).astype(np.int64)
-                level[rows[of_topic]] = (np.cumsum(tied, axis=1) > rank[:, None]).argmax(axis=1)
+                topic_rows = rows[order[codes[order] == code]]
+                draws = stream_of(self.seed, self.labels.topics[code]).random(topic_rows.size)
+                tied = best[topic_rows]
+                choice = np.floor(draws * tied.sum(axis=1)).astype(np.int64)
+                level[topic_rows] = (np.cumsum(tied, axis=1) > choice[:, None]).argmax(axis=1)
         return level
 
     @cached_property
     def qrels(self) -> Qrels:
-        """The judgments: the most likely grade of each pair, ties by the policy.
+        """Judgments with the most likely grade of each pair; ties are resolved by `tie`.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Consensus(Result):
 
     @property
     def probabilities(self) -> Probabilities:
-        """The probabilities of `posterior`, for :func:`cranfield.evaluate_probabilities`."""
+        """Probabilities of the grades, for :func:`cranfield.evaluate_probabilities`."""
         labels, origin = self.labels, Origin(f"{self.method} of {self.labels.origin.name}")
         values = self.posterior.clip(0.0, 1.0)
         pairs = labels.topics, labels.topic_of.astype(np.int64), labels.docs
@@ -171,18 +171,18 @@ class Consensus(Result):
         return np.asarray(self.posterior @ self.labels.grades)
 
     def expected_qrels(self, rounding: str) -> Qrels:
-        """Return the expected grades as judgments, rounded to integers.
+        """Return judgments with the expected grades, rounded to integers.
 
         Parameters
         ----------
         rounding
-            `half-up`, `half-down`, `half-even`, `down` or `up`. Grades within 1e-9 of a half or an
-            integer count as that.
+            `half-up`, `half-down`, `half-even`, `down` or `up`. Expected grades within 1e-9 of an
+            integer or half-integer are set to it first.
         """
         check_choice("rounding", rounding, ROUNDINGS)
         grade = self.expected()
         halves = np.rint(2 * grade) / 2
-        grade = np.where(np.abs(grade - halves) < _NEAR, halves, grade)
+        grade = np.where(np.abs(grade - halves) < _TOLERANCE, halves, grade)
         return self._judgments(np.ones(grade.size, dtype=bool), ROUNDINGS[rounding](grade))
 
     def _judgments(self, selected: Bools, grades: Any) -> Qrels:
@@ -203,66 +203,70 @@ class Consensus(Result):
         .. math:: \pi^w_{kl} = \frac{\sum_i T_{ik} n^w_{il}}{\sum_l \sum_i T_{ik} n^w_{il}}
 
         with the probabilities T of `posterior`: the proportion of label l among pairs of grade k.
-        NaN if a worker met no pair of that grade. For Dawid-Skene these are its estimates.
+        NaN if a worker labelled no pair of grade k. For Dawid-Skene without smoothing, this is the
+        estimate of the model.
 
         Source: Dawid and Skene (1979), equation 2.3.
         """
-        tallies = Tally(self.labels).of(self.posterior).transpose(0, 2, 1)
-        return _divided(tallies, tallies.sum(axis=2, keepdims=True))
+        counts = LabelCounts(self.labels).expected(self.posterior).transpose(0, 2, 1)
+        return _divide(counts, counts.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
-        """Return a row per worker: number of labels, quality by the method, and agreement.
+        """Return a data frame with a row per worker: number of labels, quality and agreement.
 
         `agreement` is the proportion of a worker's labels that equal the aggregated grade, over
-        pairs that have one. `without` is the same if the worker's own labels of a pair are
-        excluded from the decision, over pairs that others labelled too; if grades then tie, each
-        counts in part. Weights and confusion matrices stay those of all labels.
+        pairs with an aggregated grade. `without` excludes the worker's own labels from the
+        aggregation of each pair, over pairs with labels of other workers; if m grades then tie, a
+        label equal to one of them counts 1/m. Weights and confusion matrices remain those of all
+        labels.
         """
-        labels, many = self.labels, len(self.labels.workers)
-        decided = self.level[labels.pair] >= 0
-        same = labels.level == self.level[labels.pair]
+        labels, n_workers = self.labels, len(self.labels.workers)
+        is_decided = self.level[labels.pair] >= 0
+        agrees = labels.level == self.level[labels.pair]
         cells, cell = np.unique(labels.cell, return_inverse=True)
-        own = np.zeros((cells.size, labels.grades.size))
-        np.add.at(own, cell, self.parts())
-        others = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
-        shared = others > np.bincount(cell)[cell]
-        best = _best(self.evidence[labels.pair] - own[cell])
-        share = best[np.arange(len(labels)), labels.level] / best.sum(axis=1)
+        own_evidence = np.zeros((cells.size, labels.grades.size))
+        np.add.at(own_evidence, cell, self.parts())
+        n_labels = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
+        has_others = n_labels > np.bincount(cell)[cell]
+        best = _most_likely(self.evidence[labels.pair] - own_evidence[cell])
+        agreement_without = best[np.arange(len(labels)), labels.level] / best.sum(axis=1)
 
         def mean(values: Any, rows: Bools) -> Floats:
-            total = np.bincount(labels.worker[rows], weights=values[rows], minlength=many)
-            return _divided(total, np.bincount(labels.worker[rows], minlength=many))
+            total = np.bincount(labels.worker[rows], weights=values[rows], minlength=n_workers)
+            return _divide(total, np.bincount(labels.worker[rows], minlength=n_workers))
 
         return pl.DataFrame(
             {
                 "worker": pl.Series(labels.workers, dtype=pl.String),
-                "labels": np.bincount(labels.worker, minlength=many),
+                "labels": np.bincount(labels.worker, minlength=n_workers),
                 "quality": self.quality,
-                "agreement": mean(same, decided),
-                "without": mean(share, shared),
+                "agreement": mean(agrees, is_decided),
+                "without": mean(agreement_without, has_others),
             }
         ).with_columns(pl.col("quality", "agreement", "without").fill_nan(None))
 
     def heading(self) -> list[str]:
         """Return one line: the method, the number of pairs, steps and ties."""
-        parts = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
+        phrases = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
         if self.iterations:
-            ended = "" if self.converged else ", not converged"
-            parts.append(f"{counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{ended}")
-        parts.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
-        return [", ".join(parts)]
+            outcome = "" if self.converged else ", not converged"
+            phrases.append(
+                f"{counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{outcome}"
+            )
+        phrases.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
+        return [", ".join(phrases)]
 
     def _frame(self) -> pl.DataFrame:
         grades = self.labels.grades
         aggregated = pl.Series(grades[self.level]).set(pl.Series(self.level < 0), None)
-        chances = {f"p({grade})": self.posterior[:, k] for k, grade in enumerate(grades)}
+        probabilities = {f"p({grade})": self.posterior[:, k] for k, grade in enumerate(grades)}
         return self.labels.pairs.with_columns(
-            grade=aggregated, **chances, tied=pl.Series(self.tied)
+            grade=aggregated, **probabilities, tied=pl.Series(self.tied)
         )
 
 
-class Tally:
-    """Labels as a sparse table of (worker, grade) by pair, for sums over either."""
+class LabelCounts:
+    """Sparse counts of labels by worker and grade, and by pair."""
 
     def __init__(self, labels: Labels) -> None:
         from scipy.sparse import csr_array
@@ -270,81 +274,81 @@ class Tally:
         self.shape = (len(labels.workers), labels.grades.size)
         self.rows = labels.worker * self.shape[1] + labels.level
         size = (self.shape[0] * self.shape[1], len(labels.docs))
-        self._by_worker = csr_array((np.ones(len(labels)), (self.rows, labels.pair)), shape=size)
-        self._by_pair = self._by_worker.T.tocsr()
+        self._worker_counts = csr_array(
+            (np.ones(len(labels)), (self.rows, labels.pair)), shape=size
+        )
+        self._pair_counts = self._worker_counts.T.tocsr()
 
-    def of(self, posterior: Floats) -> Floats:
-        """Return expected counts of labels by true grade; (workers, given, true)."""
-        return np.asarray(self._by_worker @ posterior).reshape(*self.shape, -1)
+    def expected(self, posterior: Floats) -> Floats:
+        """Return the expected counts of labels; shape (workers, labels, true grades)."""
+        return np.asarray(self._worker_counts @ posterior).reshape(*self.shape, -1)
 
     def evidence(self, table: Floats) -> Floats:
-        """Sum the entries of a table (workers, given, true) over labels; (pairs, true)."""
-        return np.asarray(self._by_pair @ table.reshape(-1, table.shape[2]))
+        """Sum a table (workers, labels, true grades) over labels; shape (pairs, true grades)."""
+        return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
     def parts(self, table: Floats) -> Floats:
-        """Return the entries of such a table for each label; (labels, true)."""
+        """Return the row of such a table for each label; shape (labels, true grades)."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
-def at_level(labels: Labels, values: Any) -> Floats:
+def one_hot(labels: Labels, values: Any) -> Floats:
     """Return the value of each label in the column of its grade; shape (labels, grades)."""
     table = np.zeros((len(labels), labels.grades.size))
     table[np.arange(len(labels)), labels.level] = values
     return table
 
 
-def check_amount(name: str, value: Any) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 <= value < np.inf:
+def check_nonnegative(name: str, value: Any) -> None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < np.inf:
         raise PolicyError(f"{name} must be a finite number >= 0, got {value!r}")
 
 
-def _best(values: Floats) -> Bools:
-    """Return True for the most likely grades of each row."""
-    return np.asarray(values >= values.max(axis=1, keepdims=True) - _NEAR)
+def _most_likely(values: Floats) -> Bools:
+    """Return a mask of the most likely grades of each row."""
+    return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 
-def _divided(part: Any, total: Any) -> Floats:
-    """Divide; NaN for a total of 0."""
+def _divide(part: Any, total: Any) -> Floats:
+    """Divide by positive totals; NaN for a total of 0."""
     return np.asarray(np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0))
 
 
-def _weights(labels: Labels, weights: Any) -> Floats:
-    """Return the weight of each worker, 1 by default."""
-    many = len(labels.workers)
-    weight = np.ones(many) if weights is None else numbers(weights, "weights")
-    if weight.shape != (many,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(f"weights must be {counted(many, 'finite number')} >= 0, one per worker")
+def _worker_weights(labels: Labels, weights: Any) -> Floats:
+    """Return the checked weight of each worker, 1 by default."""
+    n_workers = len(labels.workers)
+    weight = np.ones(n_workers) if weights is None else numbers(weights, "weights")
+    if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise PolicyError(
+            f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
+        )
     return weight
 
 
 @crowd_model
 def majority(
-    labels: Labels,
-    *,
-    weights: Any = None,
-    tie: Annotated[str, OneOf(TIES)] = "low",
-    seed: int = 0,
+    labels: Labels, *, weights: Any = None, tie: Annotated[str, OneOf(TIES)] = "low", seed: int = 0
 ) -> Consensus:
     """Aggregate labels by majority vote: the most frequent grade of each pair.
 
     Parameters
     ----------
     labels
-        From :func:`read_labels`.
+        Labels, as returned by :func:`read_labels`.
     weights
         Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
     tie
-        How to resolve ties: the `low` or `high` tied grade, a `random` one, the `median` (the
-        lowest grade at or below which lies half of the labels, or of the probability), or `drop`,
-        for no judgment. A pair whose labels all weigh 0 ties in all grades.
+        How to resolve ties: `low` or `high` takes the lowest or highest tied grade, `random` a
+        random one, `median` the lowest grade with a cumulative proportion of at least one half, and
+        `drop` returns no judgment. If all labels of a pair have weight 0, all grades tie.
     seed
-        Seed of random ties.
+        Seed for `tie="random"`.
 
     Returns
     -------
     Consensus
-        Its probabilities are proportions of labels; a worker's quality is the weight.
+        With proportions of labels as probabilities, and weights as the quality of workers.
 
     Examples
     --------
@@ -355,15 +359,18 @@ def majority(
     >>> majority(labels, tie="high").qrels.grades.tolist()
     [1, 0]
     """
-    return _weighted(labels, _weights(labels, weights), "majority", tie, seed, {"weights": weights})
+    return _weighted_vote(
+        labels, _worker_weights(labels, weights), "majority", tie, seed, {"weights": weights}
+    )
 
 
 @crowd_model
 def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     """Aggregate labels by a majority vote weighted by the agreement of workers with the majority.
 
-    Worker Agreement With Aggregate. The weight, which is the worker's quality, is the proportion of
-    its labels that agree with the plain majority, whose ties are resolved by the same policy.
+    Worker Agreement With Aggregate (Wawa). The weight of a worker, which is also its quality, is
+    the proportion of its labels that agree with the unweighted majority vote, whose ties are
+    resolved in the same way.
 
     Examples
     --------
@@ -373,63 +380,64 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     [0.5, 1.0]
     """
     agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
-    # A worker whose pairs all tied and were dropped counts like the mean of the others.
+    # Workers whose pairs were all dropped as ties get the mean weight.
     weights = agreement.fill_null(strategy="mean").fill_null(1.0)
-    return _weighted(labels, weights.to_numpy(), "wawa", tie, seed, {})
+    return _weighted_vote(labels, weights.to_numpy(), "wawa", tie, seed, {})
 
 
-def _weighted(
+def _weighted_vote(
     labels: Labels, weight: Floats, method: str, tie: str, seed: int, settings: dict[str, Any]
 ) -> Consensus:
     shape = (len(labels.docs), labels.grades.size)
-    refuse_large({"label": len(labels), "grade": shape[1]})
-    of_label = weight[labels.worker]
+    check_size({"label": len(labels), "grade": shape[1]})
+    label_weight = weight[labels.worker]
     cells = labels.pair * np.int64(shape[1]) + labels.level
-    total = np.bincount(cells, weights=of_label, minlength=shape[0] * shape[1])
+    total = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
     votes = np.asarray(total, dtype=np.float64).reshape(shape)
     total = votes.sum(axis=1, keepdims=True)
-    share = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
+    posterior = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
     return Consensus(
         labels=labels,
         method=method,
-        posterior=share,
+        posterior=posterior,
         quality=weight,
-        prior=share.mean(axis=0),
+        prior=posterior.mean(axis=0),
         objective=np.empty(0),
         converged=True,
         tie=tie,
         seed=seed,
         gold=np.zeros(shape[0], dtype=bool),
         evidence=votes,
-        parts=lambda: at_level(labels, of_label),
+        parts=lambda: one_hot(labels, label_weight),
         settings=settings,
     )
 
 
 _LEAD_ROUNDING = 1e-12
+"""Allowance for rounding errors of the lead, per label."""
 
 
 @dataclass(frozen=True)
 class LeadRule:
-    r"""Stop once the lead of the first grade over the second is large for the number of labels.
+    r"""Rule that stops labelling a pair once the lead of its most frequent grade is large enough.
 
     .. math:: V_1 - V_2 \ge C \sqrt{n} - \varepsilon n
 
-    with V the votes for the first and the second grade of n labels. For labels of weight w, V are
-    sums of weights, \(\sqrt n\) is \(\sqrt{\sum w^2}\) and n is \(\sum w\). The rule has no state,
-    and can be applied after any number of labels.
+    where \(V_1\) and \(V_2\) are the votes for the two most frequent grades among n labels. With
+    weights w of labels, V are sums of weights, \(\sqrt n\) becomes \(\sqrt{\sum w^2}\), and n
+    becomes \(\sum w\). The rule has no state, and can be applied after any number of labels.
 
     Parameters
     ----------
     c
-        C, above 0: the larger, the more labels.
+        C, above 0; a larger C requires more labels.
     epsilon
-        0 or more: the smallest lead per label worth waiting for.
+        Smallest lead per label that is worth waiting for, 0 or more.
 
     Notes
     -----
-    Source: the rule of Abraham, Alonso, Kandylas, Patel, Shelford and Slivkins (2016), How many
-    workers to ask?, as the sum of votes crosses a boundary of order \(\sqrt n\).
+    Source: Abraham, Alonso, Kandylas, Patel, Shelford and Slivkins (2016), How many workers to
+    ask?, where the sum of votes crosses a boundary of order \(\sqrt n\).
 
     Examples
     --------
@@ -442,21 +450,21 @@ class LeadRule:
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
-        check_amount("c", self.c)
-        check_amount("epsilon", self.epsilon)
+        check_nonnegative("c", self.c)
+        check_nonnegative("epsilon", self.epsilon)
         if self.c == 0:
             raise PolicyError(f"c must be a finite number > 0, got {self.c!r}")
 
     def stops(self, votes: Any, squares: Any = None) -> Bools:
-        """Return for each pair whether its labels are enough.
+        """Return whether the rule stops, for each pair; shape (...).
 
         Parameters
         ----------
         votes
             Sum of the weights of the labels of each grade; shape (..., grades).
         squares
-            Sum of the squared weights of all labels of the pair; shape (...). By default every
-            label weighs 1.
+            Sum of the squared weights of all labels of the pair; shape (...). By default all labels
+            have weight 1.
         """
         votes = numbers(votes, "votes")
         if not votes.ndim or not votes.shape[-1]:
@@ -469,65 +477,67 @@ class LeadRule:
         if (squares < 0).any():
             raise PolicyError("sums of votes and of squares must be >= 0")
         zero = np.zeros((*votes.shape[:-1], 1))
-        ordered = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
-        lead = ordered[..., -1] - ordered[..., -2]
-        # Sums of weights are rounded; without any label no lead is enough.
+        sorted_votes = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
+        lead = sorted_votes[..., -1] - sorted_votes[..., -2]
+        # The bound allows for rounding of the sums; a pair without labels never stops.
         bound = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
         return np.asarray((lead >= bound) & (total > 0))
 
     def replay(self, labels: Labels, weights: Any = None) -> Stopped:
-        """Apply the rule to labels in the order in which they were given.
+        """Apply the rule after each label of each pair, in the order of labelling.
 
         Parameters
         ----------
         labels
-            From :func:`read_labels`; by `order` within a pair, else in the order of the rows.
+            Labels, as returned by :func:`read_labels`; those of a pair are in order of their
+            `order`, or of their rows.
         weights
-            Weight of the labels of each worker, such as its quality; shape (workers,).
+            Weight of the labels of each worker, such as its quality; shape (workers,). By default
+            1.
         """
-        weight = _weights(labels, weights)
-        refuse_large({"label": len(labels), "grade": labels.grades.size})
-        when = np.arange(len(labels)) if labels.order is None else labels.order
-        rows = np.lexsort((when, labels.pair))
+        weight = _worker_weights(labels, weights)
+        check_size({"label": len(labels), "grade": labels.grades.size})
+        sequence = np.arange(len(labels)) if labels.order is None else labels.order
+        rows = np.lexsort((sequence, labels.pair))
         pair = labels.pair[rows]
         first = np.searchsorted(pair, np.arange(len(labels.docs)))
 
-        def so_far(values: Floats) -> Floats:
+        def running_sums(values: Floats) -> Floats:
             sums = np.cumsum(values, axis=0)
             before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[first]
             return np.asarray(sums - before[pair])
 
-        votes = at_level(labels, weight[labels.worker])[rows]
-        enough = self.stops(so_far(votes), so_far(votes.sum(axis=1) ** 2))
-        place = np.arange(rows.size)
+        votes = one_hot(labels, weight[labels.worker])[rows]
+        is_stopped = self.stops(running_sums(votes), running_sums(votes.sum(axis=1) ** 2))
+        position = np.arange(rows.size)
         end = np.full(first.size, rows.size)
-        np.minimum.at(end, pair[enough], place[enough])
-        used = np.zeros(rows.size, dtype=bool)
-        used[rows[place <= end[pair]]] = True
-        return Stopped(self, labels, used, end < rows.size)
+        np.minimum.at(end, pair[is_stopped], position[is_stopped])
+        is_used = np.zeros(rows.size, dtype=bool)
+        is_used[rows[position <= end[pair]]] = True
+        return Stopped(self, labels, is_used, end < rows.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stopped(Result):
-    """Labels used before a rule stopped; made by :meth:`LeadRule.replay`.
+    """Labels used until a rule stopped; returned by :meth:`LeadRule.replay`.
 
     Attributes
     ----------
     rule
-        The rule.
+        Rule that was applied.
     all_labels
-        All labels.
+        All labels, used or not.
     used
-        Whether a label came before the rule stopped; shape (labels,).
+        Whether a label was used, up to the one at which the rule stopped; shape (labels,).
     decided
-        Whether the rule stopped, by pair; shape (pairs,).
+        Whether the rule stopped; shape (pairs,).
     """
 
     columns: ClassVar[Columns] = {
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
         "labels": Column("Number of labels of the pair."),
-        "used": Column("Number of them before the rule stopped."),
+        "used": Column("Number of labels used until the rule stopped."),
         "decided": Column("Whether the rule stopped."),
     }
 
@@ -538,7 +548,7 @@ class Stopped(Result):
 
     @property
     def labels(self) -> Labels:
-        """The labels that were used."""
+        """Labels that were used."""
         return self.all_labels.restricted(self.used)
 
     @property
@@ -547,7 +557,7 @@ class Stopped(Result):
         return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
     def heading(self) -> list[str]:
-        """Return one line: the number of labels used, and of pairs that stay undecided."""
+        """Return one line: the number of labels used, and of pairs where the rule did not stop."""
         undecided = int((~self.decided).sum())
         return [
             f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"

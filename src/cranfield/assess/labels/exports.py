@@ -25,10 +25,10 @@ class _Label(NamedTuple):
 
 
 def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Make columns of an export, a row for each label, and the task of each row.
+    """Convert an export to columns with a row for each label, and the index of each row's task.
 
-    None for data that are not an export. Skipped tasks are excluded, with a warning. A task without
-    an id of its document is the document itself.
+    Return None for data that are not an export. Skipped tasks are excluded, with a warning. Without
+    a document id, the id of a task is its document.
     """
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
@@ -49,14 +49,14 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     for name in dict.fromkeys(name for label in labels for name in label.columns):
         columns[name] = [label.columns.get(name) for label in labels]
     for name in questions:
-        one_of_many = len(questions) > 1 or GRADED.named_in([name])
+        keeps_name = len(questions) > 1 or GRADED.named_in([name])
         answers = [label.answers.get(name) for label in labels]
-        columns[name if one_of_many else "grade"] = answers
+        columns[name if keeps_name else "grade"] = answers
     return dict(columns), [label.row for label in labels]
 
 
 def _reader_of(task: Mapping[Any, Any]) -> Any:
-    """Return the reader of the tool that wrote a task; None for any other record."""
+    """Return the reader for the tool that exported a task; None for other records."""
     if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
         return _label_studio
     if isinstance(task.get("answer"), str) and ("_input_hash" in task or "accept" in task):
@@ -68,33 +68,33 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
     return None
 
 
-def _with_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
-    """Return columns that have a document, by default another id."""
+def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
+    """Add the column doc, unless a column names the document."""
     return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
 
 
-def _plain(record: Any) -> dict[str, Any]:
-    """Return the values of a record that are neither lists nor records; none of other data."""
+def _scalar_values(record: Any) -> dict[str, Any]:
+    """Return the values of a record that are neither lists nor records."""
     items = record.items() if isinstance(record, Mapping) else ()
     return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
 
 
-def _only(values: Any, position: str) -> Any:
-    """Return the only value of a list, None for an empty one; several are refused."""
+def _single_value(values: Any, position: str) -> Any:
+    """Return the value of a list with at most one; None for an empty list."""
     if not isinstance(values, list):
         return values
     if len(values) > 1:
-        shown_values = ", ".join(map(quoted, values[:3]))
-        raise InputError(f"{position}: expected one label, got {shown_values}")
+        listing = ", ".join(map(quoted, values[:3]))
+        raise InputError(f"{position}: expected one label, got {listing}")
     return values[0] if values else None
 
 
 def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
-    """Yield the labels of a task of Label Studio: one for each annotation."""
+    """Yield a label for each annotation of a Label Studio task."""
     position = f"task {quoted(task.get('id', row + 1))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected data and annotations")
-    columns = _with_doc(_plain(task["data"]), task.get("id"))
+    columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
             skipped.append(row)
@@ -110,14 +110,14 @@ def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iter
                 continue
             if question in answers:
                 raise InputError(f"{position}: {quoted(question)} is answered twice")
-            answers[question] = _only(value[kind], position)
+            answers[question] = _single_value(value[kind], position)
         yield _Label(row, {**columns, WORKER: worker}, answers)
 
 
 def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
-    """Yield the labels of an asset of Kili: the last one of each person for each job."""
+    """Yield the last label of each person for a Kili asset."""
     position = f"asset {quoted(task.get('externalId'))}"
-    columns = _with_doc(_plain(task.get("jsonMetadata")), task.get("externalId"))
+    columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
     for label in task.get("labels") or ():
         if label.get("isLatestLabelForUser") is False:
             continue
@@ -131,32 +131,36 @@ def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_La
             if categories is None:
                 answers[job] = answer.get("text")
             else:
-                answers[job] = _only([category.get("name") for category in categories], position)
+                answers[job] = _single_value(
+                    [category.get("name") for category in categories], position
+                )
         author = label.get("author") or {}
         yield _Label(row, {**columns, WORKER: author.get("email") or author.get("id")}, answers)
 
 
 def _prodigy(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
-    """Yield the label of a task of Prodigy: the accepted option, or 1 (accept) and 0 (reject)."""
+    """Yield the label of a Prodigy task: the accepted option, or 1 (accept) and 0 (reject)."""
     answer = task.get("answer")
     if answer == "ignore" or ("accept" in task and answer != "accept"):
         skipped.append(row)
         return
-    columns = {**_plain(task.get("meta")), **_plain(task)}
-    of_tool = {name for name in columns if name.startswith("_")} | {"answer", "label"}
-    columns = {name: value for name, value in columns.items() if name not in of_tool}
-    columns = _with_doc(columns, task.get("_input_hash"))
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
+    columns = {name: value for name, value in columns.items() if name not in tool_columns}
+    columns = _add_doc(columns, task.get("_input_hash"))
     worker = task.get("_annotator_id") or task.get("_session_id")
     is_choice = "accept" in task
-    grade = _only(task["accept"], f"task {row + 1}") if is_choice else int(answer == "accept")
+    grade = (
+        _single_value(task["accept"], f"task {row + 1}") if is_choice else int(answer == "accept")
+    )
     yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
 
 
 def _doccano(task: Mapping[Any, Any], row: int, _: list[int]) -> Iterator[_Label]:
-    """Yield the label of a document of doccano, whose export is a file for each annotator."""
-    columns = {**_plain(task.get("meta")), **_plain(task)}
+    """Yield the label of a doccano document; an export is the file of one annotator."""
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     position = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, columns, {"grade": _only(task.get("label"), position)})
+    yield _Label(row, columns, {"grade": _single_value(task.get("label"), position)})

@@ -1,4 +1,4 @@
-"""Models of workers: Dawid-Skene and one-coin, GLAD, MACE, fitted by expectation-maximisation."""
+"""Probabilistic models of workers: Dawid-Skene, one-coin, GLAD and MACE."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import Consensus, Tally, at_level, check_amount
+from cranfield.assess.labels.consensus import Consensus, LabelCounts, check_nonnegative, one_hot
 from cranfield.assess.labels.reading import gold_levels
-from cranfield.assess.labels.table import Labels, refuse_large
+from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
     PolicyError,
@@ -24,33 +24,35 @@ from cranfield.base.errors import (
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 
-LEAST = 1e-300
+MIN_PROBABILITY = 1e-300
 """Smallest probability in a logarithm."""
 
 PRIORS = ("estimated", "uniform")
+"""Names of priors of the grades."""
 
 UNMET = {"impossible": 0.0, "even": 1.0}
-"""Sum of the label probabilities of a worker, given a grade that none of its pairs has."""
+"""Sum of a worker's label probabilities, given a grade that none of its pairs has."""
 
 INFERENCES = ("variational", "em")
+"""Inference methods of MACE."""
 
-_MOST_SMOOTHING = 1e100
-_LEAST_SPREAD = 1e-100
-"""Bounds of smoothing and spread that avoid overflow and underflow."""
+_MAX_SMOOTHING = 1e100
+_MIN_SPREAD = 1e-100
+"""Bounds that avoid overflow and underflow."""
 
-STEEPEST = 30.0
-"""Logarithm of ease beyond which no probability changes."""
+MAX_LOG_EASE = 30.0
+"""Largest absolute logarithm of ease; beyond it no probability changes."""
 
-SAME = 0.01
-"""Difference of the objective up to which random starts have the same optimum."""
+OBJECTIVE_TOLERANCE = 0.01
+"""Random starts whose objectives differ by at most this have the same optimum."""
 
-COPYING, SPAM = 0.5, 10.0
+COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0
 """Parameters of the Beta and the Dirichlet prior (Hovy et al., section 2.2)."""
 
 
 @dataclass(frozen=True)
-class Climb:
-    """Result of the iterations; `state` holds the parameters of the model."""
+class Optimum:
+    """Result of the optimisation; `state` holds the parameters of the model."""
 
     state: Any
     posterior: Floats
@@ -59,46 +61,49 @@ class Climb:
     converged: bool
 
 
-def climb(
+def run_em(
     start: Any,
     expect: Callable[[Any], tuple[Floats, Floats, float]],
     maximise: Callable[[Floats, Any], Any],
     tolerance: float,
     iterations: int,
-) -> Climb:
-    """Iterate until the objective rises by less than the tolerance; `expect` returns it last."""
+) -> Optimum:
+    """Run expectation-maximisation until the objective rises by less than the tolerance.
+
+    `expect` returns the posterior, the log evidence and the objective.
+    """
     state, objective, converged = start, list[float](), False
     while True:
         posterior, evidence, value = expect(state)
         objective.append(value)
         if len(objective) > 1:
-            # A smaller rise is rounding.
+            # A smaller rise can be a rounding error.
             min_rise = max(tolerance, 8 * np.finfo(float).eps * abs(value))
             converged = value - objective[-2] < min_rise
         if converged or len(objective) >= iterations:
-            return Climb(state, posterior, evidence, np.array(objective), converged)
+            return Optimum(state, posterior, evidence, np.array(objective), converged)
         state = maximise(posterior, state)
 
 
 class Crowd:
-    """Labels, gold grades and the prior: the input of every model."""
+    """Input of the models: labels, gold grades and the prior of grades."""
 
     def __init__(
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
     ) -> None:
         check_whole("iterations", iterations, 1)
-        check_amount("tolerance", tolerance)
+        check_nonnegative("tolerance", tolerance)
         grades = labels.grades.size
-        refuse_large({"worker": len(labels.workers), "grade": grades, "true grade": grades})
-        refuse_large({"label": len(labels), "grade": grades})
+        check_size({"worker": len(labels.workers), "grade": grades, "true grade": grades})
+        check_size({"label": len(labels), "grade": grades})
         self.labels = labels
-        self.tally = Tally(labels)
+        self.counts = LabelCounts(labels)
         self.gold, self.notes = gold_levels(gold, labels)
         self.gold_pairs = np.flatnonzero(self.gold >= 0)
-        self.fixed = _prior(prior, grades)
+        self.fixed_prior = _prior(prior, grades)
 
-    def shares(self) -> Floats:
-        """Return the starting point: proportions of labels, and certainty of gold grades."""
+    def initial_posterior(self) -> Floats:
+        """Return the proportions of labels by pair; gold grades have probability 1."""
         votes = np.asarray(self.labels.counts.toarray(), dtype=np.float64)
         posterior: Floats = votes / votes.sum(axis=1, keepdims=True)
         posterior[self.gold_pairs] = 0
@@ -106,11 +111,11 @@ class Crowd:
         return posterior
 
     def prior(self, posterior: Floats) -> Floats:
-        return np.asarray(posterior.mean(axis=0) if self.fixed is None else self.fixed)
+        return np.asarray(posterior.mean(axis=0) if self.fixed_prior is None else self.fixed_prior)
 
     def expect(self, table: Floats, prior: Floats) -> tuple[Floats, Floats, float]:
-        """Return posterior, log evidence and log-likelihood for a table of label probabilities."""
-        evidence = self.tally.evidence(logarithm(table)) + logarithm(prior)
+        """Return posterior, log evidence and log-likelihood given the label probabilities."""
+        evidence = self.counts.evidence(safe_log(table)) + safe_log(prior)
         return self.posterior(evidence)
 
     def posterior(self, evidence: Floats) -> tuple[Floats, Floats, float]:
@@ -123,27 +128,27 @@ class Crowd:
         total = odds.sum(axis=1, keepdims=True)
         return odds / total, evidence, float((largest + np.log(total)).sum())
 
-    def consensus(self, end: Climb, method: str, **values: Any) -> Consensus:
+    def consensus(self, optimum: Optimum, method: str, **values: Any) -> Consensus:
         return Consensus(
             labels=self.labels,
             method=method,
-            posterior=end.posterior,
-            objective=end.objective,
-            converged=end.converged,
+            posterior=optimum.posterior,
+            objective=optimum.objective,
+            converged=optimum.converged,
             gold=self.gold >= 0,
-            evidence=end.evidence,
+            evidence=optimum.evidence,
             notes=self.notes,
             **values,
         )
 
 
-def logarithm(probabilities: Floats) -> Floats:
-    return np.log(np.maximum(probabilities, LEAST))
+def safe_log(probabilities: Floats) -> Floats:
+    return np.log(np.maximum(probabilities, MIN_PROBABILITY))
 
 
-def right_labels(tallies: Floats) -> Floats:
-    """Return the tallies of correct labels, by worker and grade."""
-    return np.asarray(np.diagonal(tallies, axis1=1, axis2=2))
+def correct_counts(counts: Floats) -> Floats:
+    """Return the counts of correct labels, by worker and grade."""
+    return np.asarray(np.diagonal(counts, axis1=1, axis2=2))
 
 
 def _prior(prior: Any, grades: int) -> Floats | None:
@@ -153,7 +158,7 @@ def _prior(prior: Any, grades: int) -> Floats | None:
                 f"unknown prior {quoted(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
             )
         return None if prior == "estimated" else np.full(grades, 1 / grades)
-    reason = f"prior: expected {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
+    reason = f"prior must be {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
     probabilities = as_array(prior, reason)
     if probabilities.shape != (grades,) or not has_numbers(probabilities):
         raise PolicyError(reason)
@@ -176,36 +181,37 @@ def dawid_skene(
     tolerance: float = 1e-8,
     iterations: int = 5000,
 ) -> Consensus:
-    r"""Estimate the grades and each worker's confusion matrix together.
+    r"""Estimate the grades and each worker's confusion matrix jointly.
 
     .. math:: p_k = \frac{1}{I}\sum_i T_{ik}, \qquad
         \pi^w_{kl} = \frac{s + \sum_i T_{ik} n^w_{il}}{\sum_l (s + \sum_i T_{ik} n^w_{il})}, \qquad
         T_{ik} \propto p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}
 
-    starting with the proportions of labels as T. The steps maximise the log-likelihood
-    \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), which never falls; with a
-    smoothing s it is the log-likelihood and \(s \sum \log \pi\).
+    starting with the proportions of labels as T. The objective, which no step decreases, is the
+    log-likelihood \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), plus
+    \(s \sum \log \pi\) with smoothing s.
 
     Parameters
     ----------
     labels
         From :func:`read_labels`; each repeated label counts.
     gold
-        Known grades of some pairs: anything that `read_qrels` takes; of items without topics also
-        `{item: grade}`, or a file of lines of item and grade. T is fixed for these pairs.
+        Known grades of some pairs: any input of `read_qrels`; for items without topics also
+        `{item: grade}`, or a file with an item and its grade on each line. T is fixed for these
+        pairs.
     smoothing
-        s, 0 or more.
+        Number s, 0 or more, that is added to each count of labels.
     prior
         `estimated`, `uniform`, or fixed probabilities of the grades.
     unmet
-        The probabilities of a worker's labels given a grade that none of its pairs has, which are
-        0/0. With `impossible` they are 0, so that its pairs never get that grade. With `even` all
-        labels have the same probability, so that its pairs can still get that grade, and the
-        likelihood can become higher.
+        Value of a worker's label probabilities given a grade that none of its pairs has, where the
+        formula is 0/0. With `impossible` they are 0, so that its pairs never get that grade. With
+        `even` all labels have the same probability, so that its pairs can still get that grade, and
+        the likelihood can become higher.
     tie, seed
         As for :func:`majority`.
     tolerance, iterations
-        Stop when the objective rises by less than the tolerance, or after that many steps.
+        Stop when the objective rises by less than `tolerance`, or after `iterations` steps.
 
     Returns
     -------
@@ -215,8 +221,8 @@ def dawid_skene(
 
     Notes
     -----
-    The result is a local maximum. The likelihood does not depend on the names of grades: if most
-    workers are wrong, so is the result; gold grades help.
+    The result is a local maximum. The likelihood is invariant under a permutation of the grades: if
+    most workers are wrong, so is the result; gold grades help.
 
     Source: Dawid and Skene (1979), equations 2.3 to 2.5 and 3.1.
 
@@ -228,34 +234,36 @@ def dawid_skene(
     >>> dawid_skene(read_labels(rows)).qrels.grades.tolist()
     [1, 0, 1]
     """
-    check_amount("smoothing", smoothing)
-    if smoothing > _MOST_SMOOTHING:
-        raise PolicyError(f"smoothing must be at most {_MOST_SMOOTHING:g}")
+    check_nonnegative("smoothing", smoothing)
+    if smoothing > _MAX_SMOOTHING:
+        raise PolicyError(f"smoothing must be at most {_MAX_SMOOTHING:g}")
     check_choice("unmet", unmet, UNMET)
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
 
-    # The state: probabilities of labels (workers, given, true), and the prior.
+    # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        tallies = crowd.tally.of(posterior) + smoothing
-        total = tallies.sum(axis=1, keepdims=True)
-        chances = np.full(tallies.shape, UNMET[unmet] / labels.grades.size)
-        return np.divide(tallies, total, out=chances, where=total > 0), crowd.prior(posterior)
+        counts = crowd.counts.expected(posterior) + smoothing
+        total = counts.sum(axis=1, keepdims=True)
+        defaults = np.full(counts.shape, UNMET[unmet] / labels.grades.size)
+        return np.divide(counts, total, out=defaults, where=total > 0), crowd.prior(posterior)
 
     def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
-        table, share = state
-        # Impossible labels stay impossible: their logarithm is minus infinity here.
-        logs = np.where(table > 0, logarithm(table), -np.inf)
-        posterior, evidence, value = crowd.posterior(crowd.tally.evidence(logs) + logarithm(share))
+        table, grade_prior = state
+        # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
+        logs = np.where(table > 0, safe_log(table), -np.inf)
+        posterior, evidence, value = crowd.posterior(
+            crowd.counts.evidence(logs) + safe_log(grade_prior)
+        )
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    end = climb(maximise(crowd.shares()), expect, maximise, tolerance, iterations)
-    table, share = end.state
+    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    table, grade_prior = optimum.state
     return crowd.consensus(
-        replace(end, evidence=crowd.expect(table, share)[1]),
+        replace(optimum, evidence=crowd.expect(table, grade_prior)[1]),
         "dawid-skene",
-        prior=share,
-        quality=np.einsum("wkk,k->w", table, share),
-        parts=lambda: crowd.tally.parts(logarithm(table)),
+        prior=grade_prior,
+        quality=np.einsum("wkk,k->w", table, grade_prior),
+        parts=lambda: crowd.counts.parts(safe_log(table)),
         tie=tie,
         seed=seed,
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
@@ -273,13 +281,13 @@ def one_coin(
     tolerance: float = 1e-8,
     iterations: int = 5000,
 ) -> Consensus:
-    r"""Estimate the grades and one accuracy per worker together.
+    r"""Estimate the grades and one accuracy per worker jointly.
 
     .. math:: P(l \mid k) = a_w \text{ if } l = k, \text{ else } \frac{1 - a_w}{K - 1}, \qquad
         a_w = \frac{1}{n_w}\sum_i \sum_k T_{ik} n^w_{ik}
 
-    Parameters are those of :func:`dawid_skene`, of which this is the case with the fewest
-    estimates: it suits workers with few labels.
+    The parameters are those of :func:`dawid_skene`. With one number per worker, this model suits
+    workers with few labels.
 
     Returns
     -------
@@ -296,13 +304,15 @@ def one_coin(
     """
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     size = labels.grades.size
-    number = np.bincount(labels.worker, minlength=len(labels.workers))
+    n_labels = np.bincount(labels.worker, minlength=len(labels.workers))
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        right = right_labels(crowd.tally.of(posterior)).sum(axis=1)
-        even = np.full(number.size, 1 / size)
-        return np.divide(right, number, out=even, where=number > 0), crowd.prior(posterior)
+        n_correct = correct_counts(crowd.counts.expected(posterior)).sum(axis=1)
+        defaults = np.full(n_labels.size, 1 / size)
+        return np.divide(n_correct, n_labels, out=defaults, where=n_labels > 0), crowd.prior(
+            posterior
+        )
 
     def table(accuracy: Floats) -> Floats:
         wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
@@ -311,14 +321,14 @@ def one_coin(
     def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
         return crowd.expect(table(state[0]), state[1])
 
-    end = climb(maximise(crowd.shares()), expect, maximise, tolerance, iterations)
-    accuracy, share = end.state
+    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    accuracy, grade_prior = optimum.state
     return crowd.consensus(
-        end,
+        optimum,
         "one-coin",
-        prior=share,
+        prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.tally.parts(logarithm(table(accuracy))),
+        parts=lambda: crowd.counts.parts(safe_log(table(accuracy))),
         tie=tie,
         seed=seed,
         settings={"prior": prior, "tolerance": tolerance},
@@ -337,15 +347,16 @@ def glad(
     tolerance: float = 1e-6,
     iterations: int = 2000,
 ) -> Consensus:
-    r"""Estimate the grades, the ability of workers and the ease of pairs together.
+    r"""Estimate the grades, the ability of workers and the ease of pairs jointly.
 
     .. math:: P(l = k) = \sigma(\alpha_w e^{b_i}), \qquad
         P(l \ne k) = \frac{1 - \sigma(\alpha_w e^{b_i})}{K - 1}
 
-    with normal priors of mean 1 on \(\alpha\) and b. The objective, maximised from these means
-    on, is the log-likelihood plus the log density of the priors, without constants. At each step
-    the gradient of the expected log-likelihood, which expectation-maximisation climbs, equals that
-    of the log-likelihood, so both end at the same points; L-BFGS gets there in fewer steps.
+    with normal priors of mean 1 on \(\alpha\) and b. The objective is the log-likelihood plus the
+    log density of the priors, without constants. It is maximised by L-BFGS, starting at the means
+    of the priors. At the current parameters the gradient of the expected log-likelihood, which
+    expectation-maximisation uses, equals the gradient of the log-likelihood, so both methods have
+    the same stationary points; L-BFGS takes fewer steps.
 
     Parameters
     ----------
@@ -356,12 +367,12 @@ def glad(
     spread
         Standard deviation of the normal priors.
     tolerance, iterations
-        Stop when the objective rises by less than the tolerance, or after that many steps.
+        As for :func:`dawid_skene`.
 
     Returns
     -------
     Consensus
-        A worker's quality is its probability to be right on a pair of ease 1,
+        A worker's quality is its probability to label a pair of ease 1 correctly,
         \(\sigma(\alpha_w)\); `parameters` has `ability`, \(\alpha\), and `ease`, \(e^b\).
 
     Notes
@@ -379,63 +390,69 @@ def glad(
     from scipy.optimize import minimize
     from scipy.special import expit, log_expit
 
-    check_amount("spread", spread)
-    if spread < _LEAST_SPREAD:
-        raise PolicyError(f"spread must be at least {_LEAST_SPREAD:g}")
+    check_nonnegative("spread", spread)
+    if spread < _MIN_SPREAD:
+        raise PolicyError(f"spread must be at least {_MIN_SPREAD:g}")
     if isinstance(prior, str) and prior == "estimated":
         raise PolicyError(
-            "prior of GLAD must be 'uniform' or a list of probabilities, got 'estimated'"
+            "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
         )
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
-    share = np.asarray(crowd.fixed)
-    workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
-    log_share, log_others = logarithm(share), np.log(max(1, shape[1] - 1))
+    grade_prior = np.asarray(crowd.fixed_prior)
+    n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
+    log_prior, log_others = safe_log(grade_prior), np.log(max(1, shape[1] - 1))
     cell = labels.pair * np.int64(shape[1]) + labels.level
 
-    def strength(point: Floats) -> tuple[Floats, Floats]:
-        ease = np.exp(np.clip(point[workers:], -STEEPEST, STEEPEST))
+    def ease_and_logits(point: Floats) -> tuple[Floats, Floats]:
+        ease = np.exp(np.clip(point[n_workers:], -MAX_LOG_EASE, MAX_LOG_EASE))
         return ease, point[labels.worker] * ease[labels.pair]
 
     def expect(point: Floats) -> tuple[Floats, Floats, float]:
-        _, sure = strength(point)
-        wrong = np.bincount(labels.pair, weights=log_expit(-sure) - log_others, minlength=shape[0])
-        right = np.bincount(cell, weights=sure + log_others, minlength=shape[0] * shape[1])
+        _, logits = ease_and_logits(point)
+        wrong_evidence = np.bincount(
+            labels.pair, weights=log_expit(-logits) - log_others, minlength=shape[0]
+        )
+        right_evidence = np.bincount(
+            cell, weights=logits + log_others, minlength=shape[0] * shape[1]
+        )
         posterior, evidence, value = crowd.posterior(
-            right.reshape(shape) + wrong[:, None] + log_share
+            right_evidence.reshape(shape) + wrong_evidence[:, None] + log_prior
         )
         return posterior, evidence, value - ((point - 1) ** 2).sum() / (2 * spread**2)
 
-    def downhill(point: Floats) -> tuple[float, Floats]:
-        ease, sure = strength(point)
+    def negative_objective(point: Floats) -> tuple[float, Floats]:
+        ease, logits = ease_and_logits(point)
         posterior, _, value = expect(point)
-        pull = (posterior.ravel()[cell] - expit(sure)) * ease[labels.pair]
-        of_ease = np.bincount(labels.pair, weights=pull * point[labels.worker], minlength=shape[0])
-        of_ease[np.abs(point[workers:]) > STEEPEST] = 0
-        of_worker = np.bincount(labels.worker, weights=pull, minlength=workers)
-        return -value, (point - 1) / spread**2 - np.concatenate([of_worker, of_ease])
+        residuals = (posterior.ravel()[cell] - expit(logits)) * ease[labels.pair]
+        ease_gradient = np.bincount(
+            labels.pair, weights=residuals * point[labels.worker], minlength=shape[0]
+        )
+        ease_gradient[np.abs(point[n_workers:]) > MAX_LOG_EASE] = 0
+        ability_gradient = np.bincount(labels.worker, weights=residuals, minlength=n_workers)
+        return -value, (point - 1) / spread**2 - np.concatenate([ability_gradient, ease_gradient])
 
-    start = np.ones(workers + shape[0])
+    start = np.ones(n_workers + shape[0])
     objective = [expect(start)[2]]
-    optimum = minimize(
-        downhill,
+    result = minimize(
+        negative_objective,
         start,
         jac=True,
         method="L-BFGS-B",
         callback=lambda intermediate_result: objective.append(-intermediate_result.fun),
         options={"maxiter": iterations, "maxfun": 4 * iterations, "ftol": 0.0, "gtol": 1e-5},
     )
-    posterior, evidence, _ = expect(optimum.x)
-    ease, sure = strength(optimum.x)
+    posterior, evidence, _ = expect(result.x)
+    ease, logits = ease_and_logits(result.x)
     return crowd.consensus(
-        Climb(optimum.x, posterior, evidence, np.array(objective), optimum.success),
+        Optimum(result.x, posterior, evidence, np.array(objective), result.success),
         "glad",
-        prior=share,
-        quality=expit(optimum.x[:workers]),
-        parts=lambda: at_level(labels, sure + log_others),
+        prior=grade_prior,
+        quality=expit(result.x[:n_workers]),
+        parts=lambda: one_hot(labels, logits + log_others),
         tie=tie,
         seed=seed,
         settings={"prior": prior, "spread": spread, "tolerance": tolerance},
-        parameters={"ability": optimum.x[:workers].copy(), "ease": ease},
+        parameters={"ability": result.x[:n_workers].copy(), "ease": ease},
     )
 
 
@@ -452,21 +469,23 @@ def mace(
     tolerance: float = 1e-6,
     iterations: int = 1000,
 ) -> Consensus:
-    r"""Estimate the grades, and how often each worker copies the truth and what it spams.
+    r"""Estimate the grades, and how often each worker gives the true grade instead of spam.
 
     .. math:: P(l \mid k) = \theta_w [l = k] + (1 - \theta_w)\, \xi_{wl}
 
-    The best of several random starts counts, by the log-likelihood (`em`), or by its lower bound
-    with the priors \(\theta_w \sim \mathrm{Beta}(.5, .5)\) and
-    \(\xi_w \sim \mathrm{Dirichlet}(10)\) (`variational`). Neither falls from step to step.
+    Worker w copies the true grade with probability \(\theta_w\), or else gives a label l with
+    probability \(\xi_{wl}\), whatever the pair. The result is the random start with the highest
+    objective: the log-likelihood (`em`), or its lower bound with the priors
+    \(\theta_w \sim \mathrm{Beta}(.5, .5)\) and \(\xi_w \sim \mathrm{Dirichlet}(10)\)
+    (`variational`). No step decreases the objective.
 
     Parameters
     ----------
     inference
         `variational` or `em`.
     restarts
-        Number of random starts; start r draws its own numbers, by the seed and r. A note counts
-        those that end below the best objective by more than 0.01.
+        Number of random starts; each has its own random stream. A note reports how many end more
+        than 0.01 below the best objective.
     labels, gold, prior, tie, tolerance, iterations
         As for :func:`dawid_skene`.
     seed
@@ -476,8 +495,8 @@ def mace(
     -------
     Consensus
         A worker's quality is its probability to copy, \(\theta_w\); `parameters` has it as
-        `copying`, and `spam`, \(\xi\), of shape (workers, grades). With `variational` both are
-        geometric means of their posterior, scaled to sum to 1.
+        `copying`, and \(\xi\), of shape (workers, grades), as `spam`. With `variational` both are
+        geometric means under the posterior, scaled to sum to 1.
 
     Notes
     -----
@@ -495,84 +514,92 @@ def mace(
     check_whole("restarts", restarts, 1, 10_000)
     check_whole("seed", seed, 0)
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
-    workers, size = len(labels.workers), labels.grades.size
-    number = np.zeros((workers, size))
-    np.add.at(number, (labels.worker, labels.level), 1.0)
-    fit = _bayes if inference == "variational" else _most_likely
+    n_workers, size = len(labels.workers), labels.grades.size
+    label_counts = np.zeros((n_workers, size))
+    np.add.at(label_counts, (labels.worker, labels.level), 1.0)
+    fit = _variational_weights if inference == "variational" else _likelihood_weights
 
-    # The state: weights of copying and of spamming (workers, 2), of the grades in spam (workers,
-    # grades), what the priors add to the objective, and the prior of grades.
-    def state_of(copied: Floats, share: Floats) -> tuple[Floats, Floats, float, Floats]:
-        uses = np.stack([copied.sum(axis=1), (number - copied).sum(axis=1)], axis=1)
-        copying, first = fit(uses, COPYING)
-        spam, second = fit(number - copied, SPAM)
-        return copying, spam, first + second, share
+    # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
+    # shape (workers, grades); contribution of their priors to the objective; prior of grades.
+    def fit_state(
+        copied_counts: Floats, grade_prior: Floats
+    ) -> tuple[Floats, Floats, float, Floats]:
+        strategy_counts = np.stack(
+            [copied_counts.sum(axis=1), (label_counts - copied_counts).sum(axis=1)], axis=1
+        )
+        copying, copying_prior = fit(strategy_counts, COPYING_ALPHA)
+        spam, spam_prior = fit(label_counts - copied_counts, SPAM_ALPHA)
+        return copying, spam, copying_prior + spam_prior, grade_prior
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
-        right = right_labels(crowd.tally.of(posterior))
+        n_correct = correct_counts(crowd.counts.expected(posterior))
         copies = copying[:, :1]
-        by_worker = np.divide(
+        copy_probability = np.divide(
             copies, copies + copying[:, 1:] * spam, where=copies > 0, out=0 * spam
         )
-        return state_of(np.minimum(right * by_worker, number), crowd.prior(posterior))
+        return fit_state(
+            np.minimum(n_correct * copy_probability, label_counts), crowd.prior(posterior)
+        )
 
     def table(state: Any) -> Floats:
         copying, spam = state[:2]
-        spammed = (copying[:, 1:] * spam)[:, :, None]
-        return np.asarray(spammed + np.eye(size) * copying[:, :1, None])
+        spam_weights = (copying[:, 1:] * spam)[:, :, None]
+        return np.asarray(spam_weights + np.eye(size) * copying[:, :1, None])
 
     def expect(state: Any) -> tuple[Floats, Floats, float]:
         posterior, evidence, value = crowd.expect(table(state), state[3])
         return posterior, evidence, value + state[2]
 
-    share = crowd.prior(crowd.shares())
-    ends = []
+    grade_prior = crowd.prior(crowd.initial_posterior())
+    optima = []
     for restart in range(restarts):
-        start = state_of(number * stream(seed, restart).random((workers, size)), share)
-        ends.append(climb(start, expect, maximise, tolerance, iterations))
-    values = np.array([end.objective[-1] for end in ends])
-    end = ends[int(values.argmax())]
-    if lower := int((values < values.max() - SAME).sum()):
-        crowd.notes += (
-            f"{lower:,} of {counted(restarts, 'random start')} ended below the best objective"
-            f" ({values.min():.2f} to {values.max():.2f}): another seed, or more restarts, may"
-            " find another optimum",
+        start = fit_state(
+            label_counts * stream(seed, restart).random((n_workers, size)), grade_prior
         )
-    copying, spam, _, share = end.state
+        optima.append(run_em(start, expect, maximise, tolerance, iterations))
+    objectives = np.array([optimum.objective[-1] for optimum in optima])
+    optimum = optima[int(objectives.argmax())]
+    if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
+        crowd.notes += (
+            f"{n_lower:,} of {counted(restarts, 'random start')} ended below the best objective"
+            f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed or more restarts"
+            " may reach a higher one",
+        )
+    copying, spam, _, grade_prior = optimum.state
     copying = copying / copying.sum(axis=1, keepdims=True)
     return crowd.consensus(
-        end,
+        optimum,
         "mace",
-        prior=share,
+        prior=grade_prior,
         quality=copying[:, 0],
-        parts=lambda: crowd.tally.parts(logarithm(table(end.state))),
+        parts=lambda: crowd.counts.parts(safe_log(table(optimum.state))),
         tie=tie,
         seed=seed,
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={
             "copying": copying[:, 0],
             "spam": spam / spam.sum(axis=1, keepdims=True),
-            "restarts": values,
+            "restarts": objectives,
         },
     )
 
 
-def _most_likely(counts: Floats, _: float) -> tuple[Floats, float]:
+def _likelihood_weights(counts: Floats, _: float) -> tuple[Floats, float]:
     total = counts.sum(axis=1, keepdims=True)
-    even = np.full(counts.shape, 1 / counts.shape[1])
-    return np.divide(counts, total, out=even, where=total > 0), 0.0
+    defaults = np.full(counts.shape, 1 / counts.shape[1])
+    return np.divide(counts, total, out=defaults, where=total > 0), 0.0
 
 
-def _bayes(counts: Floats, alpha: float) -> tuple[Floats, float]:
+def _variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:
     """Return geometric means under a Dirichlet posterior, and minus its divergence from prior."""
     from scipy.special import digamma, gammaln
 
     size = counts.shape[1]
-    after = counts + alpha
-    total = after.sum(axis=1)
-    log_mean = digamma(after) - digamma(total)[:, None]
+    posterior_alpha = counts + alpha
+    total = posterior_alpha.sum(axis=1)
+    log_mean = digamma(posterior_alpha) - digamma(total)[:, None]
     constant = gammaln(size * alpha) - size * gammaln(alpha)
-    distance = gammaln(total) - gammaln(after).sum(axis=1) - constant
-    distance = distance + ((after - alpha) * log_mean).sum(axis=1)
-    return np.exp(log_mean), -float(distance.sum())
+    divergence = gammaln(total) - gammaln(posterior_alpha).sum(axis=1) - constant
+    divergence = divergence + ((posterior_alpha - alpha) * log_mean).sum(axis=1)
+    return np.exp(log_mean), -float(divergence.sum())

@@ -1,4 +1,4 @@
-"""Read labels, or the known grades of some, from files, frames, rows or mappings."""
+"""Read labels and gold grades from files, data frames, rows or mappings."""
 
 from __future__ import annotations
 
@@ -46,15 +46,7 @@ from cranfield.sources.columns import (
     two_columns,
 )
 from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines
-from cranfield.sources.values import (
-    GRADE,
-    GRADE_OR_NONE,
-    ID,
-    NO_GRADE,
-    NUMBER,
-    absent,
-    finite,
-)
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NO_GRADE, NUMBER, absent, finite
 
 LABELS = Schema(
     "table of labels",
@@ -68,74 +60,75 @@ LABELS = Schema(
     noun="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
-    hint="; worker_columns=[...] names a column for each worker, columns={{'{name}': ...}} this"
-    " one; a file of one worker is given as NAME=FILE; number the votes of unknown workers in a"
-    " column worker",
+    hint="; use columns={{'{name}': ...}} if its name is unusual, worker_columns=[...] if each"
+    " worker has a column, or NAME=FILE for a file of one worker; if workers are unknown, number"
+    " the labels of each document in a column worker",
     nested=columns_of_export,
 )
 
-OF_WORKER = replace(
+WORKER_JUDGMENTS = replace(
     LABELS,
     kind="table of judgments",
     noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
     tuples=("topic", "doc", "grade"),
-    hint="; columns={{'{name}': ...}} says which it is",
+    hint="; use columns={{'{name}': ...}} if its name is unusual",
 )
-"""Judgments of one worker, whose name is known."""
+"""Table of judgments by one worker, without a column worker."""
 
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
 ITERATIONS = ("0", "Q0")
-"""The second column of TREC qrels; no collection has documents of these names only."""
+"""Values of the second column of TREC qrels, which no collection has as its only document ids."""
 
-_OF_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
+_FIELDS_BY_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
-def of_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
-    """Read lines of fields between blanks."""
-    source, first = peeked(source.in_encoding(encoding, "text"))
-    heads = (line.strip() for line in first.splitlines())
-    head = next((head for head in heads if head and not head.startswith(b"#")), b"")
-    tabs = len(head.split(b"\t"))
-    width = tabs if tabs in _OF_WIDTH else len(head.split())
+def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
+    """Read labels from lines of fields separated by blanks."""
+    source, start = peeked(source.in_encoding(encoding, "text"))
+    lines = (line.strip() for line in start.splitlines())
+    first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    n_between_tabs = len(first_line.split(b"\t"))
+    width = n_between_tabs if n_between_tabs in _FIELDS_BY_WIDTH else len(first_line.split())
     if not width:
         raise LABELS.empty(source.name)
-    fields = _OF_WIDTH.get(width) if columns is None else columns
+    fields = _FIELDS_BY_WIDTH.get(width) if columns is None else columns
     if fields is None:
         raise InputError(
-            f"lines of {width} fields need columns, such as columns='worker doc grade'",
+            f"expected lines of 4 or 5 fields, got {width}; name the fields, such as"
+            " columns='worker doc grade'",
             source=source.name,
         )
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
     if missing := [name for name in LABELS.required if name not in read_names]:
-        raise PolicyError(f"columns {quoted(' '.join(names))} lack {missing[0]}")
+        raise PolicyError(f"columns must include {missing[0]}, got {quoted(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
-    lines = LineMap()
-    frame = pl.concat(list(read_frames(source, layout, lines)))
+    line_map = LineMap()
+    frame = pl.concat(list(read_frames(source, layout, line_map)))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
-        name = source.name
         raise InputError(
-            f"looks like judgments; name the assessor: NAME={name} (a mapping of names to files);"
-            f" or, if these are labels, use columns='{fields}'",
-            source=name,
+            "expected labels of several workers, got TREC judgments; name their assessor with"
+            f" NAME={source.name} (in Python, a dict of names and files), or use"
+            f" columns='{fields}' if these are labels",
+            source=source.name,
         )
     frame = frame.with_columns(
         pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
         for column in LABELS.columns
         if column.name not in frame.columns
     )
-    return Table(frame, source.name, (), lines)
+    return Table(frame, source.name, (), line_map)
 
 
 REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
 NO_TOPIC = "all"
-"""The topic of items without topics."""
+"""Topic of the items of labels without topics."""
 
 
 def read_labels(
@@ -153,32 +146,32 @@ def read_labels(
     Parameters
     ----------
     data
-        A file or a data frame with columns topic, doc, worker, grade and, if known, order, under
-        any of their usual names (`item`, `task`, `annotator`, `assessor`, `rater`, `label` ...):
-        CSV, TSV, JSON lines, JSON and Parquet by the suffix. Files of any other suffix are lines of
-        fields between blanks. Or rows: tuples (topic, doc, worker, grade), mappings, named tuples.
-        Or a dict `{worker: judgments}` of anything that `read_qrels` takes. JSON exports of Label
-        Studio, Prodigy and doccano are read unchanged (doccano's as a file for each worker).
-        Without a topic, all items are of one topic, `all`, with a note.
+        A file or a data frame with columns topic, doc, worker, grade and optionally order, under
+        any of their usual names (`item`, `task`, `annotator`, `assessor`, `rater`, `label` ...).
+        Files are CSV, TSV, JSON lines, JSON or Parquet by their suffix; with any other suffix, they
+        are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
+        mappings or named tuples. Or a dict `{worker: judgments}` with any input of `read_qrels`.
+        JSON exports of Label Studio, Prodigy and doccano are read unchanged (from doccano, a file
+        for each worker). Without topics, all items belong to one topic, `all`, with a note.
     columns
-        Of lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
+        For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
         field. By default lines of four or five fields are topic, doc, worker, grade and order;
-        those of any other number are refused. Of a table, the names of its columns, if they are
-        none of the usual ones: `{"worker": "rated_by"}`.
+        other lines are refused. For a table, a mapping to columns with unusual names:
+        `{"worker": "rated_by"}`.
     worker_columns
-        Of a table with a column for each worker: the names of these columns. An empty value is a
-        document that the worker has not labelled.
+        For a table with a column for each worker: the names of these columns. Empty values mean
+        that the worker has not labelled the document.
     grades
         Scale of integer grades; a label outside it is an error. By default the grades that occur.
         Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`;
-        cut points of real numbers, of which one at least is not an integer: `[0.5, 0.8]`; or a
-        pattern of texts whose group is the grade.
+        or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
+        regular expression whose group is the grade.
     repeats
-        How to treat several labels of one worker for the same document and topic: `error`; `last`,
-        by order if known, else by row; `keep`.
+        How to treat several labels of one worker for the same document and topic: `error`; `last`
+        keeps the last, by order if known, else by row; `keep` keeps all.
     missing
-        How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, if the
-        worker has not labelled the document yet; the notes count them.
+        How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, which
+        excludes it and adds a note with the number of excluded labels.
     encoding
         Encoding of text files.
 
@@ -186,9 +179,9 @@ def read_labels(
     ------
     InputError
         With file, line and reason: a grade that is not an integer or outside the scale, a repeated
-        or missing label by the policy `error`, a line with too few or too many fields.
+        or missing label with the policy `error`, a line with too few or too many fields.
     PolicyError
-        For an unknown policy, or columns that do not fit.
+        For an unknown policy, or options that do not apply to the input.
 
     Examples
     --------
@@ -202,29 +195,29 @@ def read_labels(
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
-    listed = [] if grades is None or isinstance(grades, Mapping | str) else [*grades]
-    is_cut = any((finite(grade) or 0) % 1 for grade in listed)
-    is_mapped = is_cut or isinstance(grades, Mapping | str)
-    mapped = GradeMap.of(listed if is_cut else grades) if is_mapped else None
+    grade_list = [] if grades is None or isinstance(grades, Mapping | str) else [*grades]
+    has_cuts = any((finite(grade) or 0) % 1 for grade in grade_list)
+    is_mapped = has_cuts or isinstance(grades, Mapping | str)
+    grade_map = GradeMap.of(grade_list if has_cuts else grades) if is_mapped else None
     scale = None
-    if mapped is not None:
-        levels = [*range(len(mapped.cuts) + 1)] if is_cut else [*mapped.grades.values()]
+    if grade_map is not None:
+        levels = [*range(len(grade_map.cuts) + 1)] if has_cuts else [*grade_map.grades.values()]
         scale = np.unique(np.array(levels, dtype=np.int32)) if levels else None
     elif grades is not None:
-        values = [GRADE.read(grade) for grade in listed]
-        if not values or None in values or len({*values}) < len(values):
-            raise PolicyError(f"grades must be different integers, got {quoted(listed)}")
-        scale = np.sort(np.array(values, dtype=np.int32))
+        integers = [GRADE.read(grade) for grade in grade_list]
+        if not integers or None in integers or len({*integers}) < len(integers):
+            raise PolicyError(f"grades must be distinct integers, got {quoted(grade_list)}")
+        scale = np.sort(np.array(integers, dtype=np.int32))
     if isinstance(data, Labels):
         options = {"columns": columns, "grades": grades, "worker_columns": worker_columns}
         if name := next((name for name, value in options.items() if value is not None), None):
             raise PolicyError(f"{name} applies to files and tables, got Labels")
         return data
     if not isinstance(data, Mapping):
-        wide = None if worker_columns is None else [*worker_columns]
-        table = _read(data, LABELS, columns, encoding, mapped, wide)
-        table, notes = _cleaned(table, scale, repeats, missing)
-        return _labels(table.frame, table.source, notes, scale)
+        worker_list = None if worker_columns is None else [*worker_columns]
+        table = _read_table(data, LABELS, columns, encoding, grade_map, worker_list)
+        table, notes = _apply_policies(table, scale, repeats, missing)
+        return _make_labels(table.frame, table.source, notes, scale)
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
@@ -233,105 +226,109 @@ def read_labels(
     for worker, judgments in data.items():
         name = ID.read(worker)
         if name is None:
-            raise InputError(f"worker {quoted(worker)} is not text or an integer", source="labels")
-        table = _of_worker(judgments, columns, encoding, repeats, missing, mapped)
+            raise InputError(
+                f"worker must be text or an integer, got {quoted(worker)}", source="labels"
+            )
+        table = _read_worker(judgments, columns, encoding, repeats, missing, grade_map)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
-        table, of_worker = _cleaned(table, scale, repeats, missing)
+        table, worker_notes = _apply_policies(table, scale, repeats, missing)
         frames.append(table.frame)
-        notes += [f"{worker}: {note}" for note in of_worker]
-    return _labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
+        notes += [f"{worker}: {note}" for note in worker_notes]
+    return _make_labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
 
 
-def _unpivoted(read: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
-    """Return a table with a column for each worker as one with a row for each label."""
-    names = [str(name) for name in read.names]
+def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
+    """Convert a table with a column for each worker to a table with a row for each label."""
+    names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         raise InputError(
             f"has no column {quoted(unknown)} of worker_columns; columns:"
             f" {some_of(map(quoted, names), 8)}",
-            source=read.source,
+            source=table.source,
         )
     if len({*workers}) < len(workers) or not workers:
-        raise PolicyError("worker_columns must name different columns, at least one")
-    grades = [list(read.cells(names.index(worker))) for worker in workers]
-    labelled = [
+        raise PolicyError("worker_columns must name at least one column, and each only once")
+    grades = [list(table.cells(names.index(worker))) for worker in workers]
+    labels = [
         (row, worker)
         for row in range(len(grades[0]))
         for worker in range(len(workers))
         if not absent(grades[worker][row], NO_GRADE)
     ]
-    if not labelled:
-        raise schema.empty(read.source)
-    rows = [row for row, _ in labelled]
+    if not labels:
+        raise schema.empty(table.source)
+    rows = [row for row, _ in labels]
     columns: dict[str, Any] = {}
     for k, name in enumerate(names):
         if name not in workers:
-            cells = read.cells(k)
+            cells = table.cells(k)
             columns[name] = [cells[row] for row in rows]
-    columns["worker"] = [workers[worker] for _, worker in labelled]
-    columns["grade"] = [grades[worker][row] for row, worker in labelled]
-    lines = None if read.lines is None else [read.lines[row] for row in rows]
-    return Columns.of(columns, read.source, lines)
+    columns["worker"] = [workers[worker] for _, worker in labels]
+    columns["grade"] = [grades[worker][row] for row, worker in labels]
+    lines = None if table.lines is None else [table.lines[row] for row in rows]
+    return Columns.of(columns, table.source, lines)
 
 
-def _read(
+def _read_table(
     data: Any,
     schema: Schema,
     columns: Any,
     encoding: str,
-    mapped: GradeMap | None,
+    grade_map: GradeMap | None,
     worker_columns: Sequence[str] | None = None,
 ) -> Table:
-    """Read lines of text, or a table, as the columns of a schema."""
-    listed = columns is not None and not isinstance(columns, Mapping)
+    """Read a table of a schema from lines of text, a file or data in memory."""
+    is_field_list = columns is not None and not isinstance(columns, Mapping)
     is_path = isinstance(data, (str, PathLike))
     form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
     if is_path and form not in LABELS.formats:
-        if columns is not None and not listed:
-            expected = "the fields of lines without a header in order, such as"
-            got = quoted(dict(columns))
-            raise PolicyError(f"expected {expected} columns='worker doc grade', got {got}")
+        if columns is not None and not is_field_list:
+            raise PolicyError(
+                "for lines without a header, columns must list the fields, such as"
+                f" columns='worker doc grade', got {quoted(dict(columns))}"
+            )
         if worker_columns is not None:
             raise PolicyError("worker_columns applies to tables with a header, got lines of text")
-        if mapped is not None:
+        if grade_map is not None:
             raise PolicyError("a mapping of grades applies to tables with a header")
-        return of_lines(Source(fspath(data)), columns, encoding)
-    if listed:
-        expected = "a mapping of column names for a table with a header, such as"
-        got = quoted(columns)
-        raise PolicyError(f"expected {expected} columns={{'worker': ...}}, got {got}")
-    schema = with_mapped_grades(schema, mapped)
+        return read_lines(Source(fspath(data)), columns, encoding)
+    if is_field_list:
+        raise PolicyError(
+            "for a table with a header, columns must be a mapping of column names, such as"
+            f" columns={{'worker': ...}}, got {quoted(columns)}"
+        )
+    schema = with_mapped_grades(schema, grade_map)
     own_names = schema.own_names(columns)
     if form is not None:
-        read = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
+        table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
-        read = read_columns(data, schema)
+        table = read_columns(data, schema)
     if worker_columns is not None:
-        read = _unpivoted(read, schema, worker_columns)
-    return map_grades(read.table(schema, own_names), mapped)
+        table = _unpivot(table, schema, worker_columns)
+    return map_grades(table.table(schema, own_names), grade_map)
 
 
-def _of_worker(
+def _read_worker(
     judgments: Any,
     columns: Any,
     encoding: str,
     repeats: str,
     missing: str,
-    mapped: GradeMap | None,
+    grade_map: GradeMap | None,
 ) -> Table:
     """Read the judgments of one worker."""
     source = Source(fspath(judgments)) if isinstance(judgments, (str, PathLike)) else None
     is_judgments = isinstance(judgments, (Qrels, Mapping))
     if source is not None:
-        # Lines of TREC text, and ids of ir_datasets.
+        # TREC text files, and ids of ir_datasets.
         form = FORMAT_OF_SUFFIX.get(source.suffix)
         is_judgments = source.path.startswith("irds:") or form is None
         if form == "tsv" and not is_judgments:
             is_judgments = layout_of(source, form, "qrels")[1] is not None
     if not is_judgments:
-        return _read(judgments, OF_WORKER, columns, encoding, mapped)
+        return _read_table(judgments, WORKER_JUDGMENTS, columns, encoding, grade_map)
     if columns is not None:
         got = "judgments" if source is None else f"lines of judgments in {source.name}"
         raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
@@ -339,14 +336,14 @@ def _of_worker(
         raise PolicyError(
             "repeats='keep' applies to tables, got judgments with one grade per document"
         )
-    values: Any = mapped
+    grade_option: Any = grade_map
     try:
         qrels = read_qrels(
             judgments,
             encoding=encoding,
             on_duplicate="last" if repeats == "last" else "error",
             ungraded=missing,
-            grades=values,
+            grades=grade_option,
         )
     except InputError as error:
         error.args = (str(error).replace("ungraded=", "missing="),)
@@ -357,68 +354,70 @@ def _of_worker(
     return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
 
-def _cleaned(
+def _apply_policies(
     table: Table, scale: NDArray[np.int32] | None, repeats: str, missing: str
 ) -> tuple[Table, list[str]]:
-    """Name the topic of items without one, and apply the policies; also return notes."""
+    """Set missing topics, check grades and apply the policies; also return notes."""
     notes = []
     frame = table.frame
     if frame["topic"].null_count() == frame.height:
         frame = frame.with_columns(topic=pl.lit(NO_TOPIC))
         table = replace(table, frame=frame)
-        notes.append(f"no topics: all items are of one topic, {quoted(NO_TOPIC)}")
+        notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
     table.refuse(
         ~frame["order"].is_finite().fill_null(True),
-        lambda row: f"order {row['order']} is not a finite number",
+        lambda row: f"order must be a finite number, got {row['order']}",
     )
-    empty = frame["grade"].is_null()
+    is_missing = frame["grade"].is_null()
     if missing == "error":
-        table.refuse(empty, lambda _: "has no grade (missing='drop' skips it)")
-    elif empty.any():
-        if empty.all():
+        table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
+    elif is_missing.any():
+        if is_missing.all():
             raise InputError("no label has a grade", source=table.source)
-        table = table.gather((~empty).arg_true())
-        notes.append(f"{counted(int(empty.sum()), 'label')} without a grade excluded")
+        table = table.gather((~is_missing).arg_true())
+        notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
     if scale is not None:
-        listed = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+        grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
         table.refuse(
             ~table.frame["grade"].is_in(scale.tolist()),
-            lambda row: f"grade {row['grade']} is outside the scale ({listed})",
+            lambda row: f"grade {row['grade']} is outside the scale ({grades})",
         )
-    cell = ["topic", "doc", "worker"]
-    again = ~table.frame.select(pl.struct(cell).is_first_distinct()).to_series()
+    key = ["topic", "doc", "worker"]
+    is_repeat = ~table.frame.select(pl.struct(key).is_first_distinct()).to_series()
     if repeats == "error":
         table.refuse(
-            again,
+            is_repeat,
             lambda row: (
-                f"a second label of worker {quoted(row['worker'])}"
-                " (repeats='last' keeps the last one, repeats='keep' all)"
+                f"a second label of worker {quoted(row['worker'])}; use repeats='last' to keep the"
+                " last label, or repeats='keep' to keep all"
             ),
         )
-    elif again.any() and repeats == "keep":
-        notes.append(f"{counted(int(again.sum()), 'repeated label')} kept")
-    elif again.any():
-        ordered = table.frame.with_row_index("row").sort("order", maintain_order=True)
-        last = ordered.unique(cell, keep="last", maintain_order=True)["row"].sort()
-        table = table.gather(last)
-        notes.append(f"{counted(int(again.sum()), 'label')} replaced by a later one of the worker")
+    elif is_repeat.any() and repeats == "keep":
+        notes.append(f"{counted(int(is_repeat.sum()), 'repeated label')} kept")
+    elif is_repeat.any():
+        sorted_frame = table.frame.with_row_index("row").sort("order", maintain_order=True)
+        last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
+        table = table.gather(last_rows)
+        notes.append(
+            f"{counted(int(is_repeat.sum()), 'label')} replaced by a later label of the same worker"
+        )
     return table, notes
 
 
-def _labels(
+def _make_labels(
     frame: pl.DataFrame, source: str, notes: Sequence[str], scale: NDArray[np.int32] | None
 ) -> Labels:
-    def numbered(*names: str) -> tuple[pl.DataFrame, Any]:
-        """Return the distinct values in order of appearance, and the place of each row there."""
+    def encode(*names: str) -> tuple[pl.DataFrame, Any]:
+        """Return the distinct values in order of appearance, and their index for each row."""
         values = frame.select(names).unique(maintain_order=True)
-        places = frame.select(names).join(
+        codes = frame.select(names).join(
             values.with_row_index("code"), on=names, how="left", maintain_order="left"
         )
-        return values, places["code"].cast(pl.Int64).to_numpy().copy()
+        return values, codes["code"].cast(pl.Int64).to_numpy().copy()
 
-    topics, topic = numbered("topic")
-    workers, worker = numbered("worker")
-    pairs, pair = numbered("topic", "doc")
+    topics, topic = encode("topic")
+    workers, worker = encode("worker")
+    pairs, pair = encode("topic", "doc")
     topic_of = np.empty(pairs.height, dtype=np.int32)
     topic_of[pair] = topic
     grades = np.unique(frame["grade"].to_numpy()) if scale is None else scale
@@ -438,7 +437,7 @@ def _labels(
     )
 
 
-_ITEMS = schema_of_lines(
+_GOLD_ITEMS = schema_of_lines(
     "table of gold grades",
     Column("doc", DOC.kind, "doc"),
     Column("grade", GRADE, "judgment"),
@@ -447,25 +446,25 @@ _ITEMS = schema_of_lines(
 
 
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
-    """Read judgments; of items without topics also `{item: grade}`, or lines of item and grade."""
-    is_of_items = False
+    """Read gold judgments; for labels without topics also items with their grades."""
+    has_items = False
     if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
-        is_of_items = not any(isinstance(value, Mapping) for value in data.values())
+        has_items = not any(isinstance(value, Mapping) for value in data.values())
     elif labels.topics == (NO_TOPIC,) and isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         is_file = source.path != "-" and not source.path.startswith("irds:")
         if is_file and source.suffix not in FORMAT_OF_SUFFIX:
             first = next((line for line in source.read().splitlines() if line.strip()), b"")
-            is_of_items = len(first.split()) == 2
-    if is_of_items:
+            has_items = len(first.split()) == 2
+    if has_items:
         if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
             raise PolicyError("columns and encoding apply to judgments, got items and grades")
-        data, options = read_table(data, _ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
+        data, options = read_table(data, _GOLD_ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
     return read_qrels(data, **options)
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
-    """Return the level of each pair's gold grade, -1 for none, and notes."""
+    """Return the gold grade of each pair as an index into the scale, -1 for none, and notes."""
     level = np.full(len(labels.docs), -1, dtype=np.int64)
     if data is None:
         return level, ()
@@ -477,15 +476,15 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     gold = labels.pairs.join(graded_pairs, on=keys, how="left", maintain_order="left")["grade"]
     rows = gold.is_not_null().arg_true().to_numpy()
     if not rows.size:
-        raise CranfieldError(f"{qrels.origin.name}: no labelled pair is among the gold judgments")
+        raise CranfieldError(f"{qrels.origin.name}: no labelled pair has a gold judgment")
     grades = gold.gather(rows).to_numpy()
     level[rows] = np.searchsorted(labels.grades, grades)
-    off = np.flatnonzero(~np.isin(grades, labels.grades))
-    if off.size:
-        topic, doc = labels.pairs.row(int(rows[off[0]]))
+    outside_rows = np.flatnonzero(~np.isin(grades, labels.grades))
+    if outside_rows.size:
+        topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = ", ".join(map(str, labels.grades[:8].tolist()))
         raise InputError(
-            f"gold grade {grades[off[0]]} is outside the scale of the labels ({scale})",
+            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})",
             source=qrels.origin.name,
             topic=topic,
             doc=doc,

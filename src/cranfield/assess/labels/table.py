@@ -24,44 +24,44 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-DENSE = 1 << 28
-"""Maximum count of numbers in a table, most of which may be gaps."""
+MAX_ENTRIES = 1 << 28
+"""Maximum number of entries of a dense table."""
 
 
-def refuse_large(sizes: Mapping[str, int]) -> None:
-    """Refuse a table that would not fit into memory."""
-    if prod(sizes.values()) > DENSE:
+def check_size(sizes: Mapping[str, int]) -> None:
+    """Raise an error if a dense table of these sizes would not fit into memory."""
+    if prod(sizes.values()) > MAX_ENTRIES:
         shape = " by ".join(counted(size, noun) for noun, size in sizes.items())
         raise PolicyError(f"a table of {shape} is too large")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels(Result):
-    """Labels of workers, crowds or machines; made by :func:`read_labels`.
+    """Labels of workers, crowds or machines; returned by :func:`read_labels`.
 
     A pair is a labelled document of a topic. All arrays are read-only.
 
     Attributes
     ----------
     topics
-        The topics' ids, by code, in order of appearance; shape (topics,).
+        Ids of the topics, in order of appearance.
     topic_of
-        Topic of each pair, an index into `topics`; shape (pairs,).
+        Topic of each pair, as an index into `topics`; shape (pairs,).
     docs
         Document of each pair, as a polars string column, pairs in order of appearance.
     workers
-        The workers' ids, by code, in order of appearance.
+        Ids of the workers, in order of appearance.
     grades
-        The scale: the different grades, ascending; shape (grades,).
+        Distinct grades of the scale, ascending; shape (grades,).
     pair, worker, level
-        Pair, worker and grade of each label, as indices into `docs`, `workers` and `grades`; each
-        of shape (labels,), in the order of reading.
+        Pair, worker and grade of each label, as indices into `docs`, `workers` and `grades`, in the
+        order of reading; shape (labels,).
     order
-        When each label was given, in ascending numbers; None if unknown.
+        Numbers that increase in the order of labelling, such as times; None if unknown.
     origin
         Source of the labels, for messages.
     notes
-        What was changed or excluded in reading, a sentence each.
+        Sentences about labels that were changed or excluded on reading.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Labels(Result):
         "doc": Column("Document that was labelled.", key=True),
         "worker": Column("Worker who gave the label.", key=True),
         "grade": Column("Grade."),
-        "order": Column("When the label was given, in ascending numbers; absent if unknown."),
+        "order": Column("Number that increases in the order of labelling; absent if unknown."),
     }
 
     topics: tuple[str, ...]
@@ -105,18 +105,18 @@ class Labels(Result):
 
     def heading(self) -> list[str]:
         """Return one line: the number of labels, pairs, topics and workers, and the scale."""
-        several = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
+        topics = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
         scale = ", ".join(map(str, self.grades.tolist()))
         if self.grades.size > 6:
             scale = f"{self.grades[0]} to {self.grades[-1]} ({self.grades.size})"
         return [
-            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{several}"
+            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{topics}"
             f" by {counted(len(self.workers), 'worker')}, grades {scale}"
         ]
 
     @property
     def grade(self) -> NDArray[np.int32]:
-        """The grade of each label; shape (labels,)."""
+        """Grade of each label; shape (labels,)."""
         return self.grades[self.level]
 
     @cached_property
@@ -127,12 +127,12 @@ class Labels(Result):
 
     @property
     def cell(self) -> Ints:
-        """Pair and worker of each label as one number, pair * workers + worker."""
+        """Index of pair and worker of each label, pair * n_workers + worker; shape (labels,)."""
         return self.pair * np.int64(len(self.workers)) + self.worker
 
     @cached_property
     def repeats(self) -> int:
-        """Number of labels of a pair by a worker who had labelled it before."""
+        """Number of labels by a worker who had already labelled the pair."""
         return len(self) - np.unique(self.cell).size
 
     @cached_property
@@ -145,9 +145,9 @@ class Labels(Result):
         return csr_array((weights, (self.pair, self.level)), shape=shape)
 
     def ratings(self) -> Floats:
-        """Return the grade that each worker gave to each pair; shape (pairs, workers).
+        """Return the grade that each worker gave to each pair; NaN without a label.
 
-        NaN stands for no label.
+        Shape (pairs, workers).
 
         Raises
         ------
@@ -157,10 +157,10 @@ class Labels(Result):
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
             raise PolicyError(
-                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')}"
-                " (repeats='last' keeps the last)"
+                f"expected one label per worker and pair, got {counted(self.repeats, 'repeat')};"
+                " use repeats='last' to keep the last label"
             )
-        refuse_large({"pair": shape[0], "worker": shape[1]})
+        check_size({"pair": shape[0], "worker": shape[1]})
         ratings = np.full(shape, np.nan)
         ratings[self.pair, self.worker] = self.grade
         return ratings
@@ -168,7 +168,7 @@ class Labels(Result):
     def restricted(self, mask: Bools) -> Labels:
         """Return a subset of the labels.
 
-        All topics, workers and grades stay; pairs without a label are removed.
+        Topics, workers and grades remain; pairs without a label are removed.
 
         Parameters
         ----------
@@ -212,8 +212,8 @@ class Labels(Result):
         )
 
 
-MANY = 10
-"""Labels of a worker from which a single grade is an anomaly."""
+MIN_LABELS = 10
+"""Minimum number of labels of a worker for which a single grade is an anomaly."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,37 +230,41 @@ class Overview(Result):
     labels: Labels
 
     @property
-    def of_pair(self) -> Ints:
+    def labels_per_pair(self) -> Ints:
         """Number of labels of each pair."""
         return np.bincount(self.labels.pair, minlength=len(self.labels.docs))
 
     @property
-    def of_worker(self) -> Ints:
+    def labels_per_worker(self) -> Ints:
         """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
     def anomalies(self) -> list[str]:
-        """Return anomalies to check before labels are aggregated, a line each."""
-        labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
-        q, workers = labels.grades.size, len(labels.workers)
-        number = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
-        is_used = number.reshape(workers, q) > 0
-        one_grade = (is_used.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
-        # A repeated label of a pair that nobody else labelled is not a second opinion.
-        pair, worker = np.divmod(np.unique(labels.cell), workers)
-        is_alone = (of_worker > 0) & (workers > 1)
-        is_alone[worker[np.bincount(pair, minlength=of_pair.size)[pair] > 1]] = False
+        """Return a line for each anomaly to check before labels are aggregated."""
+        labels, per_pair, per_worker = self.labels, self.labels_per_pair, self.labels_per_worker
+        n_grades, n_workers = labels.grades.size, len(labels.workers)
+        cells = labels.worker * n_grades + labels.level
+        is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
+        has_one_grade = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
+        # Repeated labels by one worker do not count as labels by another worker.
+        pair, worker = np.divmod(np.unique(labels.cell), n_workers)
+        is_alone = (per_worker > 0) & (n_workers > 1)
+        is_alone[worker[np.bincount(pair, minlength=per_pair.size)[pair] > 1]] = False
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
-        cell, number = np.unique(levels[:, 0], return_counts=True)
-        contradicted = np.unique(cell[number > 1] // workers).size
+        cell, n_levels = np.unique(levels[:, 0], return_counts=True)
+        n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
         anomalies = (
-            ((of_pair == 1).sum(), "pair", "with one label"),
-            ((of_worker == 1).sum(), "worker", "with one label"),
-            (one_grade.sum(), "worker", f"with {MANY} labels or more, all of the same grade"),
+            ((per_pair == 1).sum(), "pair", "with one label"),
+            ((per_worker == 1).sum(), "worker", "with one label"),
+            (
+                has_one_grade.sum(),
+                "worker",
+                f"with {MIN_LABELS} labels or more, all the same grade",
+            ),
             (is_alone.sum(), "worker", "without a pair that another worker labelled"),
-            (contradicted, "pair", "with different grades by one worker"),
+            (n_contradicted, "pair", "with different grades from one worker"),
         )
-        sizes = {"pair": of_pair.size, "worker": workers}
+        sizes = {"pair": per_pair.size, "worker": n_workers}
         lines = [
             f"{size:,} of {counted(sizes[noun], noun)} {problem}"
             for size, noun, problem in anomalies
@@ -278,14 +282,15 @@ class Overview(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return lines on sizes, on how labels were read, and on anomalies."""
-        spread = "; ".join(
-            f"labels per {name}: {_spread(sizes)}"
-            for name, sizes in (("pair", self.of_pair), ("worker", self.of_worker))
+        """Return lines on sizes, on notes from reading, and on anomalies."""
+        ranges = "; ".join(
+            f"labels per {name}: {_range_text(sizes)}"
+            for name, sizes in (("pair", self.labels_per_pair), ("worker", self.labels_per_worker))
         )
-        return [*self.labels.heading(), spread, *self.labels.notes, *self.anomalies()]
+        return [*self.labels.heading(), ranges, *self.labels.notes, *self.anomalies()]
 
 
-def _spread(sizes: Ints) -> str:
+def _range_text(sizes: Ints) -> str:
+    """Format the minimum, maximum and median."""
     low, high = int(sizes.min()), int(sizes.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {np.median(sizes):,g}"

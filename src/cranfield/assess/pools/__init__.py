@@ -1,1 +1,1 @@
-"""Pools of retrieved documents, orders of judging, and the next documents to judge."""
+"""Pools of retrieved documents, pooling methods, and the next documents to judge."""

@@ -1,4 +1,4 @@
-"""Pooling methods that learn: the next document depends on the judgments so far."""
+"""Pooling methods that learn: the next document depends on earlier judgments."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from cranfield.assess.pools.method import Asking, Method
+from cranfield.assess.pools.method import Method, MethodState
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
 from cranfield.base.streams import stream_of
 
-NEARLY = 1e-12
-"""Difference of values about 1 up to which they tie, so that rounding breaks no tie."""
+TIE_TOLERANCE = 1e-12
+"""Values that differ by less are tied, so that rounding errors do not break ties."""
 
 
-def spread(starts: Ints, counts: Ints) -> Ints:
-    """Return the concatenated ranges of `counts` numbers from each start."""
-    before = np.cumsum(counts) - counts
-    return np.repeat(starts - before, counts) + np.arange(counts.sum())
+def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
+    """Concatenate the ranges of `counts` integers from each start."""
+    offsets = np.cumsum(counts) - counts
+    return np.repeat(starts - offsets, counts) + np.arange(counts.sum())
 
 
 _WINDOW = 16
-"""Ranks searched at a time for the next document of a ranking."""
+"""Number of ranks searched at a time for the next document of a ranking."""
 
 
-class Weighing(Asking):
-    """The next document has the largest sum over runs of `value of the rank` * `weight of the run`.
+class WeightedSumState(MethodState):
+    """State of methods that choose the largest sum of values by rank times weights of runs.
 
-    All numbers are 0 or more, so that sums keep their digits however small they are.
+    Values and weights are 0 or more, so that there is no cancellation in sums, however small.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -37,45 +37,45 @@ class Weighing(Asking):
         rows = pool.by_document
         self.cells = pool.cell[rows]
         self.ranks = pool.rank[rows].astype(np.int64)
-        self.left = np.diff(pool.lists)
+        self.n_left = np.diff(pool.lists)
 
-    def start(self, values: Floats) -> None:
+    def set_values(self, values: Floats) -> None:
         """Set the value of each document in each run, in the order of the pool's documents."""
         self.values = values
         self._pack(np.arange(len(self.pool)))
 
     def weights(self) -> Floats:
-        """Return the weight of each run; shape (topics * systems,)."""
+        """Return the weight of each ranking; shape (topics * systems,)."""
         raise NotImplementedError
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        """Learn from judgments of documents, each of which has `counts` of the rows."""
+        """Learn from judgments; `rows` are the documents' rows in rankings, `counts` each."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
-        if self._steps == _TOGETHER:
+        if self._steps == _PACK_INTERVAL:
             self._pack(self._docs[self.free[self._docs]])
         self._steps += 1
         sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
         sums[~self.free[self._docs]] = -1.0
         highest = np.maximum.reduceat(sums, self._first)
-        bar = np.repeat(highest * (1 - NEARLY), self._sizes)
-        # Documents are in order of id, and the first of equal ones is chosen.
-        best = np.flatnonzero(sums >= bar)
+        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), self._sizes)
+        # Documents are in order of id, and the first of tied documents is chosen.
+        best = np.flatnonzero(sums >= threshold)
         topics, first = np.unique(self._topics[best], return_index=True)
         docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
         self.free[docs] = False
-        self.left[self.cells[self._rows_of(docs)]] -= 1
+        self.n_left[self.cells[self._rows_of(docs)]] -= 1
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         self.update(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
 
     def _rows_of(self, docs: Indices) -> Ints:
-        return spread(self.pool.document_starts[docs], self.pool.holders[docs])
+        return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
 
     def _pack(self, docs: Indices) -> None:
-        """Restrict the sums to some documents."""
+        """Restrict the sums to the documents."""
         self._steps = 0
         self._docs = docs
         counts = self.pool.holders[docs]
@@ -88,128 +88,138 @@ class Weighing(Asking):
 
 
 class RankBiased(Method):
-    """By the sum of (1 - p) p^(rank - 1) times the residual of the run, its unjudged weight."""
+    """Choose by the sum of (1 - p) p^(rank - 1) times the run's residual, its unjudged weight."""
 
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
-        return Residuals(pool, self.p, of_base=False)
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+        return ResidualState(pool, self.p, uses_base=False)
 
 
 class RankBiasedWithBase(RankBiased):
-    """By the same times (base + residual/2)^3, with the RBP of the run's judged documents."""
+    """Choose by the sum of (1 - p) p^(rank - 1) times residual times (base + residual/2)^3.
+
+    The base is the RBP of the run's judged documents, the residual its unjudged weight.
+    """
 
     name = "RBP-C"
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
-        return Residuals(pool, self.p, of_base=True)
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+        return ResidualState(pool, self.p, uses_base=True)
 
 
-class Residuals(Weighing):
-    """RBP of the judged documents of each run, its base, and the residual of unjudged ones."""
+class ResidualState(WeightedSumState):
+    """State with the base and the residual of each run: RBP of judged and unjudged documents."""
 
-    def __init__(self, pool: Pool, p: float, *, of_base: bool) -> None:
+    def __init__(self, pool: Pool, p: float, *, uses_base: bool) -> None:
         super().__init__(pool)
-        self.start(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
-        self._of_base = of_base
-        self._open = (1 - p) * p ** (pool.rank - 1.0)
-        self._behind = p ** np.diff(pool.lists).astype(np.float64)
+        self.set_values(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
+        self._uses_base = uses_base
+        self._unjudged_weights = (1 - p) * p ** (pool.rank - 1.0)
+        self._tail = p ** np.diff(pool.lists).astype(np.float64)
         self._base = np.zeros(pool.lists.size - 1)
         self._residual = np.ones(pool.lists.size - 1)
 
     def weights(self) -> Floats:
-        if not self._of_base:
+        if not self._uses_base:
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         cells = self.cells[rows]
         self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
-        # Residuals are summed anew: by subtraction they would lose digits.
-        self._open[self.pool.by_document[rows]] = 0
+        # Residuals are summed again, as subtraction would lose digits.
+        self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
         begin = np.cumsum(length) - length
-        unjudged = np.add.reduceat(self._open[spread(start, length)], begin)
-        self._residual[cells] = unjudged + self._behind[cells]
+        unjudged_weights = np.add.reduceat(
+            self._unjudged_weights[concatenate_ranges(start, length)], begin
+        )
+        self._residual[cells] = unjudged_weights + self._tail[cells]
 
 
 class Hedge(Method):
-    r"""By the loss of each run, were the document not relevant; runs that lost less weigh more.
+    r"""Choose by the losses of runs if the document is not relevant, weighted by their past losses.
 
     .. math:: \sum_s \beta^{L_s} \ell_s(d), \quad \ell_s(d) = \ln(n / r_s(d))
 
-    of n pooled documents; a document that a run lacks has the mean over the ranks behind the run's
-    end. A judgment adds half of it to the run's loss L, or subtracts it for a relevant document.
+    with n pooled documents and rank r. A document that a run lacks has the mean loss over the ranks
+    below the end of the run. A judgment adds half of the document's loss to the run's loss L, or
+    subtracts it if the document is relevant.
 
     Stable sums exclude the part that all documents share, so that small weights keep their digits.
-    Plain sums lose digits, and depend on the order of additions: they are for comparison with other
+    Plain sums lose digits and depend on the order of additions; they allow comparisons with other
     programs.
     """
 
     name = "Hedge"
     source = "Aslam, Pavlu and Savell 2003"
     learns = True
-    beta: float = parameter(0.1, TRUE_SHARE, "factor of the weight of a run for a loss of 1")
+    beta: float = parameter(0.1, TRUE_SHARE, "factor by which a loss of 1 reduces a run's weight")
     sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
-        return (Losses if self.sums == "stable" else PlainLosses)(pool, self.beta)
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+        return (LossState if self.sums == "stable" else PlainLossState)(pool, self.beta)
 
 
-class Losses(Weighing):
-    """Losses of the runs, for stable sums."""
+class LossState(WeightedSumState):
+    """State of Hedge with stable sums."""
 
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
-        size, systems = np.diff(pool.starts), len(pool.systems)
-        of_cell, length = np.repeat(size, systems), np.diff(pool.lists)
-        logs = np.r_[0.0, np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1)))]
-        behind = of_cell - length
-        log_size = np.log(np.maximum(of_cell, 1))
-        mean = log_size - (logs[of_cell] - logs[length]) / np.maximum(behind, 1)
-        self._lacking = np.where(behind > 0, mean, 0.0).reshape(-1, systems)
-        own = log_size[self.cells] - np.log(self.ranks)
-        self.start(own - self._lacking.ravel()[self.cells])
-        self._log = np.log(beta)
-        self._loss = np.zeros(self._lacking.shape)
+        sizes, n_systems = np.diff(pool.starts), len(pool.systems)
+        n_docs, length = np.repeat(sizes, n_systems), np.diff(pool.lists)
+        log_factorials = np.r_[0.0, np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))]
+        n_missing = n_docs - length
+        log_size = np.log(np.maximum(n_docs, 1))
+        mean_loss = log_size - (log_factorials[n_docs] - log_factorials[length]) / np.maximum(
+            n_missing, 1
+        )
+        self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
+        ranked_loss = log_size[self.cells] - np.log(self.ranks)
+        self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
+        self._log_beta = np.log(beta)
+        self._loss = np.zeros(self._missing_loss.shape)
 
     def weights(self) -> Floats:
-        # Only ratios of weights matter: the largest is 1, of the runs with documents left.
-        loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
+        # Only ratios of weights matter: the largest weight of runs with documents left is 1.
+        loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.asarray(np.exp(self._log * (loss - smallest)).ravel())
+        return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        half = np.where(relevant, -0.5, 0.5)
+        factor = np.where(relevant, -0.5, 0.5)
         topics = self.pool.topic[docs]
-        self._loss[topics] += half[:, None] * self._lacking[topics]
-        self._loss.ravel()[self.cells[rows]] += np.repeat(half, counts) * self.values[rows]
+        self._loss[topics] += factor[:, None] * self._missing_loss[topics]
+        self._loss.ravel()[self.cells[rows]] += np.repeat(factor, counts) * self.values[rows]
 
 
-class PlainLosses(Asking):
-    """Losses by the plain formula, a product of a matrix and weights for each topic."""
+class PlainLossState(MethodState):
+    """State of Hedge with plain sums: a matrix of losses times the weights, for each topic."""
 
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
         self._beta = beta
-        systems = len(pool.systems)
-        self._lost = np.zeros((len(pool.topics), systems))
-        self._losses = [np.zeros((size, systems)) for size in np.diff(pool.starts).tolist()]
+        n_systems = len(pool.systems)
+        self._run_losses = np.zeros((len(pool.topics), n_systems))
+        self._losses = [np.zeros((size, n_systems)) for size in np.diff(pool.starts).tolist()]
         for topic, losses in enumerate(self._losses):
             size = len(losses)
-            by_rank = np.log(size / np.arange(1, size + 1))
-            for system in range(systems):
-                first, last = pool.lists[topic * systems + system :][:2]
+            rank_losses = np.log(size / np.arange(1, size + 1))
+            for system in range(n_systems):
+                first, last = pool.lists[topic * n_systems + system :][:2]
                 positions = pool.ranked[first:last] - pool.starts[topic]
-                losses[:, system] = by_rank[positions.size :].mean() if positions.size < size else 0
-                losses[positions, system] = by_rank[: positions.size]
+                losses[:, system] = (
+                    rank_losses[positions.size :].mean() if positions.size < size else 0
+                )
+                losses[positions, system] = rank_losses[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
-        smallest = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
-        weights = self._beta ** (self._lost - smallest)
+        smallest = self._run_losses.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._run_losses - smallest)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):
@@ -220,19 +230,19 @@ class PlainLosses(Asking):
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        for doc, hit in zip(docs.tolist(), relevant.tolist(), strict=True):
+        for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
             topic = self.pool.topic[doc]
             losses = self._losses[topic][doc - self.pool.starts[topic]]
-            self._lost[topic] += losses * (-0.5 if hit else 0.5)
+            self._run_losses[topic] += losses * (-0.5 if is_relevant else 0.5)
 
 
 class MoveToFront(Method):
-    """The run of highest priority goes on as long as its documents are relevant.
+    """Choose from the run with the highest priority as long as its documents are relevant.
 
-    Priorities start at 0. A relevant document sets that of its run to 0, and the run goes on; any
-    other lowers it by 1, and a run is chosen again. A document that was judged before in another
-    run counts in the same way, or is skipped. In global scope there is one queue for the runs of
-    all topics.
+    Priorities start at 0. A relevant document sets the priority of its run to 0, and the run is
+    continued; any other document lowers it by 1, and a run is chosen again. A document that was
+    judged earlier in another run counts in the same way, or is skipped. In global scope there is
+    one queue for the runs of all topics.
     """
 
     name = "MTF"
@@ -240,36 +250,38 @@ class MoveToFront(Method):
     source = "Cormack, Palmer and Clarke 1998, section 6"
     learns = True
     scope: str = parameter(
-        "local", choice("local", "global"), "one queue per topic, or one for all"
+        "local", choice("local", "global"), "one queue per topic, or one for all topics"
     )
     seen: str = parameter(
-        "counts", choice("counts", "skip"), "documents judged before in another run"
+        "counts", choice("counts", "skip"), "treatment of documents judged earlier in another run"
     )
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
-        everything = np.array([0, len(pool)])
-        starts = everything if self.scope == "global" else pool.starts
-        return Queues(pool, starts, counts=self.seen == "counts")
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+        single_group = np.array([0, len(pool)])
+        starts = single_group if self.scope == "global" else pool.starts
+        return QueueState(pool, starts, counts_seen=self.seen == "counts")
 
 
-class Queues(Asking):
-    """A heap of rankings for each group, by priority, topic and name; on plain numbers."""
+class QueueState(MethodState):
+    """State of move-to-front: for each group a heap of rankings by priority, topic and name."""
 
-    def __init__(self, pool: Pool, starts: Ints, *, counts: bool) -> None:
+    def __init__(self, pool: Pool, starts: Ints, *, counts_seen: bool) -> None:
         super().__init__(pool, starts)
-        groups = starts.size - 1
-        self._counts = counts
-        self._cells = pool.lists.size - 1
-        self._each = self._cells // groups
+        n_groups = starts.size - 1
+        self._counts_seen = counts_seen
+        self._n_cells = pool.lists.size - 1
+        self._n_rankings = self._n_cells // n_groups
         self._ranked = np.ascontiguousarray(pool.ranked).data
         self._free = self.free.data
         self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
-        self._from = np.full(len(pool), -1, dtype=np.int64).data
-        self._answers = np.zeros(len(pool), dtype=np.int8).data
-        # Negative priorities, and heaps of keys (that, ranking) as one number.
-        self._below = [0] * self._cells
-        self._queues = [[*range(i * self._each, (i + 1) * self._each)] for i in range(groups)]
-        self._in_front = [-1] * groups
+        self._source = np.full(len(pool), -1, dtype=np.int64).data
+        self._outcomes = np.zeros(len(pool), dtype=np.int8).data
+        # Penalties are negative priorities; heap keys combine penalty and ranking in one integer.
+        self._penalties = [0] * self._n_cells
+        self._queues = [
+            [*range(i * self._n_rankings, (i + 1) * self._n_rankings)] for i in range(n_groups)
+        ]
+        self._current = [-1] * n_groups
 
     def choose(self, groups: Indices) -> Indices:
         return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
@@ -278,84 +290,84 @@ class Queues(Asking):
         for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
             self._learn(doc, is_relevant)
 
-    def whole(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
+    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
         if batch > 1:
-            return super().whole(relevant, judged, batch)
-        out = []
-        good, answered = relevant.tolist(), judged.tolist()
+            return super().order_all(relevant, judged, batch)
+        order = []
+        relevance, is_judged = relevant.tolist(), judged.tolist()
         for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
             doc = self._choose(group)
-            out.append(doc)
-            if answered[doc]:
-                self._learn(doc, good[doc])
-        return np.array(out, dtype=np.intp)
+            order.append(doc)
+            if is_judged[doc]:
+                self._learn(doc, relevance[doc])
+        return np.array(order, dtype=np.intp)
 
     def _choose(self, group: int) -> int:
         while True:
-            cell = self._in_front[group]
+            cell = self._current[group]
             if cell < 0:
-                below, cell = divmod(heappop(self._queues[group]), self._cells)
-                if below != self._below[cell]:
+                penalty, cell = divmod(heappop(self._queues[group]), self._n_cells)
+                if penalty != self._penalties[cell]:
                     continue
-                self._in_front[group] = cell
+                self._current[group] = cell
             position, end = self._next[cell], self._end[cell]
             while position < end:
                 doc: int = self._ranked[position]
                 position += 1
                 if self._free[doc]:
                     self._free[doc] = False
-                    self._from[doc] = cell
+                    self._source[doc] = cell
                     self._next[cell] = position
                     return doc
-                if self._counts and (answer := self._answers[doc]):
+                if self._counts_seen and (outcome := self._outcomes[doc]):
                     self._next[cell] = position
-                    if answer < 0:
+                    if outcome < 0:
                         self._move_back(cell)
                         break
-                    self._below[cell] = 0
+                    self._penalties[cell] = 0
             else:
-                # At its end a ranking leaves the queue.
+                # A finished ranking leaves the queue.
                 self._next[cell] = position
-                self._in_front[group] = -1
+                self._current[group] = -1
 
     def _learn(self, doc: int, relevant: bool) -> None:
-        cell = self._from[doc]
-        self._answers[doc] = 1 if relevant else -1
+        cell = self._source[doc]
+        self._outcomes[doc] = 1 if relevant else -1
         if not relevant:
             self._move_back(cell)
-        elif self._below[cell]:
-            self._below[cell] = 0
-            if self._in_front[cell // self._each] != cell:
-                heappush(self._queues[cell // self._each], cell)
+        elif self._penalties[cell]:
+            self._penalties[cell] = 0
+            if self._current[cell // self._n_rankings] != cell:
+                heappush(self._queues[cell // self._n_rankings], cell)
 
     def _move_back(self, cell: int) -> None:
-        group = cell // self._each
-        self._below[cell] += 1
-        heappush(self._queues[group], self._below[cell] * self._cells + cell)
-        if self._in_front[group] == cell:
-            self._in_front[group] = -1
+        group = cell // self._n_rankings
+        self._penalties[cell] += 1
+        heappush(self._queues[group], self._penalties[cell] * self._n_cells + cell)
+        if self._current[group] == cell:
+            self._current[group] = -1
 
 
 class Bandit(Method):
-    """A method that plays a run with the highest value."""
+    """Base class of bandit methods, which choose from the run with the highest value."""
 
     learns = True
     reward: str = parameter(
-        "holders", choice("holders", "pulled"), "runs that a judgment counts for"
+        "holders", choice("holders", "pulled"), "runs to which a judgment is credited"
     )
     rate: float = 1.0
     ties: str = "name"
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
-        return RunsAsked(self, pool, seed)
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+        return BanditState(self, pool, seed)
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
+    def values(self, state: BanditState, topics: Indices) -> Floats:
         """Return the value of each run for each of the topics; shape (topics, systems)."""
         raise NotImplementedError
 
 
-class RunsAsked(Asking):
-    """Numbers of judged, relevant and remaining documents of each run."""
+class BanditState(MethodState):
+    """State of bandit methods: judged, relevant and remaining documents of each run."""
 
     def __init__(self, method: Bandit, pool: Pool, seed: int) -> None:
         super().__init__(pool)
@@ -363,121 +375,122 @@ class RunsAsked(Asking):
         self.method = method
         self.judged = np.zeros(shape)
         self.relevant = np.zeros(shape)
-        self.left = np.diff(pool.lists).reshape(shape)
+        self.n_left = np.diff(pool.lists).reshape(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [stream_of(seed, topic) for topic in pool.topics]
         self._next = pool.lists[:-1].copy()
-        self._from = np.full(len(pool), -1, dtype=np.int64)
+        self._source = np.full(len(pool), -1, dtype=np.int64)
         self._cells = pool.cell[pool.by_document]
-        # A window may extend beyond the last ranking; there all is free.
+        # A window may extend beyond the last ranking, where documents count as free.
         self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
         self._free = np.ones(len(pool) + 1, dtype=bool)
         self.free = self._free[:-1]
 
     def choose(self, groups: Indices) -> Indices:
-        values = np.where(self.left[groups] > 0, self.method.values(self, groups), -np.inf)
-        best = values >= values.max(axis=1, keepdims=True) - NEARLY
-        run = best.argmax(axis=1) if self.method.ties == "name" else self.one_of(best, groups)
+        values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
+        best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
+        run = best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(best, groups)
         cells = groups * values.shape[1] + run
-        docs = self._first_free(cells)
-        self._from[docs] = cells
+        docs = self._next_free(cells)
+        self._source[docs] = cells
         self.free[docs] = False
-        self.left.ravel()[self._holders(docs)[0]] -= 1
+        self.n_left.ravel()[self._holders(docs)[0]] -= 1
         self.steps[groups] += 1
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         if self.method.reward == "pulled":
-            cells, gained = self._from[docs], relevant
+            cells, rewards = self._source[docs], relevant
         else:
             cells, counts = self._holders(docs)
-            gained = np.repeat(relevant, counts)
-        rate, judged, hits = self.method.rate, self.judged.ravel(), self.relevant.ravel()
+            rewards = np.repeat(relevant, counts)
+        rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
         judged[cells] = rate * judged[cells] + 1
-        hits[cells] = rate * hits[cells] + gained
+        relevant_counts[cells] = rate * relevant_counts[cells] + rewards
 
     def random(self, topics: Indices) -> Floats:
-        """Draw a number from 0 to 1 from the stream of each topic."""
+        """Draw a uniform random number from the stream of each topic."""
         return np.array([self.streams[topic].random() for topic in topics.tolist()])
 
-    def one_of(self, candidates: Bools, topics: Indices) -> Indices:
-        """Draw one of the candidate runs of each topic."""
+    def draw_run(self, candidates: Bools, topics: Indices) -> Indices:
+        """Draw a random run of each topic among the candidates."""
         rank = (self.random(topics) * candidates.sum(axis=1)).astype(np.int64)
         return np.asarray((candidates.cumsum(axis=1) > rank[:, None]).argmax(axis=1))
 
-    def any_run(self, topics: Indices) -> Floats:
-        """Return values in which a random run with documents left is the highest."""
-        values = np.zeros((topics.size, self.left.shape[1]))
-        values[np.arange(topics.size), self.one_of(self.left[topics] > 0, topics)] = 2.0
+    def random_run_values(self, topics: Indices) -> Floats:
+        """Return values with the maximum at a random run that has documents left."""
+        values = np.zeros((topics.size, self.n_left.shape[1]))
+        values[np.arange(topics.size), self.draw_run(self.n_left[topics] > 0, topics)] = 2.0
         return values
 
     def mean(self, topics: Indices) -> Floats:
-        """Return the proportion of relevant documents of each run, 0 without any judged."""
+        """Return the proportion of relevant among judged documents of each run; 0 without any."""
         return self.relevant[topics] / np.maximum(self.judged[topics], 1)
 
-    def _first_free(self, cells: Indices) -> Indices:
-        """Return the first unchosen document of each ranking; there is one."""
+    def _next_free(self, cells: Indices) -> Indices:
+        """Return the first free document of each ranking; each must have one."""
         docs = np.empty(cells.size, dtype=np.intp)
-        open_cells = np.arange(cells.size)
-        while open_cells.size:
-            window = self._ranked[self._next[cells[open_cells]][:, None] + np.arange(_WINDOW)]
+        pending = np.arange(cells.size)
+        while pending.size:
+            window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
             free = self._free[window]
-            place, rows = free.argmax(axis=1), np.arange(open_cells.size)
-            hit = free[rows, place]
-            docs[open_cells] = window[rows, place]
-            self._next[cells[open_cells]] += np.where(hit, place, _WINDOW)
-            open_cells = open_cells[~hit]
+            offset, rows = free.argmax(axis=1), np.arange(pending.size)
+            is_found = free[rows, offset]
+            docs[pending] = window[rows, offset]
+            self._next[cells[pending]] += np.where(is_found, offset, _WINDOW)
+            pending = pending[~is_found]
         return docs
 
     def _holders(self, docs: Indices) -> tuple[Ints, Ints]:
-        """Return the rankings that have the documents, and their number for each document."""
+        """Return the rankings that contain the documents, and their number for each document."""
         counts = self.pool.holders[docs]
-        return self._cells[spread(self.pool.document_starts[docs], counts)], counts
+        return self._cells[concatenate_ranges(self.pool.document_starts[docs], counts)], counts
 
 
 class Random(Bandit):
-    """The next document of a random run that has documents left."""
+    """Choose from a random run."""
 
     name = "random"
     source = "Losada, Parapar and Barreiro 2016"
     draws = True
     reward: str = "holders"
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        return state.any_run(topics)
+    def values(self, state: BanditState, topics: Indices) -> Floats:
+        return state.random_run_values(topics)
 
 
 class EpsilonGreedy(Bandit):
-    """A random run with probability min(1, c S / (d^2 t)), else that with most relevant documents.
+    """Choose from a random run with probability min(1, c S / (d^2 t)), else from the best run.
 
-    Of S runs, before judgment t of the topic; by proportion of relevant documents, at first 0.
+    S is the number of runs, t the number of the topic's next judgment. The best run has the highest
+    proportion of relevant among judged documents, which is 0 at first.
     """
 
     name = "epsilon-greedy"
     aliases = ("epsilon", "greedy")
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     draws = True
-    c: float = parameter(0.01, number(0), "constant of the length of exploration; 0 is none")
+    c: float = parameter(0.01, number(0), "length of exploration; 0 for no exploration")
     d: float = parameter(
         0.1, number(0, 1, open_low=True), "assumed gap between the best run and the others, above 0"
     )
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        # Divided twice: the square of a small d is 0.
-        chance = self.c * state.left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
-        explores = state.random(topics) < chance
-        # Drawn for every topic, so that the draws of a topic do not depend on others.
-        return np.where(explores[:, None], state.any_run(topics), state.mean(topics))
+    def values(self, state: BanditState, topics: Indices) -> Floats:
+        # Divide twice, as the square of a small d underflows to 0.
+        probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
+        explores = state.random(topics) < probability
+        # Draw for every topic, so that the draws of a topic do not depend on other topics.
+        return np.where(explores[:, None], state.random_run_values(topics), state.mean(topics))
 
 
 class UcbTuned(Bandit):
-    r"""The run with the highest upper bound of its proportion of relevant documents.
+    r"""Choose from the run with the highest upper bound of its proportion of relevant documents.
 
     .. math:: \mu + \sqrt{\frac{\ln N}{n} \min(1/4, \mu (1 - \mu) + \sqrt{2 \ln N / n})}
 
-    with N documents judged for the topic, and n of the run, of which a proportion mu is relevant.
-    Runs without a judged document come first.
+    with N judged documents of the topic, n judged documents of the run, and mu the proportion of
+    relevant documents among these n. Runs without a judged document come first.
     """
 
     name = "UCB1-tuned"
@@ -485,7 +498,7 @@ class UcbTuned(Bandit):
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
+    def values(self, state: BanditState, topics: Indices) -> Floats:
         judged, mean = state.judged[topics], state.mean(topics)
         log = np.log(np.maximum(state.steps[topics], 1))[:, None] / np.maximum(judged, 1)
         bound = mean + np.sqrt(log * np.minimum(0.25, mean * (1 - mean) + np.sqrt(2 * log)))
@@ -494,9 +507,10 @@ class UcbTuned(Bandit):
 
 
 class Thompson(Bandit):
-    """The run with the highest draw from Beta(1 + R, 1 + N - R), of N judged and R relevant.
+    """Choose from the run with the highest draw from Beta(1 + R, 1 + N - R), N judged, R relevant.
 
-    Each judgment of a run multiplies its earlier counts by `rate`.
+    N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
+    multiplies its earlier counts by `rate`.
     """
 
     name = "Thompson"
@@ -505,7 +519,7 @@ class Thompson(Bandit):
     draws = True
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
+    def values(self, state: BanditState, topics: Indices) -> Floats:
         hits = state.relevant[topics] + 1
         misses = state.judged[topics] - hits + 2
         draws = [
@@ -515,9 +529,10 @@ class Thompson(Bandit):
 
 
 class MaxMean(Bandit):
-    """The run with the highest (1 + R)/(2 + N), of N judged documents and R relevant ones.
+    """Choose from the run with the highest (1 + R)/(2 + N), N judged documents, R relevant.
 
-    Each judgment of a run multiplies its earlier counts by `rate`.
+    N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
+    multiplies its earlier counts by `rate`.
     """
 
     name = "MaxMean"
@@ -526,11 +541,11 @@ class MaxMean(Bandit):
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: RunsAsked, topics: Indices) -> Floats:
+    def values(self, state: BanditState, topics: Indices) -> Floats:
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])
 
 
 _LARGEST = np.finfo(np.float64).max
 
-_TOGETHER = 32
-"""Steps after which judged documents are removed from the sums."""
+_PACK_INTERVAL = 32
+"""Number of steps after which judged documents are removed from the sums."""

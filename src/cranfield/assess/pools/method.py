@@ -26,8 +26,8 @@ from cranfield.base.streams import stream_of
 from cranfield.fusion import methods as fusion
 
 
-class Asking:
-    """State of a method that learns: a group of documents per topic, or a single group."""
+class MethodState:
+    """State of a method that learns, with a group of documents per topic, or a single group."""
 
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
@@ -35,38 +35,38 @@ class Asking:
         self.free = np.ones(len(pool), dtype=bool)
 
     def choose(self, groups: Indices) -> Indices:
-        """Choose the next document of each of these groups, all of which have one left."""
+        """Choose the next document of each group; each group must have one left."""
         raise NotImplementedError
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
-    def whole(self, relevant: Bools, judged_docs: Bools, batch: int) -> Indices:
-        """Choose all documents, and learn the known ones after every batch of each group."""
+    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
+        """Order all documents, learning from judged ones after each batch of a group."""
         sizes = np.diff(self.starts)
         longest_first = np.argsort(-sizes, kind="stable")
         ends = sizes[longest_first]
-        out = np.empty(self.free.size, dtype=np.intp)
+        order = np.empty(self.free.size, dtype=np.intp)
         pending: list[Indices] = []
         for step in range(int(sizes.max(initial=0))):
             groups = longest_first[: np.searchsorted(-ends, -step)]
             docs = self.choose(groups)
-            out[self.starts[groups] + step] = docs
+            order[self.starts[groups] + step] = docs
             pending.append(docs)
             if len(pending) == batch:
-                for docs_of_step in pending:
-                    judged = docs_of_step[judged_docs[docs_of_step]]
-                    self.learn(judged, relevant[judged])
+                for step_docs in pending:
+                    judged_docs = step_docs[judged[step_docs]]
+                    self.learn(judged_docs, relevant[judged_docs])
                 pending = []
-        return out
+        return order
 
 
 class Method(Spec):
-    """An order in which to judge the documents of a pool.
+    """Pooling method: an order in which to judge the documents of a pool.
 
-    Its text form is its identity, as for measures: :func:`parse_method` reads it back. Case,
-    blanks, hyphens and underscores of names do not matter.
+    Its text form is its identity, as for measures, and is parsed by :func:`parse_method`. Case,
+    blanks, hyphens and underscores in names do not matter.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Method(Spec):
     learns: ClassVar[bool] = False
     """Whether the next document depends on the judgments so far."""
     draws: ClassVar[bool] = False
-    """Whether it draws random numbers, apart from ties."""
+    """Whether it draws random numbers other than for ties."""
 
     @property
     def random(self) -> bool:
@@ -89,20 +89,20 @@ class Method(Spec):
         return self.draws or getattr(self, "ties", "") == "random"
 
     def ranking(self, pool: Pool, seed: int) -> Indices:
-        """Order the documents of each topic, one topic after the other."""
+        """Order the documents of each topic, topic by topic, by a method that does not learn."""
         return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        """Return the score of each document, of a method that does not learn."""
+        """Compute the score of each document by a method that does not learn."""
         raise NotImplementedError
 
-    def asking(self, pool: Pool, seed: int) -> Asking:
+    def initial_state(self, pool: Pool, seed: int) -> MethodState:
         """Return the initial state of a method that learns."""
         raise NotImplementedError
 
 
 def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
-    """Order the documents of each topic by value, highest first; equal ones by id, ascending."""
+    """Order the documents of each topic by descending value; ties by ascending id."""
     if values.dtype != object:
         return np.lexsort((-values, pool.topic))
     order: list[int] = []
@@ -116,7 +116,7 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
 
 
 class Depth(Method):
-    """By best rank in any run: the pool of depth 1, then the documents that depth 2 adds."""
+    """Order documents by best rank in any run: the pool of depth 1, then additions at depth 2."""
 
     name = "depth"
     aliases = ("depth-k", "top-k")
@@ -127,7 +127,7 @@ class Depth(Method):
 
 
 class Count(Method):
-    """By the number of runs that have the document."""
+    """Order documents by the number of runs that have the document."""
 
     name = "count"
     aliases = ("PP",)
@@ -137,7 +137,7 @@ class Count(Method):
 
 
 class ReciprocalRankFusion(Method):
-    """By the sum of 1/(k + rank) over the runs that have the document."""
+    """Order documents by the sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
     aliases = ("reciprocal-rank-fusion",)
@@ -145,11 +145,11 @@ class ReciprocalRankFusion(Method):
     k: int = parameter(60, integer(0), "constant added to ranks")
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return _sums(pool, fusion.ReciprocalRankFusion(k=self.k))
+        return _rank_sums(pool, fusion.ReciprocalRankFusion(k=self.k))
 
 
 class Borda(Method):
-    """By points: of n pooled documents rank r gets n - r, unranked ones share the remainder."""
+    """Order n pooled documents by points: n - r at rank r; unranked ones share the remainder."""
 
     name = "Borda"
     aliases = ("Borda-count",)
@@ -162,9 +162,9 @@ class Borda(Method):
 
 
 class Condorcet(Method):
-    """By the number of documents that it beats: more runs have it above the other than below.
+    """Order documents by the number of other documents that more runs rank below than above it.
 
-    Ranked documents are above unranked ones; a run without either does not vote.
+    Ranked documents are above unranked ones; a run with neither of two documents does not vote.
     """
 
     name = "Condorcet"
@@ -175,85 +175,85 @@ class Condorcet(Method):
         return np.concatenate([fusion.wins_of(pool, t) for t in range(len(pool.topics))])
 
 
-def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
-    """Return exact sums over runs of weights of ranks, as integers of a common denominator."""
+def _rank_sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
+    """Sum weights of ranks over runs, exactly, as integers with a common denominator."""
     weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
-    common = lcm(*(weight.denominator for weight in weights))
-    # References to the same few integers are summed.
-    of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
-    by_document = of_rank[pool.rank[pool.by_document] - 1]
-    return np.asarray(np.add.reduceat(by_document, pool.document_starts[:-1]))
+    denominator = lcm(*(weight.denominator for weight in weights))
+    # Sums of objects are exact; the array refers to one Python integer per rank.
+    rank_values = np.array([int(weight * denominator) for weight in weights], dtype=object)
+    document_values = rank_values[pool.rank[pool.by_document] - 1]
+    return np.asarray(np.add.reduceat(document_values, pool.document_starts[:-1]))
 
 
 class Combination(Method):
-    r"""Scores of a run are scaled for each topic so that its pooled ranks go from 0 to 1.
+    r"""Base class of methods that combine scores, scaled to [0, 1] by run and topic.
 
     .. math:: x = (s - \min s) / (\max s - \min s)
 
-    A run whose scores are all equal gives 1 to each of its documents. Unranked documents get 0; a
-    run without any document for the topic does not count.
+    The minimum and maximum are over the pooled ranks. If all scores of a run are equal, its
+    documents get 1. Unranked documents get 0; a run without documents for the topic does not count.
     """
 
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         values, starts = pool.ascending(fusion.min_max(pool)), pool.document_starts[:-1]
-        above = np.add.reduceat(values > 0, starts, dtype=np.int64)
-        runs = pool.runs_of_topic[pool.topic]
+        n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
+        n_runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combine(fusion.ScoreLists(values, starts, pool.holders, above, runs))
+        return method.combine(fusion.ScoreLists(values, starts, pool.holders, n_positive, n_runs))
 
 
 class CombSum(Combination):
-    """By the sum of the scaled scores."""
+    """Order documents by the sum of their scaled scores."""
 
     name = "CombSUM"
 
 
 class CombMnz(Combination):
-    """By the sum of the scaled scores, times the number above 0."""
+    """Order documents by the sum of their scaled scores times the number of scores above 0."""
 
     name = "CombMNZ"
 
 
 class CombMax(Combination):
-    """By the largest scaled score."""
+    """Order documents by their largest scaled score."""
 
     name = "CombMAX"
 
 
 class CombMed(Combination):
-    """By the median of the scaled scores, unranked ones being 0."""
+    """Order documents by the median of their scaled scores, with 0 if unranked."""
 
     name = "CombMED"
 
 
 class CombAnz(Combination):
-    """By the mean of the scaled scores above 0."""
+    """Order documents by the mean of their scaled scores above 0."""
 
     name = "CombANZ"
 
 
 class CombMin(Combination):
-    """By the smallest scaled score, unranked ones being 0."""
+    """Order documents by their smallest scaled score, with 0 if unranked."""
 
     name = "CombMIN"
 
 
 class RankBiasedSum(Method):
-    """By the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
+    """Order documents by the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
 
     name = "RBP-A"
     aliases = ("RBP",)
     source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability of going on to the next rank")
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return _sums(pool, fusion.RankBiasedCentroid(p=self.p))
+        return _rank_sums(pool, fusion.RankBiasedCentroid(p=self.p))
 
 
 class Uniform(Method):
-    """In random order: the first documents are a simple random sample of the pool of the topic."""
+    """Order documents at random: the first ones are a simple random sample of the topic's pool."""
 
     name = "uniform"
     source = "Buckley and Voorhees 2004"
@@ -269,20 +269,17 @@ class Uniform(Method):
 
 
 METHODS: Registry[type[Method]] = Registry(
-    "pooling method",
-    "method learning",
-    package="cranfield.assess.pools",
-    base=Method,
+    "pooling method", "method learning", package="cranfield.assess.pools", base=Method
 )
 
 
 def parse_method(text: str | Method) -> Method:
-    """Read a pooling method from its text form.
+    """Parse a pooling method from its text form.
 
     Raises
     ------
     PolicyError
-        For an unknown name, parameter or value, with the nearest known ones.
+        For an unknown name, parameter or value; the message suggests similar known ones.
 
     Examples
     --------
@@ -297,7 +294,7 @@ def parse_method(text: str | Method) -> Method:
 
 
 def methods() -> pl.DataFrame:
-    """List the pooling methods: name, whether it learns, parameters, summary, source.
+    """List the pooling methods: name, whether they learn, parameters, summary and source.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Orders of judging: the whole pool, or the next documents."""
+"""Order the documents of a pool for judging, or choose the next documents to judge."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.method import Asking, Method, parse_method
-from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, judgments_so_far, pool
+from cranfield.assess.pools.method import Method, MethodState, parse_method
+from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, check_whole
 from cranfield.base.text import counted
@@ -24,33 +24,35 @@ from cranfield.sources.chunks import Origin
 DEPTH = 100
 """Default depth of a pool."""
 
-OF_UNJUDGED = ("nonrelevant", "unknown")
+UNJUDGED_POLICIES = ("nonrelevant", "unknown")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Order(Result):
-    """Documents of a pool in the order in which to judge them; made by :func:`order`.
+    """Documents of a pool in the order in which to judge them; returned by :func:`order`.
 
     Attributes
     ----------
     pool
-        The pool.
+        Pool of documents.
     method
-        The method; its text form has all parameters.
+        Pooling method.
     seed
-        Seed of the random numbers of methods that draw some.
+        Seed of the random numbers of the method.
     documents
-        The documents of each topic in order, one topic after the other: those of topic t are
+        Documents in order of judging, topic by topic: topic t has
         `documents[pool.starts[t]:pool.starts[t + 1]]`; shape (documents,).
     sequence
-        The same over all topics: of a method with one queue for all topics in its order, of any
-        other the first document of each topic, then the second of each; shape (documents,).
+        Documents in order of judging over all topics: the method's own order if it has one queue
+        for all topics, else the first document of each topic, then the second of each topic, and so
+        on; shape (documents,).
     grades
         Grade of each document of the pool, or `UNJUDGED`; shape (documents,).
     rel
         Lowest grade that counts as relevant.
     unjudged, batch
-        Treatment of unjudged documents, and number of judgments before the method learns of them.
+        Treatment of unjudged documents, and number of documents of a topic that are judged before
+        the method learns from them.
 
     Examples
     --------
@@ -68,8 +70,8 @@ class Order(Result):
     name: ClassVar[str] = "documents"
     columns: ClassVar[Columns] = {
         **Pool.columns,
-        "place": Column("Place in the order of the topic, from 1."),
-        "grade": Column("Grade of the document; null without a judgment."),
+        "place": Column("Position of the document in the order of its topic, from 1."),
+        "grade": Column("Grade of the document; null if unjudged."),
     }
 
     pool: Pool
@@ -84,15 +86,15 @@ class Order(Result):
 
     @cached_property
     def place(self) -> Ints:
-        """Place of each document of the pool in the order of its topic, from 1."""
-        out = np.empty(len(self.pool), dtype=np.int64)
+        """Position of each document of the pool in the order of its topic, from 1."""
+        places = np.empty(len(self.pool), dtype=np.int64)
         topic = self.pool.topic
-        out[self.documents] = np.arange(len(self.pool)) - self.pool.starts[topic] + 1
-        return out
+        places[self.documents] = np.arange(len(self.pool)) - self.pool.starts[topic] + 1
+        return places
 
     @property
     def relevant(self) -> Bools:
-        """Which documents of the pool are relevant."""
+        """Whether each document of the pool is relevant; shape (documents,)."""
         return np.asarray(self.grades >= self.rel)
 
     def first(self, budget: int, *, overall: bool = False) -> Bools:
@@ -101,27 +103,24 @@ class Order(Result):
         Parameters
         ----------
         budget
-            Judgments of each topic, from 0; a topic with fewer documents has them all.
+            Number of judgments per topic, 0 or more; topics with fewer documents are fully judged.
         overall
-            Whether the budget is for all topics together, in the order of `sequence`.
+            Whether the budget is the total over topics, in the order of `sequence`.
         """
         check_whole("budget", budget, 0)
         if not overall:
             return np.asarray(self.place <= budget)
-        chosen = np.zeros(len(self.pool), dtype=bool)
-        chosen[self.sequence[:budget]] = True
-        return chosen
+        is_selected = np.zeros(len(self.pool), dtype=bool)
+        is_selected[self.sequence[:budget]] = True
+        return is_selected
 
     def n_relevant(self, budgets: Iterable[int]) -> Ints:
-        """Count the relevant documents among the first of each topic; shape (budgets,).
-
-        Budgets are judgments of each topic.
-        """
+        """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
         check_several("budgets", budgets)
         return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
     def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
-        """Count the relevant documents among the first of each topic; shape (topics, budgets)."""
+        """Count the relevant documents of each topic within budgets; shape (topics, budgets)."""
         check_several("budgets", budgets)
         sizes = []
         for budget in budgets:
@@ -135,15 +134,15 @@ class Order(Result):
     def budget(self, budget: int, *, overall: bool = False) -> Qrels:
         """Return the judgments within a budget, counted as in :meth:`first`, in order of judging.
 
-        Unjudged documents take their place in the budget, but have no judgment.
+        Unjudged documents count towards the budget, but have no judgment.
 
         Raises
         ------
         InputError
-            If none of them is judged.
+            If no document within the budget is judged.
         """
-        chosen = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
-        docs = self.sequence[chosen[self.sequence]]
+        is_selected = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
+        docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
             raise InputError(f"no judgments within a budget of {budget}", source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
@@ -157,10 +156,10 @@ class Order(Result):
 
     def heading(self) -> list[str]:
         """Return one line: the method, and the number of documents, topics and judgments."""
-        missing = int((self.grades == UNJUDGED).sum())
+        n_unjudged = int((self.grades == UNJUDGED).sum())
         size = f"{counted(len(self.pool), 'document')} of {counted(len(self.pool.topics), 'topic')}"
-        judged = f", {self.relevant.sum():,} relevant, {missing:,} unjudged"
-        return [f"{self.method}: {size}{judged if missing < len(self.pool) else ''}"]
+        counts = f", {self.relevant.sum():,} relevant, {n_unjudged:,} unjudged"
+        return [f"{self.method}: {size}{counts if n_unjudged < len(self.pool) else ''}"]
 
     def _frame(self) -> pl.DataFrame:
         order, grades = self.documents, self.grades[self.documents]
@@ -182,30 +181,31 @@ def order(
     negative: str = "judged",
     batch: int = 1,
 ) -> Order:
-    """Order the whole pool by a method, so that its first documents are those of a budget.
+    """Order all documents of a pool by a method, so that a budget covers the first documents.
 
     Parameters
     ----------
     runs
-        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
+        A :class:`Pool`, or runs: any input of :func:`cranfield.read_runs`.
     method
         A method or its text form, such as `depth`, `RRF(k=60)`, `MaxMean(rate=0.9)`; see
         :func:`methods`.
     qrels
-        In any form that :func:`cranfield.read_qrels` reads: the judgments that methods learn from.
+        Judgments from which methods learn: any input of :func:`cranfield.read_qrels`.
     depth
-        Pooled ranks of each ranking; 100 by default, or all of the pool.
+        Number of pooled ranks of each ranking; by default 100, or the depth of the pool.
     seed
-        Seed of random numbers. Each topic has its own: its order does not depend on other topics.
+        Seed of random numbers. Each topic has its own random stream, so that its order does not
+        depend on other topics.
     rel
         Lowest grade that counts as relevant, 1 or more.
     unjudged
-        How to treat documents without judgment: `nonrelevant` (default), or `unknown`, of which a
-        method learns nothing.
+        How to treat documents without a judgment: `nonrelevant` (default), or `unknown`, from which
+        a method does not learn.
     negative
-        How to treat grades below 0: `judged` (default), and not relevant, or `unjudged`.
+        How to treat grades below 0: `judged` (default), as not relevant, or `unjudged`.
     batch
-        Documents of each topic that are judged before a method learns from them.
+        Number of documents of a topic that are judged before a method learns from them.
 
     Raises
     ------
@@ -216,10 +216,10 @@ def order(
 
     Notes
     -----
-    Equal documents are ordered by id, ascending by bytes, and equal runs by name, so nothing
-    depends on the order of runs or lines. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are
-    exact. Those of `Comb...` are added from the smallest number, so equal numbers have equal sums.
-    Values of methods that learn tie if they differ by less than 1e-12, relative or of 1.
+    Tied documents are ordered by id, ascending by bytes, and tied runs by name, so that the order
+    of runs or lines has no effect. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are exact; sums
+    of `Comb...` start from the smallest number, so that equal numbers have equal sums. For methods
+    that learn, values tie if they differ by less than 1e-12.
 
     Examples
     --------
@@ -232,28 +232,30 @@ def order(
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
     check_whole("batch", batch, 1)
-    check_choice("unjudged", unjudged, OF_UNJUDGED)
-    documents = pooled(runs, depth)
+    check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
+    document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} learns from judgments, got none")
-    grades = documents.graded(qrels, negative=negative)
-    in_step = True
+    grades = document_pool.graded(qrels, negative=negative)
+    is_topicwise = True
     if parsed_method.learns:
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
-        asking = parsed_method.asking(documents, int(seed))
-        sequence = asking.whole(grades >= rel, is_known, int(batch))
-        in_step = np.array_equal(asking.starts, documents.starts)
+        state = parsed_method.initial_state(document_pool, int(seed))
+        sequence = state.order_all(grades >= rel, is_known, int(batch))
+        is_topicwise = np.array_equal(state.starts, document_pool.starts)
     else:
-        sequence = parsed_method.ranking(documents, int(seed))
-    by_topic = sequence[np.argsort(documents.topic[sequence], kind="stable")]
-    if in_step:
-        place = np.arange(len(documents)) - documents.starts[documents.topic[by_topic]]
-        sequence = by_topic[np.argsort(place, kind="stable")]
+        sequence = parsed_method.ranking(document_pool, int(seed))
+    topic_order = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
+    if is_topicwise:
+        position = (
+            np.arange(len(document_pool)) - document_pool.starts[document_pool.topic[topic_order]]
+        )
+        sequence = topic_order[np.argsort(position, kind="stable")]
     return Order(
-        documents,
+        document_pool,
         parsed_method,
         int(seed),
-        by_topic,
+        topic_order,
         sequence,
         grades,
         int(rel),
@@ -262,8 +264,8 @@ def order(
     )
 
 
-def pooled(runs: Any, depth: int | None) -> Pool:
-    """Return a pool, cut to the depth, or pool runs."""
+def make_pool(runs: Any, depth: int | None) -> Pool:
+    """Pool runs, or restrict a pool to the depth."""
     if isinstance(runs, Pool) and depth is None:
         return runs
     return pool(runs, DEPTH if depth is None else depth)
@@ -271,24 +273,25 @@ def pooled(runs: Any, depth: int | None) -> Pool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NextDocuments(Result):
-    """Documents to judge next, in order; made by :func:`next_documents`.
+    """Documents to judge next, in order; returned by :func:`next_documents`.
 
     Attributes
     ----------
     pool, method, seed, batch
-        The pool, the method, the seed of random numbers, and the documents of a batch.
+        Pool, method, seed of random numbers, and number of documents of a batch.
     documents
-        Indices of documents of the pool, in order of judging, topic by topic; of a method with one
-        queue for all topics in its order.
+        Indices of documents of the pool, in order of judging, topic by topic; in the method's own
+        order if it has one queue for all topics.
     judged
         Number of judged documents of the pool.
     ahead
-        Number of them that the method has not reached yet: it learns from them when it does.
+        Number of judged documents that the method has not reached yet; it learns from them once it
+        reaches them.
     outside
         Number of judgments of documents or topics that are not in the pool; they are ignored.
     negative
-        Number of judgments of pooled documents with a grade below 0, which are not relevant, or
-        unjudged on request.
+        Number of judgments of pooled documents with a grade below 0, which count as not relevant,
+        or as unjudged if `negative="unjudged"`.
     """
 
     name: ClassVar[str] = "documents"
@@ -311,10 +314,10 @@ class NextDocuments(Result):
         """Return one line: the method, and the number of documents and judgments."""
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
         counts = (self.ahead, "ahead of the method"), (self.outside, "outside the pool")
-        counts_text = "".join(
+        phrases = "".join(
             f", {count:,} {noun}" for count, noun in (*counts, (self.negative, "below 0")) if count
         )
-        return [f"{self.method}: {size}{counts_text}"]
+        return [f"{self.method}: {size}{phrases}"]
 
     def _frame(self) -> pl.DataFrame:
         return self.pool.to_polars()[self.documents]
@@ -331,19 +334,19 @@ def next_documents(
     rel: int = 1,
     negative: str = "judged",
 ) -> NextDocuments:
-    """Choose the next documents to judge, from runs and the judgments so far alone.
+    """Choose the next documents to judge, from runs and the judgments so far.
 
     Parameters
     ----------
     runs
-        A :class:`Pool`, or runs in any form that :func:`cranfield.read_runs` reads.
+        A :class:`Pool`, or runs: any input of :func:`cranfield.read_runs`.
     judged
-        The judgments so far: in any form that :func:`cranfield.read_qrels` reads, or None before
-        the first.
+        Judgments so far: any input of :func:`cranfield.read_qrels`, or None before the first.
     method, depth, seed, rel, negative
-        As for :func:`order`; the same at each call.
+        As for :func:`order`; the same in each call.
     n
-        Documents of each topic in a batch, or of all topics for a method with one queue for all.
+        Number of documents of each topic in a batch, or of all topics for a method with one queue
+        for all topics.
 
     Raises
     ------
@@ -352,14 +355,14 @@ def next_documents(
 
     Notes
     -----
-    There is no state besides the judgments. Each call runs the method from the start, and answers
-    from the judgments, in any order; the first documents without a judgment are
-    the next ones. A process that is killed and started again thus returns the same documents, those
-    of :func:`order` with `batch=n`.
+    The judgments, in any order, are the only state. Each call runs the method from the start with
+    these judgments until it needs documents without a judgment, which are returned. A process that
+    is killed and restarted thus returns the same documents as :func:`order` with `batch=n`.
 
-    A method that learns does so after each batch. A batch is finished before the next: while some
-    of its documents are unjudged only these are returned, which may be fewer than `n`. A method
-    that does not learn returns the next `n` documents. Topics whose pool is judged have none.
+    A method that learns does so after each batch. A batch must be judged completely before the next
+    one starts: while some of its documents are unjudged, only these are returned, which may be
+    fewer than `n`. A method that does not learn returns the next `n` documents. Topics whose pool
+    is judged have no next documents.
 
     Examples
     --------
@@ -373,60 +376,60 @@ def next_documents(
     >>> documents
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
-    chosen = parse_method(method)
+    parsed_method = parse_method(method)
     check_whole("n", n, 1, DEEPEST)
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
     check_choice("negative", negative, NEGATIVE)
-    documents = pooled(runs, depth)
-    judgments = judgments_so_far(judged)
-    grades = documents.graded(judgments)
+    document_pool = make_pool(runs, depth)
+    judgments = read_judgments(judged)
+    grades = document_pool.graded(judgments)
     is_graded = grades != UNJUDGED
     is_negative = (grades < 0) & is_graded
     is_known = is_graded & ~(is_negative & (negative == "unjudged"))
-    ahead = 0
-    if chosen.learns:
-        asking = chosen.asking(documents, int(seed))
-        chosen_next = _next_batch(asking, is_known, grades >= rel, int(n))
-        ahead = int((is_known & asking.free).sum())
+    n_ahead = 0
+    if parsed_method.learns:
+        state = parsed_method.initial_state(document_pool, int(seed))
+        documents = _next_batch(state, is_known, grades >= rel, int(n))
+        n_ahead = int((is_known & state.free).sum())
     else:
-        ranking = chosen.ranking(documents, int(seed))
+        ranking = parsed_method.ranking(document_pool, int(seed))
         unjudged = ranking[~is_known[ranking]]
-        topics = documents.topic[unjudged]
-        chosen_next = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
+        topics = document_pool.topic[unjudged]
+        documents = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
     return NextDocuments(
-        pool=documents,
-        method=chosen,
+        pool=document_pool,
+        method=parsed_method,
         seed=int(seed),
         batch=int(n),
-        documents=chosen_next,
+        documents=documents,
         judged=int(is_known.sum()),
-        ahead=ahead,
+        ahead=n_ahead,
         outside=0 if judgments is None else len(judgments) - int(is_graded.sum()),
         negative=int(is_negative.sum()),
     )
 
 
-def _next_batch(asking: Asking, is_known: Bools, relevant: Bools, n: int) -> Indices:
-    """Choose in batches, learning from known ones, until each group has one with unknown ones."""
-    remaining = np.diff(asking.starts)
+def _next_batch(state: MethodState, is_known: Bools, is_relevant: Bools, n: int) -> Indices:
+    """Choose batches and learn from judged documents, until each group needs a judgment."""
+    remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
-    chosen = [np.zeros(0, dtype=np.intp)]
+    selected = [np.zeros(0, dtype=np.intp)]
     while active.size:
         batch = []
         for i in range(min(n, int(remaining[active].max()))):
             groups = active[remaining[active] > i]
-            batch.append((groups, asking.choose(groups)))
+            batch.append((groups, state.choose(groups)))
         is_done = np.zeros(remaining.size, dtype=bool)
         for groups, docs in batch:
             is_done[groups[~is_known[docs]]] = True
         for groups, docs in batch:
-            chosen.append(docs[is_done[groups] & ~is_known[docs]])
+            selected.append(docs[is_done[groups] & ~is_known[docs]])
             judged = docs[~is_done[groups]]
-            asking.learn(judged, relevant[judged])
+            state.learn(judged, is_relevant[judged])
         remaining[active] -= n
         active = active[~is_done[active] & (remaining[active] > 0)]
-    docs = np.concatenate(chosen)
-    if asking.starts.size == 2:
+    docs = np.concatenate(selected)
+    if state.starts.size == 2:
         return docs
-    return docs[np.argsort(asking.pool.topic[docs], kind="stable")]
+    return docs[np.argsort(state.pool.topic[docs], kind="stable")]

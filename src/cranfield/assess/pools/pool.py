@@ -1,4 +1,4 @@
-"""A pool: the documents in the first ranks of some runs."""
+"""Pools: the top-ranked documents of several runs."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ NEGATIVE = ("judged", "unjudged")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool(Result, Rankings):
-    """Documents to judge, by topic, and their rankings; made by :func:`cranfield.assess.pool`.
+    """Documents to judge, by topic, and their rankings; returned by :func:`cranfield.assess.pool`.
 
-    It depends neither on the order of runs nor on that of their lines (except by the policies for
-    ties that say so).
+    A pool does not depend on the order of runs, nor on the order of their lines (unless the policy
+    for ties does).
 
     Attributes
     ----------
     topics
-        Ids of the topics, in order: by number if all are numbers, else by bytes.
+        Ids of the topics, ordered by number if all are numbers, else by bytes.
     systems
-        Names of the systems, in order of their bytes.
+        Names of the systems, ordered by bytes.
     depth
         Number of top ranks of each ranking in the pool.
     docs
-        Document ids, a polars string column; within a topic in order of their bytes. Other arrays
-        of documents are in this order, or hold indices into it.
+        Document ids, a polars string column; ordered by bytes within each topic. Other arrays of
+        documents are in this order, or contain indices into it.
     starts
-        Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`; shape
+        Start of the documents of each topic: topic t has `docs[starts[t]:starts[t + 1]]`; shape
         (topics + 1,).
     ranked
-        All rankings, one after the other: the document, an index into `docs`, at each rank.
-        In order of topic, system and rank; shape (rows,).
+        Document at each rank of all rankings, as an index into `docs`; in order of topic, system
+        and rank; shape (rows,).
     lists
         Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
-        `i = topic * len(systems) + system` is that of a system for a topic, the best document
+        `i = topic * len(systems) + system` is the ranking of a system for a topic, best document
         first; shape (topics * systems + 1,).
     scores
-        The score of each row of `ranked`; shape (rows,).
+        Score of each row of `ranked`; shape (rows,).
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Pool(Result, Rankings):
     }
 
     def to_depth(self, depth: int) -> Pool:
-        """Return the smaller pool of the first ranks only; topics and systems stay.
+        """Return the pool of a smaller depth, with the same topics and systems.
 
         >>> import cranfield as cf
         >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).to_depth(1)
@@ -97,15 +97,17 @@ class Pool(Result, Rankings):
         check_whole("depth", depth, 1, self.depth)
         if depth == self.depth:
             return self
-        return self._of(self.rank <= depth, np.ones(len(self.systems), dtype=bool), int(depth))
+        return self._restrict(
+            self.rank <= depth, np.ones(len(self.systems), dtype=bool), int(depth)
+        )
 
-    def of_systems(self, names: Iterable[str]) -> Pool:
-        """Return the smaller pool of some of the systems; topics stay, and may become empty.
+    def select_systems(self, names: Iterable[str]) -> Pool:
+        """Return the pool of some of the systems, with the same topics, which may become empty.
 
         Raises
         ------
         PolicyError
-            For an unknown system, and without any name.
+            For an unknown system, or no names.
         """
         check_several("names", names)
         systems = [str(name) for name in names]
@@ -113,45 +115,47 @@ class Pool(Result, Rankings):
             if name not in self.systems:
                 raise PolicyError(f"unknown system {quoted(name)} in contributors")
         if not systems:
-            raise PolicyError("contributors must name at least one run")
-        stays = np.array([name in systems for name in self.systems])
-        return self._of(stays[self.system], stays, self.depth)
+            raise PolicyError("contributors must name at least one system, got none")
+        is_selected = np.array([name in systems for name in self.systems])
+        return self._restrict(is_selected[self.system], is_selected, self.depth)
 
-    def _of(self, rows: Bools, stays: Bools, depth: int) -> Pool:
-        """Restrict the pool to some rows, with their documents, and to some systems."""
-        systems = tuple(name for name, is_kept in zip(self.systems, stays, strict=True) if is_kept)
+    def _restrict(self, rows: Bools, is_selected: Bools, depth: int) -> Pool:
+        """Restrict the pool to some rankings' rows and to some systems."""
+        systems = tuple(
+            name for name, selected in zip(self.systems, is_selected, strict=True) if selected
+        )
         ranked = self.ranked[rows]
-        pooled = np.zeros(len(self.docs), dtype=bool)
-        pooled[ranked] = True
-        system = (np.cumsum(stays) - 1)[self.system[rows]]
+        is_pooled = np.zeros(len(self.docs), dtype=bool)
+        is_pooled[ranked] = True
+        system = (np.cumsum(is_selected) - 1)[self.system[rows]]
         cell = self.topic[ranked].astype(np.int64) * len(systems) + system
         sizes = np.bincount(cell, minlength=len(self.topics) * len(systems))
         return Pool(
             self.topics,
             systems,
             depth,
-            self.docs.filter(pl.Series(pooled)),
-            np.r_[0, np.cumsum(pooled)][self.starts],
-            (np.cumsum(pooled) - 1)[ranked].astype(np.int32),
+            self.docs.filter(pl.Series(is_pooled)),
+            np.r_[0, np.cumsum(is_pooled)][self.starts],
+            (np.cumsum(is_pooled) - 1)[ranked].astype(np.int32),
             np.r_[0, np.cumsum(sizes)],
             self.scores[rows],
         )
 
     def graded(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
-        """Look up the grade of each document.
+        """Return the grade of each document of the pool.
 
         Parameters
         ----------
         qrels
-            In any form that :func:`cranfield.read_qrels` reads; over subtopics, the highest grade
+            Judgments: any input of :func:`cranfield.read_qrels`; with subtopics, the highest grade
             counts. None before the first judgment.
         negative
-            How to treat grades below 0: `judged` (default), unchanged, or `unjudged`.
+            How to treat grades below 0: `judged` (default) keeps them, `unjudged` drops them.
 
         Returns
         -------
         array of int32, shape (documents,)
-            The grade, or `UNJUDGED`, the smallest number of the type.
+            Grades, or `UNJUDGED`, the smallest number of the type.
 
         Examples
         --------
@@ -160,7 +164,7 @@ class Pool(Result, Rankings):
         [-2147483648, 1]
         """
         check_choice("negative", negative, NEGATIVE)
-        judgments = judgments_so_far(qrels)
+        judgments = read_judgments(qrels)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         if judgments is not None:
             docs, rows = self.matching_rows(judgments)
@@ -206,14 +210,14 @@ class Pool(Result, Rankings):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unjudged(Result):
-    """Documents of a pool without a judgment; made by :meth:`Pool.unjudged`.
+    """Documents of a pool without a judgment; returned by :meth:`Pool.unjudged`.
 
     Attributes
     ----------
     pool
-        The pool.
+        Pool with its judged and unjudged documents.
     missing
-        Whether a document has no judgment; shape (documents,).
+        Whether a document of the pool has no judgment; shape (documents,).
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -221,15 +225,13 @@ class Unjudged(Result):
         "topics": {
             "topic": Column("Topic.", key=True),
             "pooled": Column("Number of documents in the pool."),
-            "unjudged": Column("Number of them without a judgment."),
+            "unjudged": Column("Number of unjudged documents in the pool."),
         },
         "systems": {
             "system": Column("System.", key=True),
-            "pooled": Column("Number of its documents in the pool."),
-            "unjudged": Column("Number of them without a judgment."),
-            "alone": Column(
-                "Number of the system's documents that no other system has in the pool."
-            ),
+            "pooled": Column("Number of the system's documents in the pool."),
+            "unjudged": Column("Number of the system's unjudged documents in the pool."),
+            "alone": Column("Number of the system's unjudged documents that no other system has."),
         },
     }
 
@@ -240,11 +242,11 @@ class Unjudged(Result):
         return int(self.missing.sum())
 
     def heading(self) -> list[str]:
-        """Return one line: the number of unjudged documents, and of topics with some."""
-        topics = np.unique(self.pool.topic[self.missing]).size
+        """Return one line: the number of unjudged documents, and of topics with any."""
+        n_topics = np.unique(self.pool.topic[self.missing]).size
         return [
             f"{len(self):,} of {counted(len(self.pool), 'pooled document')},"
-            f" in {topics} of {counted(len(self.pool.topics), 'topic')}"
+            f" in {n_topics} of {counted(len(self.pool.topics), 'topic')}"
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -254,30 +256,30 @@ class Unjudged(Result):
 
     def by_topic(self) -> pl.DataFrame:
         """Return the table `topics`."""
-        pool, topics = self.pool, len(self.pool.topics)
+        pool, n_topics = self.pool, len(self.pool.topics)
         return pl.DataFrame(
             {
                 "topic": pl.Series(pool.topics, dtype=pl.String),
                 "pooled": np.diff(pool.starts),
-                "unjudged": np.bincount(pool.topic[self.missing], minlength=topics),
+                "unjudged": np.bincount(pool.topic[self.missing], minlength=n_topics),
             }
         )
 
     def by_system(self) -> pl.DataFrame:
         """Return the table `systems`."""
         pool = self.pool
-        missing = self.missing[pool.ranked]
-        is_unique = missing & (pool.holders[pool.ranked] == 1)
-        rows = {"pooled": slice(None), "unjudged": missing, "alone": is_unique}
+        is_missing = self.missing[pool.ranked]
+        is_unique = is_missing & (pool.holders[pool.ranked] == 1)
+        rows = {"pooled": slice(None), "unjudged": is_missing, "alone": is_unique}
         counts = {
-            name: np.bincount(pool.system[some], minlength=len(pool.systems))
-            for name, some in rows.items()
+            name: np.bincount(pool.system[selection], minlength=len(pool.systems))
+            for name, selection in rows.items()
         }
         return pl.DataFrame({"system": pl.Series(pool.systems, dtype=pl.String), **counts})
 
 
-def judgments_so_far(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
-    """Read judgments; None before the first, and for a sheet without any grade, with a warning."""
+def read_judgments(judged: Any, reader: Callable[[Any], Qrels] | None = None) -> Qrels | None:
+    """Read judgments; None before the first, or with a warning for a sheet without grades."""
     if judged is None:
         return None
     try:
@@ -296,18 +298,18 @@ def pool(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Pool:
-    """Pool the first documents of the rankings of runs.
+    """Pool the top-ranked documents of runs.
 
     Parameters
     ----------
     runs
-        In any form that :func:`cranfield.read_runs` reads. Runs are read one at a time, and only
-        their first ranks are kept. Or a pool, which is cut.
+        Runs: any input of :func:`cranfield.read_runs`. Runs are read one at a time, and only their
+        top ranks are kept in memory. Or a pool, of the same or a smaller depth.
     depth
-        Number of top ranks of each ranking to pool, from 1.
+        Number of top ranks of each ranking to pool, 1 or more.
     ties
-        Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
-        scores, not by the rank column.
+        Order of documents with equal scores, as for :func:`cranfield.judge`. Documents are ranked
+        by score, not by the rank column.
     contributors
         Names of the pooled systems; all by default.
     jobs, progress
@@ -316,13 +318,14 @@ def pool(
     Raises
     ------
     InputError
-        If a run cannot be read, without runs, and for two runs of the same name.
+        If a run cannot be read, without runs, or for two runs with the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, unknown ties, and unknown contributors.
+        For a depth below 1 or above 1,000,000,000, unknown ties, or unknown contributors.
 
     Notes
     -----
-    Spärck Jones and van Rijsbergen (1975). Topics are those of all runs, pooled or not.
+    Source: Spärck Jones and van Rijsbergen (1975). The pool has the topics of all runs, including
+    those that do not contribute.
 
     Examples
     --------
@@ -341,8 +344,10 @@ def pool(
         top = partial(top_of, depth=depth, ties=ties)
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
-        by_name = sorted(range(len(tops)), key=names.__getitem__)
+        name_order = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)
-        ordered, ids = number_jointly([tops[i] for i in by_name], topics)
-        pooled = Pool.from_tops(ordered, [names[i] for i in by_name], topics, int(depth), ids)
-    return pooled if contributors is None else pooled.of_systems(contributors)
+        sorted_tops, ids = number_jointly([tops[i] for i in name_order], topics)
+        pooled = Pool.from_tops(
+            sorted_tops, [names[i] for i in name_order], topics, int(depth), ids
+        )
+    return pooled if contributors is None else pooled.select_systems(contributors)

@@ -35,7 +35,7 @@ from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.sections import verdict_sentence
-from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdicts_of
+from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness, describe_order, meaningfulness
 from cranfield.scores import Scores
 
@@ -149,7 +149,7 @@ def comparisons_by_run(scores: Scores) -> tuple[SheetComparison, ...]:
         return tuple(SheetComparison(rank, runs, not_compared=comparison) for rank in ranks)
     statement = meaningfulness(comparison)
     letters = group_letters(comparison) or [""] * runs
-    verdicts = verdicts_of(comparison)
+    verdicts = verdict_matrix(comparison)
     comparisons = []
     for k, rank in enumerate(ranks):
         # The row has the verdicts on this run; those on the other runs are the opposite.

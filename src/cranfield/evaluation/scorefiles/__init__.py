@@ -1,4 +1,4 @@
-"""Scores from elsewhere: tables of per-topic scores, and what other programs print."""
+"""Readers of per-topic scores: tables, and the output of other programs."""
 
 from cranfield.evaluation.scorefiles.reading import read_scores, read_scores_by_measure
 

@@ -1,4 +1,4 @@
-"""Cells of tables of scores, and recognition of names of measures."""
+"""Read the cells of score tables, and recognise names of measures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> 
 
 
 def read_label(cell: Any, kind: str, line: int | None = None) -> str:
-    """Read the name of a topic, a system, a measure or a shard; it must not be empty."""
+    """Read the label of a topic, system, measure or shard; raise an error for an empty one."""
     label: str | None = LABEL.read(cell)
     if label is None:
         raise InputError(LABEL.reason(kind, cell), line=line)
@@ -69,25 +69,25 @@ def read_label(cell: Any, kind: str, line: int | None = None) -> str:
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
-    """Find the column of each role; missing ones are omitted."""
-    places = SCORES.places(names, source)
-    # These names are too common to be usual names, and the letter may be a system.
+    """Return the column index of each role; roles without a column are omitted."""
+    roles = SCORES.places(names, source)
+    # `name` and `q` are too common for the schema, and `q` may be a system.
     name_columns = [k for k, name in enumerate(names) if spelt(name) == "name"]
-    if "system" not in places and len(name_columns) == 1:
-        places["system"] = name_columns[0]
-    if "topic" not in places and names and spelt(names[0]) == "q":
-        places["topic"] = 0
-    return places
+    if "system" not in roles and len(name_columns) == 1:
+        roles["system"] = name_columns[0]
+    if "topic" not in roles and names and spelt(names[0]) == "q":
+        roles["topic"] = 0
+    return roles
 
 
 MAX_NAMES = 50
-"""Maximum number of names that are tried as measures; each costs a parse."""
+"""Maximum number of names that are tested for being measures; each has to be parsed."""
 
 
 @lru_cache(maxsize=4096)
 def measure_of(name: str) -> Measure | None:
-    """Return the measure of a name; None if there is none, or several."""
-    # No other name is a measure, and Python warns of some names when it parses them.
+    """Parse the name of one measure; None for other names and for names of several measures."""
+    # Python issues syntax warnings for some other names when they are parsed.
     if not re.match("[A-Za-z_]|11pt", name):
         return None
     try:
@@ -106,14 +106,14 @@ answercorrectness answerrelevance answerrelevancy contextentityrecall contextpre
 contextrelevance count len length n queries tokens
 """
 _UNKNOWN_MEASURES = frozenset(_NAMES.split())
-"""Names of other tools' measures and counts that cranfield does not have, by `spelt`."""
+"""Names, as normalised by `spelt`, of measures and counts that only other tools have."""
 
 CUTOFF = re.compile(r"@\d")
 
 
 @lru_cache(maxsize=4096)
 def resembles_measure(name: str) -> bool:
-    """Return True for common names of measures and cranfield's own, with or without a cutoff."""
+    """Return True for names of measures of cranfield or other tools, with or without a cutoff."""
     # `q`, `p_1`, `r_2` and sentences are more likely names of topics or systems.
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
         return spelt(name) in _UNKNOWN_MEASURES
@@ -136,21 +136,21 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
-    usual = [name for name in sample if resembles_measure(name)]
-    cutoffs = [name for name in sample if name not in usual and CUTOFF.search(name)]
-    likely = [*usual, *cutoffs]
-    unlikely = [name for name in sample if name not in likely and measure_of(name) is None]
-    if usual and 2 * len(unlikely) < len(sample):
+    known = [name for name in sample if resembles_measure(name)]
+    cutoffs = [name for name in sample if name not in known and CUTOFF.search(name)]
+    likely = [*known, *cutoffs]
+    other_names = [name for name in sample if name not in likely and measure_of(name) is None]
+    if known and 2 * len(other_names) < len(sample):
         return True
-    if not likely or not kind or (requested and not usual):
+    if not likely or not kind or (requested and not known):
         return False
-    systems = "a table with columns topic, system and score reads them as systems"
-    if not usual:
-        systems = f"measure=... with the name of their measure, or {systems}"
+    advice = "a table with columns topic, system and score reads them as systems"
+    if not known:
+        advice = f"measure=... with the name of their measure, or {advice}"
     raise InputError(
         f"expected {kind} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
-        f" could be measures, {some_of(map(quoted, unlikely), 3)} could not;"
-        f" measure={likely[0]!r} reads them as measures of one system; {systems}"
+        f" could be measures, {some_of(map(quoted, other_names), 3)} could not;"
+        f" measure={likely[0]!r} reads them as measures of one system; {advice}"
     )
 
 
@@ -159,22 +159,22 @@ def same_measure(name: str, other: str) -> bool:
     return name == other or (measure is not None and measure == measure_of(other))
 
 
-def choose_measure(kinds: Sequence[str], measure: str | None) -> str:
+def choose_measure(names: Sequence[str], measure: str | None) -> str:
     """Choose the requested measure, or the only one; refuse unknown and ambiguous ones.
 
-    The exact name counts first, then names of the same measure, then the name in any case.
+    The exact name is tried first, then names of the same measure, then the name in any case.
     """
-    if measure is None and len(kinds) == 1:
-        return kinds[0]
-    listed = some_of(kinds, 10)
+    if measure is None and len(names) == 1:
+        return names[0]
+    listed = some_of(names, 10)
     if measure is None:
         raise InputError(
-            f"several measures: {listed}; name those to use, as in measure={kinds[0]!r}"
+            f"expected scores of one measure, got {listed}; select one, as in measure={names[0]!r}"
         )
-    if measure in kinds:
+    if measure in names:
         return measure
-    matches = [kind for kind in kinds if same_measure(kind, measure)]
-    matches = matches or [kind for kind in kinds if kind.casefold() == measure.casefold()]
+    matches = [name for name in names if same_measure(name, measure)]
+    matches = matches or [name for name in names if name.casefold() == measure.casefold()]
     if len(matches) > 1:
         raise InputError(
             f"measure {quoted(measure)} occurs under several names: {', '.join(matches)}"

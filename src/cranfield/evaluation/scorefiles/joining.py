@@ -1,4 +1,4 @@
-"""Scores of several files or objects, joined into one table."""
+"""Join the scores of several files or objects into one table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ AGGREGATE = "all"
 class ScoreSource:
     """Source of scores.
 
-    name: name to show in messages.
-    stem: the system, if the data do not name it.
-    requested: the measures that the caller requests; they show which names are measures.
+    name: name in messages.
+    stem: name of the system if the data do not contain one.
+    requested: measures that the caller requests, which help to recognise names of measures.
     """
 
     name: str = "scores"
@@ -41,7 +41,7 @@ class ScoreSource:
 
 
 class Entry(NamedTuple):
-    """One score; its cell is not converted yet."""
+    """One score, as an unconverted cell, with its labels."""
 
     measure: str | None
     topic: str
@@ -55,9 +55,9 @@ class Entry(NamedTuple):
 class ScorePart:
     """The scores of one file or object.
 
-    entries: the scores; all or none have a measure, and all or none a shard.
-    directions: whether lower scores are better, for the measures whose direction is stated.
-    source: name to show in messages.
+    entries: the scores; either all or none have a measure, and either all or none a shard.
+    directions: by measure, whether lower scores are better; only where the source states it.
+    source: name in messages.
     axis: the meaning of shards: `shard` or `replicate`.
     """
 
@@ -78,7 +78,7 @@ class ScorePart:
 def make_part(
     entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
-    """Return the scores by topic, without the row `all` and other summaries."""
+    """Return a part with the per-topic scores, without the topic `all` and other summaries."""
     all_entries = list(entries)
     topics = {entry.topic for entry in all_entries}
     summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
@@ -99,19 +99,19 @@ def make_part(
 
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
-    """Join the systems of all parts; labels are in order of appearance."""
+    """Join the scores of one measure of all parts; labels are in order of appearance."""
     kinds: list[str | None] = []
     for part in parts:
         with in_source(part.source):
-            # A part may not name its measure.
+            # A part without names of measures has the scores of one unnamed measure.
             kinds.append(choose_measure(part.kinds, measure) if part.kinds else None)
-    _check_alike(parts, kinds, measure)
+    _check_compatible(parts, kinds, measure)
     selection = [
         (part, kind, [entry for entry in part.entries if entry.measure == kind])
         for part, kind in zip(parts, kinds, strict=True)
     ]
     topics = _number_labels(entry.topic for *_, entries in selection for entry in entries)
-    # A system without a score of this measure is kept, and so reported as missing.
+    # Systems without a score of this measure stay, so that they are reported as missing.
     systems = _number_labels(entry.system for part in parts for entry in part.entries)
     shards = _number_labels(entry.shard for *_, entries in selection for entry in entries)
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
@@ -135,13 +135,15 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         tuple(systems),
         shards=tuple(map(str, shards)) if by_shard else (),
         axis=parts[0].axis,
-        # Declarations of known measures.
+        # A known measure has a declared range, direction and scale.
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
     directions = {part.directions[kind] for part, kind, _ in selection if kind in part.directions}
     if len(directions) > 1:
-        raise InputError("expected scores of one direction, got lower and higher is better")
+        raise InputError(
+            "sources disagree on the direction of the measure: lower and higher is better"
+        )
     return scores.with_direction(directions.pop()) if directions else scores
 
 
@@ -149,29 +151,32 @@ def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
-def _check_alike(
+def _check_compatible(
     parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
 ) -> None:
-    """Refuse to join different measures, shards with scores without shards, and a system twice."""
-    first, kind_of_first = parts[0], kinds[0]
+    """Check that parts have the same measure and third axis, and no system in common."""
+    first, first_kind = parts[0], kinds[0]
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != first.by_shard:
-            sharded, other = (part, first) if part.by_shard else (first, part)
+            sharded_part, other_part = (part, first) if part.by_shard else (first, part)
             raise InputError(
-                f"has {sharded.axis}s, but {other.source} has none", source=sharded.source
+                f"has {sharded_part.axis}s, but {other_part.source} has none",
+                source=sharded_part.source,
             )
         if part.axis != first.axis:
             raise InputError(
                 f"has {part.axis}s, but {first.source} has {first.axis}s", source=part.source
             )
-        if measure is not None or kind == kind_of_first:
+        if measure is not None or kind == first_kind:
             continue
-        if kind is None or kind_of_first is None:
-            named, other = (first, part) if kind is None else (part, first)
-            reason = f"has scores of {kind or kind_of_first}, but {other.source} does not name its"
-            raise InputError(f"{reason} measure; pass measure=", source=named.source)
-        if not same_measure(kind, kind_of_first):
-            reason = f"expected scores of {kind_of_first}, as in {first.source}, got {kind}"
+        if kind is None or first_kind is None:
+            named_part, other_part = (first, part) if kind is None else (part, first)
+            reason = (
+                f"has scores of {kind or first_kind}, but {other_part.source} does not name its"
+            )
+            raise InputError(f"{reason} measure; pass measure=", source=named_part.source)
+        if not same_measure(kind, first_kind):
+            reason = f"expected scores of {first_kind}, as in {first.source}, got {kind}"
             raise InputError(reason, source=part.source)
     source_of: dict[str, str] = {}
     for part in parts:

@@ -14,15 +14,15 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
 from cranfield.evaluation.scorefiles.cells import has_decimal_comma, same_measure
-from cranfield.evaluation.scorefiles.forms import (
+from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
-    from_frame,
-    from_json,
-    from_lines,
-    from_mapping,
-    from_parquet,
-    from_table,
-    looks_like_lines,
+    is_score_line,
+    read_json,
+    read_lines,
+    read_mapping,
+    read_table,
+    table_from_frame,
+    table_from_parquet,
 )
 from cranfield.evaluation.scorefiles.joining import (
     Entry,
@@ -73,7 +73,7 @@ def read_scores(
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
     scale
         The measurement scale of the scores, if you declare one: `nominal`, `ordinal`, `interval` or
-        `ratio`. By default that of the measure, if it is known.
+        `ratio`. By default the scale of the measure, if it is known.
 
     Returns
     -------
@@ -83,10 +83,10 @@ def read_scores(
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a score that is not a finite number, a line of
-        another length, two scores for one topic and system, no scores at all.
+        For a score that is not a finite number, a line with the wrong number of cells, two scores
+        for one topic and system, or no scores. The message has the file and the line.
     PolicyError
-        For an unknown format, or a direction other than that of a known measure.
+        For an unknown format, or a direction that contradicts the definition of the measure.
 
     Examples
     --------
@@ -149,31 +149,32 @@ def read_scores_by_measure(
 def with_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
-    """Return the scores, those of the listed measures marked as lower is better."""
+    """Return the scores with the listed measures marked as lower is better."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
             f"lower_is_better must be names of measures, as in [{lower_is_better!r}], got a str"
         )
-    out = dict(scores)
+    marked = dict(scores)
     for name in lower_is_better:
-        if list(out) == [""]:
+        if list(marked) == [""]:
             raise PolicyError(
                 f"expected scores of {quoted(name)}, got scores without the name of a measure; name"
                 " the measure"
             )
-        if name not in out:
+        if name not in marked:
             raise PolicyError(
-                f"unknown measure in lower_is_better={name!r}; expected one of: {some_of(out, 10)}"
+                f"unknown measure {name!r} in lower_is_better; expected one of:"
+                f" {some_of(scores, 10)}"
             )
-        out[name] = out[name].with_direction(lower_is_better=True)
-    return out
+        marked[name] = marked[name].with_direction(lower_is_better=True)
+    return marked
 
 
 def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     check_choice("format", layout, FORMATS)
     if isinstance(data, (str, PathLike)):
         name, path = named_file(fspath(data))
-        return [from_file(Source(path), layout, requested, name)]
+        return [read_file(Source(path), layout, requested, name)]
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
     with in_source(source.name):
         if isinstance(data, Scores):
@@ -181,14 +182,16 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
         if isinstance(data, Mapping):
             if data and all(isinstance(value, Scores) for value in data.values()):
                 return [_from_scores({str(name): scores for name, scores in data.items()})]
-            return [from_mapping(data, source)]
+            return [read_mapping(data, source)]
         if is_frame(data):
-            return [replace(from_table(from_frame(data, source)), source=source.name)]
+            return [replace(read_table(table_from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
             return parts
-    raise InputError(f"{type(data).__name__} cannot be read as scores")
+    raise InputError(
+        f"expected scores as a file, a data frame or a mapping, got {type(data).__name__}"
+    )
 
 
 def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
@@ -206,7 +209,7 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
     directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
     axes = {scores.axis for scores in by_measure.values()} - {""}
     if len(axes) > 1:
-        raise InputError("expected scores by shard or by replicate, got both")
+        raise InputError("expected scores by shard or by replicate, got both axes")
     return replace(make_part(entries, directions), axis=next(iter(axes), AXES[0]))
 
 
@@ -214,19 +217,19 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` uses the file suffix, or the content if the suffix is unknown."""
 
 
-def from_file(
+def read_file(
     file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
 ) -> ScorePart:
-    """Read a file; `requested` measures identify names of measures among others.
+    """Read a file; the `requested` measures help to recognise names of measures.
 
-    `name` is that of the system, for a file that does not name it.
+    `name` is the system of a file that does not contain a name of its system.
     """
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
-        others = {entry.system for entry in part.entries} - {name}
-        if name is not None and others:
-            listed = some_of(map(quoted, sorted(others)), 3)
+        named_systems = {entry.system for entry in part.entries} - {name}
+        if name is not None and named_systems:
+            listed = some_of(map(quoted, sorted(named_systems)), 3)
             raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")
         return replace(part, source=source.name)
 
@@ -234,19 +237,19 @@ def from_file(
 def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
         layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
-        # Files of trec_eval lines may have this suffix, too.
+        # Files with lines of trec_eval may also have the suffix of TSV.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
-        return from_table(from_parquet(raw, source))
+        return read_table(table_from_parquet(raw, source))
     text = decoded(raw, source.name)
     head = next((line for _, line in lines_of(text)), "")
     if not head:
         raise InputError("is empty")
     layout = layout or _layout_of(head)
     if layout in {"json", "jsonl"}:
-        return from_json(text, source, lines=layout == "jsonl")
+        return read_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
-        return from_lines(text, source)
+        return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
     separator = _separator_of(head, default) or default
     (names, *rows), lines = separated(text, source.name, separator)
@@ -255,29 +258,27 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     decimal = "."
     if separator == ";":
         cells = [cell.strip() for row in rows for cell in row]
-        # A decimal point makes commas ambiguous.
+        # In a table with decimal points, commas may separate thousands.
         has_points = any("." in cell and is_number(cell) for cell in cells)
         decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
     names = tuple(name.strip() for name in names)
     columns = Columns.of_rows(names, rows, source.name, lines[1:])
-    return from_table(ScoreTable(source, columns, decimal))
+    return read_table(ScoreTable(source, columns, decimal))
 
 
-def _separator_of(head: str, first: str) -> str | None:
-    """Return the separator of a header: `first` if it occurs, otherwise another that occurs."""
-    return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
+def _separator_of(head: str, preferred: str) -> str | None:
+    """Return `preferred` if it occurs in a header, otherwise the first separator that occurs."""
+    return next((mark for mark in (preferred, *SEPARATORS) if mark in head), None)
 
 
 def _layout_of(head: str) -> str:
-    """Detect the format of a text: JSON has brackets, a table a header; others are lines."""
+    """Detect the format of a text from its first line."""
     if head.lstrip().startswith(("{", "[")):
         is_object = head.strip().startswith("{") and head.strip().endswith("}")
         return "jsonl" if is_object else "json"
     separator = _separator_of(head, "\t")
-    if looks_like_lines(head) and separator in {"\t", None}:
+    if is_score_line(head) and separator in {"\t", None}:
         return "trec"
     if separator is None:
-        raise InputError(
-            "is not a table with columns separated by commas, tabs or semicolons", line=1
-        )
+        raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     return "tsv" if separator == "\t" else "csv"

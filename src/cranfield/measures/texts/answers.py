@@ -200,7 +200,7 @@ class NuggetRecall(NuggetMeasure):
 def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the weight of the matched nuggets by that of all (Sakai 2013, equation 40)."""
     gold = judged.nuggets
-    totals = judged.total(judged.full * judged.of_matches(gold.weight))
+    totals = judged.total(judged.full * judged.match_values(gold.weight))
     return per_topic(measure, judged, totals, gold.total(gold.weight), "no nugget has a weight")
 
 
@@ -287,7 +287,7 @@ class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Average the support of a topic's nuggets by weight; 0 without weights."""
         support = judged.full if self.strict else judged.support
-        totals = judged.total(support * judged.of_matches(weights))
+        totals = judged.total(support * judged.match_values(weights))
         return per_topic(self, judged, totals, judged.nuggets.total(weights), "no vital nuggets")
 
 
@@ -373,7 +373,7 @@ def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) ->
     gold = judged.nuggets
     # A nugget without a position is one of partial support, which does not count.
     remaining = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full * judged.of_matches(gold.weight) * remaining)
+    gain = judged.total(judged.full * judged.match_values(gold.weight) * remaining)
     best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
     lacks = f"no nugget with a weight ends before character {patience:g}"
     return per_topic(measure, judged, gain, best, lacks)
@@ -383,7 +383,7 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the vital strings of matched nuggets by the length (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "all vital strings are empty")
-    vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
+    vital = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Leave-one-out test: can a collection evaluate systems that did not contribute to the pool?"""
+"""Leave-one-out test: evaluate systems as if they had not contributed to the pool."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import Pools, pools, trace_runs
 from cranfield.meta.collection_studies.rankings import (
+    LIST_COLUMNS,
     LISTS,
-    OF_LIST,
     Scoring,
     Teams,
-    agreement,
-    overall,
-    ranks,
+    overall_scores,
+    rank_correlation,
+    rank_systems,
     read_scoring,
 )
 from cranfield.meta.study import Study
@@ -31,11 +31,11 @@ from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
-_UNIT = {"unit": Column("Unit that is excluded: `team` or `run`.", key=True)}
+_UNIT_COLUMN = {"unit": Column("What is excluded: a `team` or a `run`.", key=True)}
 
 
 class LeaveOneOut(Study):
-    """Changes of scores and ranks if judgments lack the unique contributions of a team.
+    """Changes of scores and ranks without the unique contributions of a team to the judgments.
 
     Attributes
     ----------
@@ -59,56 +59,58 @@ class LeaveOneOut(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "leave one out unique": {
-            **_UNIT,
+            **_UNIT_COLUMN,
             "team": Column("Team.", key=True),
             "*": Column(
-                "Number of documents or judgments that the team contributed, such as unique"
-                " relevant documents; see :class:`Pools`."
+                "A number of documents or judgments of the team, such as unique relevant"
+                " documents; see :class:`Pools`."
             ),
         },
         "leave one out summary": {
-            **_UNIT,
-            **OF_LIST,
+            **_UNIT_COLUMN,
+            **LIST_COLUMNS,
             "systems": Column("Number of systems of teams that contributed."),
             "mean drop": Column(
-                "Mean drop of their overall score; a drop is a change for the worse, whether high"
-                " or low scores are better."
+                "Mean drop of their overall score; a drop is a change for the worse, also if lower"
+                " scores are better."
             ),
             "largest drop": Column("Largest drop, 0 if there is none."),
             "mean drop %": Column("Mean drop in percent of the score.", decimals=1),
             "largest drop %": Column("Largest drop in percent, 0 if there is none.", decimals=1),
             "largest gain": Column("Largest gain, 0 if there is none."),
-            "largest rank change": Column("Largest change of rank, in either direction."),
-            "mean tau": Column("Mean over all teams of Kendall's tau of the two orders."),
-            "lowest tau": Column("Lowest tau of a team."),
+            "largest rank change": Column("Largest change of rank in either direction."),
+            "mean tau": Column(
+                "Mean over all teams of Kendall's tau of the orders of all systems."
+            ),
+            "lowest tau": Column("Lowest Kendall's tau of a team."),
         },
         "leave one out rankings": {
-            **_UNIT,
-            **OF_LIST,
+            **_UNIT_COLUMN,
+            **LIST_COLUMNS,
             "team": Column("Excluded team.", key=True),
             "tau": Column(
-                "Kendall's tau of the orders of all systems with all judgments and without those"
-                " of the team; null if all systems are tied."
+                "Kendall's tau of the orders of all systems with all judgments, and without the"
+                " unique judgments of the team; null if all systems are tied."
             ),
             "largest rank change": Column("Largest change of rank of any system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
             "largest drop": Column("Largest drop of the score of the team's own runs."),
         },
         "leave one out systems": {
-            **_UNIT,
-            **OF_LIST,
+            **_UNIT_COLUMN,
+            **LIST_COLUMNS,
             "system": Column("System.", key=True),
             "team": Column("Its team.", key=True),
             "contributes": Column("Whether its run contributes to the pool.", read=False),
             "before": Column("Overall score with all judgments."),
-            "after": Column("Overall score without the judgments of its team."),
+            "after": Column("Overall score without the unique judgments of its team."),
             "difference": Column("after minus before; null without a score."),
             "change %": Column(
-                "Difference in percent of the score before; null for 0.", decimals=1
+                "Difference in percent of the score before; null if that is 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
-            "rank after": Column("Rank without the judgments of its team."),
-            "rank change": Column("rank after minus rank before: positive if it fell."),
+            "rank after": Column("Rank without the unique judgments of its team."),
+            "rank change": Column("rank after minus rank before; positive if the system fell."),
         },
     }
 
@@ -117,13 +119,15 @@ class LeaveOneOut(Study):
     def judged_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team."""
         if team not in self.pools.teams:
-            raise PolicyError(f"unknown team {quoted(team)}")
+            raise PolicyError(
+                f"unknown team {quoted(team)}; expected one of: {some_of(self.pools.teams, 10)}"
+            )
         mask = self.pools.without(self.pools.teams.index(team), self.others)
         return self.pools.runs.restrict(mask)
 
     @property
     def unit(self) -> str:
-        """Unit that is excluded: a `team`, or a `run` without a table of teams."""
+        """What is excluded: a `team`, or without teams a `run`."""
         return self.pools.unit
 
     @property
@@ -133,11 +137,11 @@ class LeaveOneOut(Study):
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
             f" {self.unit} a run loses {row['mean drop %']:.1f}% on average,"
             f" {row['largest drop %']:.1f}% at most, and moves by up to"
-            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a tau"
-            f" of {row['mean tau']:.2f} on average."
+            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a"
+            f" Kendall's tau of {row['mean tau']:.2f} on average."
             for row in rows.iter_rows(named=True)
         ]
-        return (*sentences, "New systems that differ from all of these can lose more.")
+        return (*sentences, "New systems that differ from these runs may lose more.")
 
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit
@@ -149,12 +153,11 @@ class LeaveOneOut(Study):
         n_unpooled = int((~pools.contributes).sum())
         if pools.depth_inferred and n_unpooled:
             lines.append(
-                f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
-                f" judged; the other {counted(n_unpooled, 'run')} treated as unpooled; override"
-                " with depth and contributors"
+                f"note: {counted(n_unpooled, 'run')} treated as unpooled, because their top"
+                f" {pools.depth} are not all judged; override with depth and contributors"
             )
         if pools.outside:
-            treatment = {"keep": "kept", "drop": "withdrawn"}[self.others]
+            treatment = {"keep": "kept", "drop": "removed"}[self.others]
             lines.append(
                 f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
                 f" has in its top {pools.depth}; these are {treatment}"
@@ -174,14 +177,15 @@ def _compare(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare systems and rankings with and without the unique documents of each team.
 
-    `full_scores` have shape (kinds of score, systems), `scores_without` (teams, kinds of score,
-    systems).
+    full_scores: shape (kinds of score, systems). scores_without: scores without each team; shape
+        (teams, kinds of score, systems).
     """
     systems, rankings = [], []
-    for k, (_, _, lower) in enumerate(scoring.kinds):
+    for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         scores_with_all, scores = full_scores[k], scores_without[:, k]
         scores_without_team = scores[team_pools.team_of, np.arange(scores_with_all.size)]
-        rank = ranks(scores_with_all, scores_with_all, lower)
+        rank = rank_systems(scores_with_all, scores_with_all, lower_is_better)
+        rank_without_team = rank_systems(scores_without_team, scores_with_all, lower_is_better)
         system_columns = (
             team_pools.by_system()
             .drop("judged depth")
@@ -189,16 +193,16 @@ def _compare(
                 pl.Series("before", scores_with_all),
                 pl.Series("after", scores_without_team),
                 pl.Series("rank before", rank),
-                pl.Series("rank after", ranks(scores_without_team, scores_with_all, lower)),
+                pl.Series("rank after", rank_without_team),
             )
         )
         systems.append(scoring.frame(k, system_columns))
-        drop = scores - scores_with_all if lower else scores_with_all - scores
+        drop = scores - scores_with_all if lower_is_better else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
-        rank_changes = [np.abs(ranks(row, row, lower) - rank) for row in scores]
+        rank_changes = [np.abs(rank_systems(row, row, lower_is_better) - rank) for row in scores]
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
-            "tau": [agreement(scores_with_all, row) for row in scores],
+            "tau": [rank_correlation(scores_with_all, row) for row in scores],
             "largest rank change": [_reduce(np.max, changes) for changes in rank_changes],
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],
@@ -226,19 +230,21 @@ def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
 def _summarise(
     team_pools: Pools, scoring: Scoring, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
-    """Summarise both tables by measure and list, over the teams that contributed."""
+    """Summarise the tables of systems and rankings by measure and list, for contributing teams."""
     contributed = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
-    signs = {measure: 1.0 if lower else -1.0 for measure, _, lower in scoring.kinds}
+    signs = {
+        measure: 1.0 if lower_is_better else -1.0 for measure, _, lower_is_better in scoring.kinds
+    }
     sign = pl.col("measure").replace_strict(signs)
     drops = (
         systems.filter(pl.col("team").is_in(contributed.implode()))
-        .with_columns(drop=pl.col("difference") * sign, share=pl.col("change %") * sign)
+        .with_columns(drop=pl.col("difference") * sign, percentage=pl.col("change %") * sign)
         .group_by("measure", "list", maintain_order=True)
         .agg(
             pl.col("drop").mean().alias("mean drop"),
             pl.col("drop").max().clip(lower_bound=0.0).alias("largest drop"),
-            pl.col("share").mean().alias("mean drop %"),
-            pl.col("share").max().clip(lower_bound=0.0).alias("largest drop %"),
+            pl.col("percentage").mean().alias("mean drop %"),
+            pl.col("percentage").max().clip(lower_bound=0.0).alias("largest drop %"),
             (-pl.col("drop").min()).clip(lower_bound=0.0).alias("largest gain"),
             pl.col("rank change").abs().max().alias("largest rank change"),
         )
@@ -269,8 +275,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     r"""Evaluate each team without its unique contributions to the pool (leave-one-out test).
 
-    A team that is evaluated without its unique contributions is like one that did not contribute to
-    the pool. If its scores or ranks drop, the collection underestimates new systems.
+    A team that is evaluated without its unique contributions represents a team that did not
+    contribute to the pool. If its scores or ranks drop, the collection underestimates new systems.
 
     .. math:: LOO_j = \bigcup_{j' \ne j} C_{j'} = P - U_j
 
@@ -281,7 +287,7 @@ def leave_one_out(
     runs, qrels
         As for :func:`cranfield.judge`, read once; or :class:`TracedRuns`, and None.
     measures
-        Measures or their text forms; names of trec_eval are understood.
+        Measures or their text forms; names of trec_eval are also accepted.
     teams, contributors, depth
         As for :func:`pools`; without teams each run is excluded alone. A run that did not
         contribute is scored and ranked with the others; it loses the unique documents of its team,
@@ -291,10 +297,9 @@ def leave_one_out(
         depth: `keep` or `drop`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed, before and
-        after. By default both.
+        after. By default both kinds.
     rel
-        Lowest grade that counts as relevant in the counts of documents, 1 or more. Measures have
-        their own.
+        Lowest relevant grade in the counts of documents, 1 or more; it does not affect measures.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`, by default threads; a part is a team.
     compat, policies
@@ -304,21 +309,21 @@ def leave_one_out(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data; if there is only one team, or no pool depth
-        is consistent with all runs.
+        For unknown names or unreadable data, a single team, and runs with which no pool depth is
+        consistent.
 
     Notes
     -----
-    Ranks are those of the field: a system has its score without the unique documents of its team,
-    and all other systems, also those of its team, have their scores with all judgments. Tied
-    systems have the best of their ranks. Kendall's tau answers another question: by how much the
-    whole ranking changes if every system is evaluated with the remaining judgments.
+    A system is ranked by its score without the unique documents of its team among the scores of all
+    other systems, including those of its team, with all judgments. Tied systems have the best of
+    their ranks. Kendall's tau answers another question: by how much the complete ranking changes if
+    every system is evaluated with the remaining judgments.
 
-    Topics stay, also those that lose all their relevant documents, so that overall scores are over
-    the same topics before and after. The highest grade of the judgments stays as well.
+    Topics that lose all their relevant documents stay, so that overall scores are over the same
+    topics before and after. The highest grade of the judgments does not change, either.
 
-    If contributing runs are missing here, a document that only they share with a team looks unique,
-    and too many judgments are removed: the drops are then upper bounds as a rule.
+    If contributing runs are missing here, documents that a team shares only with these runs appear
+    unique, and too many judgments are removed; the drops are then usually upper bounds.
 
     Examples
     --------
@@ -341,11 +346,11 @@ def leave_one_out(
     team_pools = pools(runs, qrels, **options, compat=compat, **policies)
     if len(team_pools.teams) < 2:
         raise PolicyError(
-            f"all systems are of team {quoted(team_pools.teams[0])}; two teams are needed"
+            f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
-    before = overall(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
+    before = overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
     after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
-    # A team without unique contributions changes nothing.
+    # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
         about = {"study": "leave one out", **scoring.about(), "others": others}
@@ -376,5 +381,5 @@ def leave_one_out(
 
 def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
     team_pools, scoring, others = shared
-    scores = overall(team_pools.runs.blocks(team_pools.without(team, others)), scoring)
+    scores = overall_scores(team_pools.runs.blocks(team_pools.without(team, others)), scoring)
     return pl.DataFrame({"score": scores.ravel()})

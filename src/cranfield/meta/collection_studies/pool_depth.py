@@ -1,4 +1,4 @@
-"""Scores and rankings of systems with shallower pools."""
+"""Study of pool depth: scores and rankings of systems with shallower pools."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cranfield.meta.collection_studies.pools import (
     count_judged,
     find_contributors,
     judged_depths,
-    pool_of,
+    pool_mask,
     pools,
     trace_runs,
 )
 from cranfield.meta.collection_studies.rankings import (
-    OF_LIST,
-    agreement,
-    overall,
-    ranks,
+    LIST_COLUMNS,
+    overall_scores,
+    rank_correlation,
+    rank_systems,
     read_scoring,
 )
 from cranfield.meta.study import Study
@@ -35,10 +35,10 @@ from cranfield.meta.study_options import Depth, Rel, whole_numbers
 from cranfield.result import Column, Columns
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
-"""Default depths, those below the depth of the pool."""
+"""Default depths; only those below the depth of the pool are used."""
 
-_OF_DEPTH = {
-    **OF_LIST,
+_DEPTH_COLUMNS = {
+    **LIST_COLUMNS,
     "depth": Column("Depth of the pool; null for all judgments.", key=True),
 }
 
@@ -51,7 +51,7 @@ class PoolDepths(Study):
     measures, lists
         Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     depths, contributors
-        Depths of the pools, ascending, and the systems that contributed.
+        Depths of the pools, ascending, and names of the contributing systems.
     runs
         The judged runs, traced to their judgments.
     pools, rankings, systems
@@ -62,8 +62,8 @@ class PoolDepths(Study):
     reference: ClassVar[str] = "Zobel (1998)"
     parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
-        "pools": "Shallower pools: judgments",
-        "pool rankings": "Shallower pools: scores, and the order of systems, against those by all"
+        "pools": "Judgments of shallower pools",
+        "pool rankings": "Scores and orders of systems by shallower pools, compared with all"
         " judgments",
     }
     nulls: ClassVar[Mapping[str, str]] = {"depth": "all"}
@@ -74,27 +74,27 @@ class PoolDepths(Study):
             "judged proportion": Column("Documents judged as a proportion of all judgments."),
             "relevant": Column("Number of documents judged relevant."),
             "relevant proportion": Column(
-                "Relevant documents as a proportion of all relevant ones."
+                "Relevant documents as a proportion of all relevant documents."
             ),
             "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column("Largest proportion of a system."),
+            "largest unjudged": Column("Largest proportion of unjudged documents of a system."),
             "lacking": Column(
-                "Documents of the contributing runs within the depth without judgment, counted once"
-                " a run: a pool that lacks documents is shallower than its depth says."
+                "Unjudged documents within the depth in contributing runs, counted once per run; if"
+                " there are any, the pools of the collection were shallower."
             ),
         },
         "pool rankings": {
-            **_OF_DEPTH,
+            **_DEPTH_COLUMNS,
             "mean score": Column("Mean overall score of the systems."),
-            "difference": Column("mean score minus that with all judgments."),
+            "difference": Column("mean score minus the mean score by all judgments."),
             "tau": Column(
-                "Kendall's tau of the order of systems with that by all judgments; null if all"
-                " systems are tied."
+                "Kendall's tau of the orders of systems by the pool and by all judgments; null if"
+                " all systems are tied."
             ),
             "largest rank change": Column("Largest change of rank of a system."),
         },
         "pool systems": {
-            **_OF_DEPTH,
+            **_DEPTH_COLUMNS,
             "system": Column("System.", key=True),
             "score": Column("Overall score."),
             "rank": Column("Rank."),
@@ -104,12 +104,12 @@ class PoolDepths(Study):
     runs: TracedRuns
 
     def judged_to(self, depth: int) -> JudgedRuns:
-        """Return all runs, judged by the pool of some depth, 1 or more, only."""
+        """Return all runs, judged only by the pool of a depth of 1 or more."""
         check_whole("depth", depth, 1, DEEPEST)
         contributes = find_contributors(
             self.runs, self.contributors, judged_depths(self.runs), None
         )
-        return self.runs.restrict(pool_of(self.runs, contributes, depth))
+        return self.runs.restrict(pool_mask(self.runs, contributes, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -118,8 +118,8 @@ class PoolDepths(Study):
         proportions = dict(self.pools.select("depth", "judged proportion").iter_rows())
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
-            f" {100 * proportions[row['depth']]:.0f}% of the judgments, and orders the systems with"
-            f" Kendall's tau {row['tau']:.2f} to the order with all judgments."
+            f" {100 * proportions[row['depth']]:.0f}% of the judgments; its order of systems has"
+            f" Kendall's tau {row['tau']:.2f} with the order by all judgments."
             for row in deepest.iter_rows(named=True)
         )
 
@@ -145,11 +145,11 @@ def pool_depths(
     compat: str | None = None,
     **policies: Any,
 ) -> PoolDepths:
-    """Score systems by judgments of shallower pools, and compare with all judgments.
+    """Score systems by the judgments of shallower pools, and compare with all judgments.
 
-    At depth d the judgments are those of the documents that a contributing run has in its top d of
-    the topic. All other judgments are removed, also those from outside the pool, whose depth is not
-    known.
+    At depth d, judgments are restricted to documents in the top d of a contributing run for the
+    topic. All other judgments are removed, also those from outside the pool, whose depth is
+    unknown.
 
     Source: Zobel (1998), who estimates the relevant documents of deeper pools.
 
@@ -161,12 +161,12 @@ def pool_depths(
         Pool depths to compare. By default those of 1, 2, 5, 10, 20, 50 and 100 that are below the
         depth of the collection's pool, or that depth if it is 1.
     contributors
-        The runs that make the pools: None for all, names of systems, or `judged`: those whose top
-        documents are all judged, down to `pool_depth`, or else the deepest of `depths`.
+        The runs that contribute to the pools: None for all, names of systems, or `judged`: the runs
+        whose top documents are all judged, down to `pool_depth`, or else the largest of `depths`.
     pool_depth
-        Depth of the collection's own pool, which no depth may exceed. By default it is not checked;
-        without `depths` it is inferred from the judgments, with the runs that contributed, as by
-        :func:`pools`.
+        Depth of the collection's own pool, which no depth may exceed. By default this is not
+        checked; without `depths` the pool depth and the contributing runs are inferred from the
+        judgments, as by :func:`pools`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     top
@@ -181,9 +181,8 @@ def pool_depths(
 
     Notes
     -----
-    Documents that no contributing run has in its top d lose their judgment. If the pools of the
-    collection were shallower than d, judgments are missing: see `lacking`. Topics stay, also those
-    that lose all their relevant documents.
+    If the pools of the collection were shallower than d, judgments are missing: see the column
+    `lacking`. Topics that lose all their relevant documents stay.
 
     Examples
     --------
@@ -201,26 +200,30 @@ def pool_depths(
     scoring = read_scoring(measures, lists, compat)
     runs = trace_runs(runs, qrels, compat=compat, **policies)
     if depths is None:
-        own_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
-        levels = tuple(d for d in DEPTHS if d < own_pools.depth) or (own_pools.depth,)
-        contributes = own_pools.contributes
+        team_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
+        sorted_depths = tuple(d for d in DEPTHS if d < team_pools.depth) or (team_pools.depth,)
+        contributes = team_pools.contributes
     else:
-        levels = tuple(sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools")))
-        reach = judged_depths(runs)
-        contributes = find_contributors(runs, contributors, reach, pool_depth or levels[-1])
-    full_pool = runs.judged
-    masks = [pool_of(runs, contributes, depth) for depth in levels]
+        sorted_depths = tuple(
+            sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools"))
+        )
+        run_depths = judged_depths(runs)
+        contributes = find_contributors(
+            runs, contributors, run_depths, pool_depth or sorted_depths[-1]
+        )
+    judged_runs = runs.judged
+    masks = [pool_mask(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.grade.size, dtype=bool))
-    scores = np.array([overall(runs.blocks(mask), scoring) for mask in masks])
+    scores = np.array([overall_scores(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
-    for k, (_, _, lower) in enumerate(scoring.kinds):
+    for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
         is_scored = ~np.isnan(before)
-        full_ranks = ranks(before, before, lower)
-        for depth, after in zip((*levels, None), scores[:, k], strict=True):
-            rank = ranks(after, after, lower)
-            column = pl.Series([depth] * len(full_pool.systems), dtype=pl.Int64)
-            columns = {"depth": column, "system": full_pool.systems, "score": after, "rank": rank}
+        full_ranks = rank_systems(before, before, lower_is_better)
+        for depth, after in zip((*sorted_depths, None), scores[:, k], strict=True):
+            rank = rank_systems(after, after, lower_is_better)
+            column = pl.Series([depth] * len(judged_runs.systems), dtype=pl.Int64)
+            columns = {"depth": column, "system": judged_runs.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
                 changes = (after - before)[is_scored]
@@ -228,16 +231,16 @@ def pool_depths(
                     "depth": [depth],
                     "mean score": [after[is_scored].mean() if is_scored.any() else None],
                     "difference": [changes.mean() if is_scored.any() else None],
-                    "tau": [agreement(before, after)],
+                    "tau": [rank_correlation(before, after)],
                     "largest rank change": [np.abs(rank - full_ranks)[is_scored].max(initial=0)],
                 }
                 rankings.append(scoring.frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
-        for depth, mask in zip((*levels, None), masks, strict=True)
+        for depth, mask in zip((*sorted_depths, None), masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
-    # Proportions are of all judgments, the last row.
+    # The last row has all judgments, of which the others are proportions.
     judged, relevant = pl.col("judged"), pl.col("relevant")
     pools_by_depth = pl.DataFrame(counts, schema_overrides=schema).with_columns(
         (judged / judged.last()).alias("judged proportion"),
@@ -248,8 +251,8 @@ def pool_depths(
         call,
         measures=tuple(scoring.names),
         lists=scoring.lists,
-        depths=levels,
-        contributors=tuple(full_pool.systems[s] for s in np.flatnonzero(contributes)),
+        depths=sorted_depths,
+        contributors=tuple(judged_runs.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
         rankings=pl.concat(rankings).fill_nan(None).with_columns(rank_columns),

@@ -1,4 +1,4 @@
-"""Pooling methods: relevant documents and rankings by budget of judgments."""
+"""Study of pooling methods: relevant documents and rankings within budgets of judgments."""
 
 from __future__ import annotations
 
@@ -20,17 +20,23 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import Pools, pools, trace_runs
-from cranfield.meta.collection_studies.rankings import OF_LIST, Teams, by_topic, ranks, read_scoring
+from cranfield.meta.collection_studies.rankings import (
+    LIST_COLUMNS,
+    Teams,
+    rank_systems,
+    read_scoring,
+    score_blocks,
+)
 from cranfield.meta.collection_studies.spending import (
     AGREEMENT,
-    ALONE,
+    EXCLUSION,
     PAIRS,
     PoolingInputs,
     Task,
+    find_judgments,
     has_judgments,
     judge_within_budgets,
-    judgments_of,
-    signs_of,
+    significant_signs,
 )
 from cranfield.meta.study import Study, names_with_value, percent
 from cranfield.meta.study_options import (
@@ -42,57 +48,56 @@ from cranfield.meta.study_options import (
     whole_numbers,
 )
 from cranfield.meta.test_studies.fast_tests import read_choice
-from cranfield.meta.work import Progress, hash_of, part_name, run_parts
+from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.result import Column, Columns
 
-KIND = ("measure", "list")
-BUDGET = ("method", "budget")
-SPREAD = ("tau", "tau ap", "rmse")
+KIND_COLUMNS = ("measure", "list")
+BUDGET_COLUMNS = ("method", "budget")
+SD_COLUMNS = ("tau", "tau ap", "rmse")
 """Columns with a standard deviation over repeats."""
 
-_NUMBERS = ("rank change", *PAIRS, "drop %", "fall")
+_ONE_DECIMAL = ("rank change", *PAIRS, "drop %", "fall")
 """Columns with one decimal."""
 
-_BUDGET = {
-    "method": Column("Pooling method; null for the whole pool.", key=True),
-    "budget": Column("Number of judgments per topic; null for the whole pool.", key=True),
+_BUDGET_KEYS = {
+    "method": Column("Pooling method; null for the complete pool.", key=True),
+    "budget": Column("Number of judgments per topic; null for the complete pool.", key=True),
 }
 _AGREEMENT = {
     "tau": "Kendall's tau with the ranking by all judgments",
-    "tau ap": "AP correlation with it",
-    "rmse": "Root mean square difference to the overall scores by all judgments",
+    "tau ap": "AP correlation with the ranking by all judgments",
+    "rmse": "Root mean square difference from the overall scores by all judgments",
     "rank change": "Largest change of rank",
     "significant": "Number of significant pairs of systems",
-    "confirmed": "Number of pairs significant with all judgments that are so with the same sign",
-    "lost": "Number of significant pairs with all judgments that are no longer significant",
-    "new": "Number of significant pairs that are not with all judgments",
-    "reversed": (
-        "Number of significant pairs with all judgments that are significant in the opposite"
-        " direction"
-    ),
-    "drop": "Mean drop of the score of a contributing system if its team is excluded",
-    "drop %": "That drop in percent",
-    "largest drop": "Largest drop of a system",
-    "fall": "Largest fall in ranks of a system",
+    "confirmed": "Number of pairs that are also significant with all judgments, in that direction",
+    "lost": "Number of pairs that are significant only with all judgments",
+    "new": "Number of significant pairs that are not significant with all judgments",
+    "reversed": "Number of pairs that are significant with all judgments in the opposite direction",
+    "drop": "Mean drop of the score of contributing systems if their team is excluded",
+    "drop %": "Mean of that drop in percent",
+    "largest drop": "Largest drop of the score of a system",
+    "fall": "Largest drop in rank of a system",
 }
+"""Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
 
 def _declare_means() -> Columns:
-    """Declare the means over repeats, and the standard deviations of some."""
-    columns = {"repeats": Column("Number of repeats; the following columns are means over them.")}
+    """Declare the columns of means over repeats, and of some standard deviations."""
+    columns = {
+        "repeats": Column("Number of repeats; the following columns are means over repeats.")
+    }
     for name, about in _AGREEMENT.items():
-        columns[name] = Column(f"{about}.", decimals=1 if name in _NUMBERS else 4)
-        if name in SPREAD:
+        columns[name] = Column(f"{about}.", decimals=1 if name in _ONE_DECIMAL else 4)
+        if name in SD_COLUMNS:
             spread = "Standard deviation over repeats of the previous column; null for one repeat."
             columns[f"{name} sd"] = Column(spread, read=False)
     return columns
 
 
 class Pooling(Study):
-    """Pooling methods within a budget, against all judgments; see :func:`pooling`.
+    """Pooling methods within budgets, compared with all judgments; see :func:`pooling`.
 
-    In all tables the last rows, with null for method and budget, are for the whole pool, which
-    every method reaches in the end.
+    In all tables the last rows, with null for method and budget, are for the complete pool.
 
     Attributes
     ----------
@@ -101,15 +106,15 @@ class Pooling(Study):
     methods, budgets
         Text forms of the methods, and ascending numbers of judgments per topic.
     pools
-        The judged runs, the teams and the systems that contribute to the pool.
+        The judged runs, the teams, and the systems that contribute to the pool.
     pool
-        The pool that is judged.
+        The documents to judge.
     relevant
         Number of relevant documents in all judgments of the evaluated topics.
     documents, rankings, samples, systems
         The tables `pooling documents`, `pooling rankings`, `pooling samples` and `pooling systems`.
     notes
-        Remarks on the data.
+        Judgments outside the pool, unjudged documents, and pairs that could not be tested.
     """
 
     name = "pooling"
@@ -119,45 +124,45 @@ class Pooling(Study):
     parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
-        "pooling rankings": "Budgets against all judgments; drop and fall: of an excluded team or"
-        " run",
+        "pooling rankings": "Budgets compared with all judgments; drop, fall: of an excluded team"
+        " or run",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
         "pooling documents": {
-            **_BUDGET,
-            "repeats": Column("Number of repeats; the following columns are means over them."),
+            **_BUDGET_KEYS,
+            "repeats": Column("Number of repeats; the following columns are means over repeats."),
             "requested": Column("Number of documents requested.", decimals=1),
-            "judged": Column("Number of these that are judged.", decimals=1),
+            "judged": Column("Number of requested documents that are judged.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column(
                 "Standard deviation over repeats of the previous column; null for one repeat."
             ),
-            "of pool": Column("Proportion of the relevant documents of the pool that are found."),
-            "of all": Column("Proportion of all relevant documents that are found."),
+            "of pool": Column("Proportion of the relevant documents of the pool found."),
+            "of all": Column("Proportion of all relevant documents found."),
         },
-        "pooling rankings": {**OF_LIST, **_BUDGET, **_declare_means()},
+        "pooling rankings": {**LIST_COLUMNS, **_BUDGET_KEYS, **_declare_means()},
         "pooling samples": {
-            **OF_LIST,
-            **_BUDGET,
+            **LIST_COLUMNS,
+            **_BUDGET_KEYS,
             "repeat": Column("Repeat.", key=True),
             "*": Column(
                 "Column of `pooling documents` or `pooling rankings`, with the value of one repeat."
             ),
         },
         "pooling systems": {
-            **OF_LIST,
-            **_BUDGET,
+            **LIST_COLUMNS,
+            **_BUDGET_KEYS,
             "repeat": Column("Repeat.", key=True),
             "system": Column("System.", key=True),
             "score": Column("Overall score by the judgments within the budget."),
-            "rank": Column("Rank by this score."),
+            "rank": Column("Rank by that score."),
             "full score": Column("Overall score by all judgments."),
-            "full rank": Column("Rank by this score."),
+            "full rank": Column("Rank by the score by all judgments."),
             "score without": Column(
                 "Overall score without the documents that only runs of its team have in the pool."
             ),
-            "rank without": Column("Rank by this score."),
+            "rank without": Column("Rank by that score among the scores of other systems."),
         },
     }
 
@@ -173,8 +178,8 @@ class Pooling(Study):
         names = names_with_value(rows, "relevant", top["relevant"], name="method")
         return (
             f"With {counted(top['budget'], 'judgment')} per topic, the most relevant documents are"
-            f" found by {names_or_count(names, 'method')}: {percent(top['of pool'])} of those in"
-            " the pool.",
+            f" found by {names_or_count(names, 'method')}: {percent(top['of pool'])} of the"
+            " relevant documents in the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
@@ -183,8 +188,8 @@ class Pooling(Study):
         is_random = self.documents["repeats"].max() != 1
         suffix = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
-            f"judging a pool of {counted(len(self.pool), 'document')} for {self.relevant:,}"
-            f" relevant ones: {counted(len(self.pools.contributing), 'contributing run')}, depth"
+            f"pool of {counted(len(self.pool), 'document')}, {self.relevant:,} relevant documents"
+            f" in all: {counted(len(self.pools.contributing), 'contributing run')}, depth"
             f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
@@ -194,65 +199,67 @@ class Pooling(Study):
 
     @property
     def unit(self) -> str:
-        """Unit that is excluded: a `team`, or a `run` without a table of teams."""
+        """What is excluded: a `team`, or without teams a `run`."""
         return self.pools.unit
 
 
-def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the documents found, and the agreement of scores, as means over repeats."""
-    repeats, documents = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
-    # The documents found do not depend on the measure.
-    is_first_kind = pl.struct(*KIND) == pl.struct(*KIND).first()
-    document_table = (
+def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the tables of documents and rankings: means over repeats."""
+    repeats, relevant_found = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
+    # Documents do not depend on the kind of score; use the rows of the first kind.
+    is_first_kind = pl.struct(*KIND_COLUMNS) == pl.struct(*KIND_COLUMNS).first()
+    documents = (
         samples.filter(is_first_kind)
-        .group_by(*BUDGET, maintain_order=True)
+        .group_by(*BUDGET_COLUMNS, maintain_order=True)
         .agg(
             repeats,
             pl.col("requested", "judged", "relevant").mean(),
-            documents.std().alias("relevant sd"),
+            relevant_found.std().alias("relevant sd"),
         )
         .with_columns(
-            (documents / documents.last()).fill_nan(None).alias("of pool"),
-            (documents / relevant).fill_nan(None).alias("of all"),
+            (relevant_found / relevant_found.last()).fill_nan(None).alias("of pool"),
+            (relevant_found / n_relevant).fill_nan(None).alias("of all"),
         )
     )
     means: list[pl.Expr] = []
-    for name in (*AGREEMENT, *ALONE):
+    for name in (*AGREEMENT, *EXCLUSION):
         means.append(pl.col(name).mean())
-        if name in SPREAD:
+        if name in SD_COLUMNS:
             means.append(pl.col(name).std().alias(f"{name} sd"))
-    return document_table, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
+    return documents, samples.group_by(*KIND_COLUMNS, *BUDGET_COLUMNS, maintain_order=True).agg(
         repeats, *means
     )
 
 
-def _rank_systems(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
-    """Return a row for each system of the scores in each row, with its ranks."""
+def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
+    """Return the scores and ranks of systems by budget, a row per system."""
     names = pl.Series(inputs.team_pools.runs.judged.systems, dtype=pl.String)
     tables = []
-    for (measure, kind, lower), scores in zip(inputs.scoring.kinds, inputs.full, strict=True):
-        overall = scores.overall()
-        full_ranks = ranks(overall, overall, lower)
+    for (measure, kind, lower_is_better), full_scores in zip(
+        inputs.scoring.kinds, inputs.full_scores, strict=True
+    ):
+        overall = full_scores.overall()
+        full_ranks = rank_systems(overall, overall, lower_is_better)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
-            score, score_without = (row[name].to_numpy()[0] for name in ("score", "without"))
+            score, score_without = (row[column].to_numpy()[0] for column in ("score", "without"))
             columns = {
                 "system": names,
                 "score": score,
-                "rank": ranks(score, score, lower),
+                "rank": rank_systems(score, score, lower_is_better),
                 "full score": overall,
                 "full rank": full_ranks,
                 "score without": score_without,
-                "rank without": ranks(score_without, score, lower),
+                "rank without": rank_systems(score_without, score, lower_is_better),
             }
-            labels = row.select(*KIND, *BUDGET, "repeat")
+            labels = row.select(*KIND_COLUMNS, *BUDGET_COLUMNS, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
     rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
     return pl.concat(tables).fill_nan(None).with_columns(rank_columns)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
-"""Methods that are compared by default."""
+"""Default methods."""
 
 BUDGETS = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
 """Default numbers of judgments per topic."""
@@ -284,11 +291,11 @@ def pooling(
     progress: Progress | None = None,
     **policies: Any,
 ) -> Pooling:
-    """Compare pooling methods within budgets of judgments, against all judgments.
+    """Compare pooling methods within budgets of judgments with all judgments.
 
-    A method orders the documents of the pool, and sees the judgment of each document it requests.
-    Within a budget only the first documents are judged: all runs are scored by these judgments, and
-    the scores are compared with those by all judgments.
+    A method orders the documents of the pool, and receives the judgment of each document that it
+    requests. Within a budget only the first documents are judged: all runs are scored by these
+    judgments, and the scores are compared with the scores by all judgments.
 
     Source: Zobel (1998); Losada, Parapar and Barreiro (2017) on relevant documents found; Otero,
     Parapar and Ferro (2023) on significant differences.
@@ -300,26 +307,27 @@ def pooling(
     measures, compat, policies
         As for :func:`leave_one_out`.
     methods
-        Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`. All are listed by
-        :func:`cranfield.assess.methods`. A text may contain several, separated by commas.
+        Pooling methods, such as `depth`, `RRF(k=60)` or `MaxMean`; see
+        :func:`cranfield.assess.methods` for a list. A string may contain several, separated by
+        commas.
     budgets
         Budgets to compare: numbers of judgments per topic. If a topic has fewer documents, all of
         them are judged. By default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are
         below the number of documents of the largest topic, or 1 if there is none. A method with one
-        queue over all topics has as many judgments in all as the others.
+        queue for all topics has the same total number of judgments as other methods.
     depth
-        Ranks of each contributing run that are pooled.
+        Depth of the pool: number of documents taken from each contributing run per topic.
     contributors
-        The runs that make the pool: `judged` (default), those whose top `depth` documents are all
-        judged, since the judgments of other runs are not known; None for all, or names of systems.
-        All runs are scored.
+        The runs that contribute to the pool: `judged` (default), the runs whose top `depth`
+        documents are all judged, since some judgments of other runs are unknown; None for all, or
+        names of systems. All runs are scored.
     teams
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
         depth: `keep` (default) or `drop`. No budget includes them. If kept, they belong to the full
-        judgments that budgets are compared with, so that the rows of the whole pool show the
-        effect of their absence. If dropped, the full judgments are those of the pool.
+        judgments that budgets are compared with, so that the rows for the complete pool show the
+        effect of their absence. If dropped, the full judgments are the judgments of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test
@@ -328,11 +336,11 @@ def pooling(
     alpha, resamples, missing
         As for :func:`cranfield.compare`.
     repeats
-        Number of repetitions of randomised methods; other methods run once.
+        Number of repeats of randomised methods; other methods run once.
     rel
-        Lowest grade that counts as relevant, for methods and counts. Measures have their own.
+        Lowest relevant grade for methods and counts; it does not affect measures.
     seed
-        Seed of randomised methods; repeat r uses seed + r, see :func:`cranfield.assess.order`.
+        Seed of randomised methods; repeat r uses seed + r, as in :func:`cranfield.assess.order`.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a repeat of a method.
 
@@ -343,12 +351,12 @@ def pooling(
 
     Notes
     -----
-    A team is excluded by removing from the judgments of a budget the documents that only its runs
-    have in the pool. The method is not run again without the team, so that no other documents are
-    judged in their place. Ranks are those of :func:`leave_one_out`.
+    To exclude a team, the documents that only its runs have in the pool are removed from the
+    judgments of a budget. The method is not run again without the team, so that no other documents
+    replace them. Ranks are computed as for :func:`leave_one_out`.
 
-    Topics stay, also those that lose all their relevant documents. Documents of the pool without a
-    judgment are requested, and count as not relevant for the method.
+    Topics that lose all their relevant documents stay. Documents of the pool without a judgment are
+    requested, and count as not relevant for the method.
 
     Examples
     --------
@@ -364,13 +372,13 @@ def pooling(
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
     """
     call = check_arguments(pooling, locals(), trace_runs)
-    parsed_methods = methods_of(methods)
+    parsed_methods = parse_methods(methods)
     scoring = read_scoring(measures, lists, compat)
     parsed_budgets = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
-            f"{choice.test} requires scores by shard, which a study of pooling does not have"
+            f"{choice.test} requires scores by shard, which the study of pooling does not support"
         )
     all_runs, judgments = read_runs(runs), read_qrels(qrels)
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
@@ -382,24 +390,24 @@ def pooling(
     if parsed_budgets is None:
         largest = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
-    mask = team_pools.judgments(others)
-    full_scores = by_topic(team_pools.runs.blocks(mask), scoring)
+    is_judged = team_pools.judgments(others)
+    full_scores = score_blocks(team_pools.runs.blocks(is_judged), scoring)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
         pool=document_pool,
         qrels=judgments,
-        number=judgments_of(team_pools.runs, document_pool),
-        counts=has_judgments(team_pools.runs, document_pool),
+        judgment=find_judgments(team_pools.runs, document_pool),
+        is_evaluated=has_judgments(team_pools.runs, document_pool),
         budgets=tuple(parsed_budgets),
         rel=int(rel),
         others=others,
         choice=choice,
         seed=int(seed),
-        full=full_scores,
-        signs=[signs_of(choice, scores, int(seed)) for scores in full_scores],
+        full_scores=full_scores,
+        signs=[significant_signs(choice, scores, int(seed)) for scores in full_scores],
     )
-    # Files are named by method, so that methods can be added later.
+    # Names of parts contain the method, so that later calls can add methods.
     tasks: dict[str, Task] = {
         f"{part_name(text)}-{repeat:05d}": (text, repeat)
         for text, method in zip(map(str, parsed_methods), parsed_methods, strict=True)
@@ -415,14 +423,14 @@ def pooling(
         folder=folder,
         progress=progress,
     )
-    # Group rows by measure and list, otherwise in order.
+    # Group rows by measure and list, and keep their order otherwise.
     rows = pl.concat(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for measure, kind, _ in scoring.kinds
     )
-    relevant = int((mask & (team_pools.runs.grade >= rel)).sum())
+    n_relevant = int((is_judged & (team_pools.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
-    documents, rankings = over_repeats(samples, relevant)
+    documents, rankings = average_repeats(samples, n_relevant)
     return Pooling(
         call,
         measures=tuple(scoring.names),
@@ -433,28 +441,25 @@ def pooling(
         correction=choice.correction,
         pools=team_pools,
         pool=document_pool,
-        relevant=relevant,
+        relevant=n_relevant,
         documents=documents,
         rankings=rankings,
         samples=samples,
-        systems=_rank_systems(rows, inputs),
+        systems=_rank_by_budget(rows, inputs),
         notes=tuple(_write_notes(inputs, rows)),
     )
 
 
-def methods_of(methods: Any) -> tuple[Method, ...]:
-    """Read distinct methods."""
+def parse_methods(methods: Any) -> tuple[Method, ...]:
+    """Parse distinct pooling methods."""
     texts = [methods] if isinstance(methods, Method) else split_texts("method", methods)
     return tuple({str(method): method for method in map(parse_method, texts)}.values())
 
 
 def _settings(inputs: PoolingInputs) -> dict[str, Any]:
-    """Return the settings that parts depend on, besides their methods."""
+    """Return the settings that results depend on, besides methods and repeats."""
     document_pool = inputs.pool
-    docs, numbers = (
-        document_pool.docs.to_list(),
-        (document_pool.starts, document_pool.ranked, document_pool.lists),
-    )
+    arrays = (document_pool.starts, document_pool.ranked, document_pool.lists)
     return {
         "study": "pooling",
         **inputs.scoring.about(),
@@ -467,29 +472,27 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
         "resamples": inputs.choice.resamples,
         "missing": inputs.choice.missing,
         "seed": inputs.seed,
-        "pool": hash_of("\n".join(docs), *numbers, document_pool.scores + 0.0),
+        "pool": hash_values("\n".join(document_pool.docs), *arrays, document_pool.scores + 0.0),
     }
 
 
 def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     team_pools, document_pool = inputs.team_pools, inputs.pool
     if team_pools.outside:
-        treatment = ", and are removed" if inputs.others == "drop" else ""
+        treatment = ", and they are removed" if inputs.others == "drop" else ""
         yield (
             f"{counted(team_pools.outside, 'judgment')} of documents that no contributing run has"
-            f" in its top {document_pool.depth}; they are outside every budget{treatment}"
+            f" in its top {document_pool.depth}; no budget includes them{treatment}"
         )
-    unjudged = int((inputs.counts & (inputs.number < 0)).sum())
-    if unjudged:
+    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(unjudged, 'document')} of the pool without a judgment; if requested,"
-            f" counted as not relevant"
+            f"{counted(n_unjudged, 'document')} of the pool without a judgment, not relevant if"
+            " requested"
         )
-    n_topics = np.unique(document_pool.topic[~inputs.counts]).size
-    if n_topics:
+    if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
-        yield "pairs of systems cannot be tested with all judgments, and are not counted"
+        yield "pairs of systems are not counted: with all judgments they cannot be tested"
     elif n_untested := rows["significant"].null_count():
-        number = counted(n_untested, "budget")
-        yield f"pairs of systems could not be tested with the judgments of {number}"
+        n_budgets = counted(n_untested, "budget")
+        yield f"pairs of systems could not be tested with the judgments of {n_budgets}"

@@ -1,4 +1,4 @@
-"""Pools: contributions of runs and teams to the judged documents."""
+"""Pools: contributions of runs and teams to the judgments."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import judged_fingerprint
 from cranfield.scores.one_measure import places_of
 
-ROWS = 200_000
-"""Approximate number of judged rows in a block of systems."""
+BLOCK_ROWS = 200_000
+"""Approximate number of judged documents of runs in a block of systems."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TracedRuns:
-    """Judged runs, and the documents of their judgments; made by :func:`trace_runs`.
+    """Judged runs with the documents of their judgments; made by :func:`trace_runs`.
 
-    Judgments are those of the evaluated topics, in order of topic and descending grade; `doc` has
-    their documents.
+    judged: the judged runs. doc: the document of each judgment of the evaluated topics, in order of
+        topic and descending grade.
     """
 
     judged: JudgedRuns
@@ -53,54 +53,54 @@ class TracedRuns:
         return self.judged.judgments.grade
 
     def restrict(self, mask: Bools) -> JudgedRuns:
-        """Return the runs with some of the judgments only, by a mask of shape (judgments,).
+        """Return the runs with a selection of judgments, by a mask of shape (judgments,).
 
-        Topics stay, also those that lose all judgments, and so does the highest grade, which some
-        measures take from the judgments: the grades that assessors could give do not change.
+        Topics that lose all judgments stay. The highest grade, which some measures take from the
+        judgments, does not change either, as the assessors' scale of grades is the same.
         """
-        return next(self._parts(mask, [(0, len(self.judged.systems))]))
+        return next(self._select(mask, [(0, len(self.judged.systems))]))
 
     def blocks(self, mask: Bools) -> Iterator[JudgedRuns]:
         """Yield the runs of :meth:`restrict` in blocks of systems, in order.
 
-        Scores of a system do not depend on others; tables that fit into the cache are scored about
-        twice as fast as one of all systems.
+        The scores of a system do not depend on other systems; blocks that fit into the cache are
+        scored about twice as fast as all systems at once.
         """
-        systems = len(self.judged.systems)
-        size = max(1, ROWS * systems // max(1, self.number.size))
-        starts = range(0, systems, size)
-        return self._parts(mask, ((start, min(start + size, systems)) for start in starts))
+        n_systems = len(self.judged.systems)
+        size = max(1, BLOCK_ROWS * n_systems // max(1, self.number.size))
+        starts = range(0, n_systems, size)
+        return self._select(mask, ((start, min(start + size, n_systems)) for start in starts))
 
-    def of_systems(self, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
-        """Yield the runs of :meth:`restrict` of single systems, by index."""
-        return self._parts(mask, ((system, system + 1) for system in systems.tolist()))
+    def single_systems(self, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+        """Yield the runs of :meth:`restrict` in blocks of one system each, by index."""
+        return self._select(mask, ((system, system + 1) for system in systems.tolist()))
 
-    def _parts(self, mask: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
-        judged, topics = self.judged, self.judged.shape[0]
+    def _select(self, mask: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
+        judged, n_topics = self.judged, self.judged.shape[0]
         rows, judgments, new_index = judged.documents, judged.judgments, np.cumsum(mask) - 1
-        remaining = replace(
+        selected_judgments = replace(
             judgments,
             topic=judgments.topic[mask],
             grade=judgments.grade[mask],
             columns={name: values[mask] for name, values in judgments.columns.items()},
         )
         for start, stop in spans:
-            # Rows are in order of system first.
-            begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
+            # Rows are sorted by system.
+            begin, end = np.searchsorted(rows.cell, [start * n_topics, stop * n_topics])
             row_index = begin + np.flatnonzero(mask[self.number[begin:end]])
             yield replace(
                 judged,
                 systems=judged.systems[start:stop],
                 documents=Rows(
-                    rows.cell[row_index] - start * topics,
+                    rows.cell[row_index] - start * n_topics,
                     rows.rank[row_index],
                     rows.grade[row_index],
-                    (topics, stop - start),
+                    (n_topics, stop - start),
                     source=new_index[self.number[row_index]],
                 ),
                 retrieved=judged.retrieved[:, start:stop],
                 scored=judged.scored[:, start:stop],
-                judgments=remaining,
+                judgments=selected_judgments,
                 views={},
             )
 
@@ -120,51 +120,54 @@ def trace_runs(
     backend: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
-    """Judge runs once, so that judgments can be withdrawn without reading anything again.
+    """Judge runs once, so that judgments can be removed without reading data again.
 
-    Arguments are those of :func:`cranfield.judge`; traced runs are returned unchanged, and take no
-    judgments (None) and no policies.
+    Arguments are as for :func:`cranfield.judge`. Traced runs are returned unchanged; with them
+    `qrels` must be None, and policies are not allowed.
     """
     policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
     policies["compat"] = compat
     if isinstance(runs, TracedRuns):
         if any(value is not None for value in (qrels, *policies.values())):
-            raise PolicyError("these runs are judged already; pass no judgments and no policies")
+            raise PolicyError("runs are judged already; judgments and policies are not allowed")
         return runs
-    pairs = read_qrels(qrels).flat()
-    judged = judge(runs, pairs, jobs=jobs, backend=backend, progress=progress, **policies)
+    judgments = read_qrels(qrels).flat()
+    judged = judge(runs, judgments, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
     topic_index = {name: t for t, name in enumerate(judged.topics)}
-    topic = np.array([topic_index.get(name, -1) for name in pairs.topics])[pairs.codes]
+    topic = np.array([topic_index.get(name, -1) for name in judgments.topics])[judgments.codes]
     rows = np.flatnonzero(topic >= 0)
-    rows = rows[np.lexsort((-pairs.grades[rows].astype(np.int64), topic[rows]))]
-    return TracedRuns(judged, pairs.docs.gather(rows))
+    rows = rows[np.lexsort((-judgments.grades[rows].astype(np.int64), topic[rows]))]
+    return TracedRuns(judged, judgments.docs.gather(rows))
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
-    """Find the largest d with all top d documents of each system judged; shape (systems,).
+    """Find the largest d such that all top d documents of a system are judged; shape (systems,).
 
-    The depth of a run whose documents are all judged is the maximum integer.
+    The depth of a run whose documents are all judged is the largest integer.
     """
     rows = runs.judged.documents
-    # Rows are judged documents in order of rank: positions and ranks agree until one is missing.
-    leading = rows.where(rows.seen == rows.rank).count
-    endless = np.iinfo(np.int64).max
+    # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
+    judged_prefix = rows.where(rows.seen == rows.rank).count
+    max_depth = np.iinfo(np.int64).max
     return np.asarray(
-        np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
+        np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth).min(axis=0)
     )
 
 
-def find_contributors(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
+def find_contributors(
+    runs: TracedRuns, contributors: Any, run_depths: Ints, depth: int | None
+) -> Bools:
+    """Return a mask of the systems that contribute to the pool; shape (systems,)."""
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
     if isinstance(contributors, str) and contributors == "judged":
-        is_contributor: Bools = reach >= (depth or 1)
+        is_contributor: Bools = run_depths >= (depth or 1)
         if not is_contributor.any():
             raise PolicyError(
-                f"contributors='judged' requires a run whose top {depth} documents are all judged"
-                f" (the depth of the pool), got at most the top {reach.max()}"
+                f"contributors='judged' requires a run whose top {depth} documents (the depth of"
+                f" the pool) are all judged, got at most the top {run_depths.max()}"
             )
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
@@ -173,56 +176,54 @@ def find_contributors(runs: TracedRuns, contributors: Any, reach: Ints, depth: i
         )
     indices = places_of([str(name) for name in contributors], systems)
     if not indices.size:
-        raise PolicyError("no run contributes to the pool")
+        raise PolicyError("expected at least one contributor, got none")
     return np.isin(np.arange(len(systems)), indices)
 
 
 def is_pooled(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
-    """Return a mask of the rows of judged runs within the pool depth of a contributing run."""
+    """Return a mask of the rows of judged runs that are in the pool of contributing runs."""
     rows = runs.judged.documents
     return np.asarray((rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]])
 
 
-def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
-    """Count the documents without judgment within the pool depth of each contributing run."""
+def count_unjudged(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
+    """Count the unjudged documents within the pool depth of each contributing run."""
     rows = runs.judged.documents
     n_judged = rows.where(is_pooled(runs, contributes, depth)).count.sum(axis=0)
-    n_unjudged: Ints = (
-        np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - n_judged
-    )
+    n_unjudged: Ints = np.minimum(count_retrieved(runs), depth).sum(axis=0) * contributes - n_judged
     return n_unjudged
 
 
-def retrieved_where_judged(runs: TracedRuns) -> Ints:
+def count_retrieved(runs: TracedRuns) -> Ints:
     """Count retrieved documents by topic and system; 0 for topics without judgments."""
     is_judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
     return np.asarray(runs.judged.retrieved * is_judged[:, None])
 
 
-def pool_of(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
-    """Return a mask of the judgments of documents in the pool of a depth."""
+def pool_mask(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+    """Return a mask of the judgments of documents in a pool; shape (judgments,)."""
     mask = np.zeros(runs.grade.size, dtype=bool)
     mask[runs.number[is_pooled(runs, contributes, depth)]] = True
     return mask
 
 
 def count_judged(
-    runs: TracedRuns, contributes: Bools, depth: int | None, mask: Bools, top: int, rel: int
+    runs: TracedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
-    """Count judged documents, and unjudged ones among the top documents."""
-    top_runs = runs.restrict(mask).top(top)
+    """Count judged documents, and unjudged documents in the top ranks of runs."""
+    top_runs = runs.restrict(is_judged).top(top)
     retrieved = top_runs.retrieved.sum(axis=0)
     unjudged = retrieved - top_runs.judged().count.sum(axis=0)
     has_documents = retrieved > 0
     return {
         "depth": depth,
-        "judged": int(mask.sum()),
-        "relevant": int((mask & (runs.grade >= rel)).sum()),
+        "judged": int(is_judged.sum()),
+        "relevant": int((is_judged & (runs.grade >= rel)).sum()),
         "unjudged": float(unjudged.sum() / retrieved.sum()) if has_documents.any() else None,
         "largest unjudged": float((unjudged[has_documents] / retrieved[has_documents]).max())
         if has_documents.any()
         else None,
-        "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
+        "lacking": None if depth is None else int(count_unjudged(runs, contributes, depth).sum()),
     }
 
 
@@ -246,24 +247,24 @@ class Pools:
     team_of
         Team of each system, an index into `teams`; shape (systems,).
     contributes
-        Mask of the systems whose runs went into the pool; shape (systems,).
+        Mask of the systems whose runs contributed to the pool; shape (systems,).
     depth, depth_inferred
-        Documents per topic that each of them contributed, and whether this depth was inferred from
-        the judgments.
+        Number of documents per topic that each of these runs contributed, and whether it was
+        inferred from the judgments.
     judged_depth
-        For each system the largest d with all its top d documents judged, on all topics; shape
-        (systems,). A run whose documents are all judged has the length of its longest ranking.
+        Largest d such that all top d documents of a system are judged, on all topics; shape
+        (systems,). For a run whose documents are all judged, the length of its longest ranking.
     contributors
-        Number of teams that contributed each judgment, 0 for one from outside the pool of these
-        runs; shape (judgments,).
+        Number of teams that contributed each judgment, 0 outside the pool of these runs; shape
+        (judgments,).
     owner
-        The only team that contributed the judgment, an index into `teams`; -1 for none, or more
-        than one; shape (judgments,).
+        The only team that contributed each judgment, an index into `teams`; -1 for no team or
+        several teams; shape (judgments,).
     by_team
-        Table with a row per team: its `systems`, those `contributing`, the judged documents it
-        `contributed` and those `unique` to it, the relevant ones of both, the `topics` where it
-        has a unique relevant document, and `unjudged`: documents in the pooled ranks of its runs
-        that have no judgment, counted once per run.
+        Table with a row per team: the number of `systems` and of `contributing` systems; the
+        numbers of judged documents that the team `contributed`, and that are `unique` to it, and
+        of relevant documents among either; the number of `topics` with unique relevant documents;
+        and `unjudged`, the number of unjudged documents in the pooled ranks, counted once per run.
     """
 
     runs: TracedRuns
@@ -285,12 +286,12 @@ class Pools:
     def without(self, team: int, others: str = "keep") -> Bools:
         """Return a mask of the judgments without the unique contributions of a team, by index.
 
-        `others`: `keep` or `drop` judgments from outside the pool of these runs.
+        `others` is `keep` or `drop`, for judgments from outside the pool of these runs.
         """
         return np.asarray(self.judgments(others) & (self.owner != team))
 
     def judgments(self, others: str = "keep") -> Bools:
-        """Return a mask of the judgments with all teams."""
+        """Return a mask of the judgments of all teams; `others` as for :meth:`without`."""
         return np.asarray(self.contributors > (0 if others == "drop" else -1))
 
     @property
@@ -300,11 +301,11 @@ class Pools:
 
     @property
     def contributing(self) -> list[str]:
-        """The systems whose runs went into the pool."""
+        """Names of the systems whose runs contributed to the pool."""
         return [self.runs.judged.systems[s] for s in np.flatnonzero(self.contributes)]
 
     def about(self) -> dict[str, Any]:
-        """Return the settings that scores without a team depend on."""
+        """Return the settings that results depend on."""
         return {
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
@@ -313,7 +314,7 @@ class Pools:
         }
 
     def by_system(self) -> pl.DataFrame:
-        """Return the team, the contribution and the judged depth of each system."""
+        """Return the team of each system, whether it contributes, and its judged depth."""
         return pl.DataFrame(
             {
                 "system": pl.Series(self.runs.judged.systems, dtype=pl.String),
@@ -324,11 +325,11 @@ class Pools:
         )
 
     def __repr__(self) -> str:
-        inside = int((self.contributors > 0).sum())
+        n_pooled = int((self.contributors > 0).sum())
         return (
             f"Pools({counted(len(self.teams), 'team')},"
             f" {counted(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
-            f" {counted(inside, 'judgment')}, {self.outside:,} from elsewhere)"
+            f" {counted(n_pooled, 'judgment')}, {self.outside:,} from elsewhere)"
         )
 
 
@@ -349,32 +350,32 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        Table of systems and their teams; the systems of a team are excluded together. By default
-        each system is a team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
+        Teams of the systems, in any form that :func:`cranfield.meta.teams_of` accepts. By default
+        each system is a team of its own.
     contributors
-        The runs that went into the pool: None for all of them, names of systems, or `judged`: those
+        The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
         whose top `depth` documents are all judged.
     depth
-        Depth of the pool: number of documents that were pooled from each ranking. By default the
-        largest depth at which every document of the contributing runs is judged.
+        Depth of the pool: number of documents taken from each ranking. By default the largest depth
+        at which every document of the contributing runs is judged.
     rel
-        Lowest grade that counts as relevant, 1 or more.
+        Lowest relevant grade, 1 or more.
     policies
         `ties`, `topics`, `negative` and `compat`, as for :func:`cranfield.judge`.
 
     Raises
     ------
     PolicyError
-        For an invalid depth, one that cannot be inferred, or unknown systems.
+        For a depth that is invalid or cannot be inferred, and unknown systems.
     InputError
-        As :func:`cranfield.judge`.
+        As for :func:`cranfield.judge`.
 
     Notes
     -----
-    Any entry in the judgments counts as judged here, also one with a grade below 0. A ranking that
-    is shorter than the depth contributes all that it has. Inference of the depth of real pools
-    depends on exact ranks: if pools were made from ranks that scores do not reproduce, pass
-    `ties="rank"`; if they were made in several rounds, pass a depth.
+    Every document in the judgments counts as judged, also with a grade below 0. A ranking that is
+    shorter than the depth contributes all its documents. Inferring the depth of real pools requires
+    exact ranks: if pools were made from ranks that scores do not reproduce, pass `ties="rank"`; if
+    they were made in several rounds, pass a depth.
 
     Examples
     --------
@@ -391,12 +392,12 @@ def pools(
     runs = trace_runs(runs, qrels, **policies)
     run_depths = judged_depths(runs)
     contributes = find_contributors(runs, contributors, run_depths, depth)
-    names = teams_of(runs.judged.systems, teams)
-    labels = tuple(sorted(set(names)))
-    team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
+    system_teams = teams_of(runs.judged.systems, teams)
+    labels = tuple(sorted(set(system_teams)))
+    team_of = np.array([labels.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
-        # A pool is often made of some of the submitted runs: the half that is judged deepest, and
-        # runs as deep as the last of these. The others are judged only where they agree by chance.
+        # Pools are often made from a part of the submitted runs: assume the half that is judged
+        # deepest, with ties. Documents of other runs are judged only if these runs have them, too.
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
             contributes = run_depths >= median_depth
@@ -407,12 +408,12 @@ def pools(
                 f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth, and contributors if not all runs contributed"
             )
-        longest = int(retrieved_where_judged(runs)[:, contributes].max())
+        longest = int(count_retrieved(runs)[:, contributes].max())
         parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
     else:
         parsed_depth = int(depth)
     is_row_pooled = is_pooled(runs, contributes, parsed_depth)
-    # Each pair of a judgment and a team counts once.
+    # Count each pair of a judgment and a team once.
     row_teams = team_of[runs.judged.documents.cell[is_row_pooled] // runs.judged.shape[0]]
     pairs = np.unique(runs.number[is_row_pooled] * len(labels) + row_teams)
     judgment, team = pairs // len(labels), pairs % len(labels)
@@ -421,23 +422,23 @@ def pools(
     owner[judgment] = team
     owner[n_teams != 1] = -1
 
-    def by_team(teams: Any, weights: Any = None) -> Ints:
+    def count_by_team(teams: Any, weights: Any = None) -> Ints:
         return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
 
-    relevant = runs.grade >= rel
-    is_unique_relevant = (owner >= 0) & relevant
+    is_relevant = runs.grade >= rel
+    is_unique_relevant = (owner >= 0) & is_relevant
     n_topics = len(runs.judged.topics)
-    cells = np.unique(owner[is_unique_relevant] * n_topics + runs.topic[is_unique_relevant])
+    owned_topics = np.unique(owner[is_unique_relevant] * n_topics + runs.topic[is_unique_relevant])
     counts = {
         "team": pl.Series(labels, dtype=pl.String),
-        "systems": by_team(team_of),
-        "contributing": by_team(team_of[contributes]),
-        "contributed": by_team(team),
-        "contributed relevant": by_team(team[relevant[judgment]]),
-        "unique": by_team(owner[owner >= 0]),
-        "unique relevant": by_team(owner[is_unique_relevant]),
-        "topics": by_team(cells // n_topics),
-        "unjudged": by_team(team_of, unjudged_in_pool(runs, contributes, parsed_depth)),
+        "systems": count_by_team(team_of),
+        "contributing": count_by_team(team_of[contributes]),
+        "contributed": count_by_team(team),
+        "contributed relevant": count_by_team(team[is_relevant[judgment]]),
+        "unique": count_by_team(owner[owner >= 0]),
+        "unique relevant": count_by_team(owner[is_unique_relevant]),
+        "topics": count_by_team(owned_topics // n_topics),
+        "unjudged": count_by_team(team_of, count_unjudged(runs, contributes, parsed_depth)),
     }
     return Pools(
         runs=runs,
@@ -446,7 +447,7 @@ def pools(
         contributes=contributes,
         depth=parsed_depth,
         depth_inferred=depth is None,
-        judged_depth=np.minimum(run_depths, retrieved_where_judged(runs).max(axis=0)),
+        judged_depth=np.minimum(run_depths, count_retrieved(runs).max(axis=0)),
         contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),

@@ -1,4 +1,4 @@
-"""Systems in order of their overall scores, with their teams."""
+"""Scores, ranks and teams of systems, for studies of collections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cranfield.sources.values import TAG
 Teams: TypeAlias = (
     Mapping[str, str] | Callable[[str], str] | re.Pattern[str] | PathLike[str] | str | Any | None
 )
-"""Assignment of systems to teams: see :func:`teams_of`."""
+"""Assignment of systems to teams, as for :func:`teams_of`."""
 
 _TEAMS = Schema(
     "table of teams",
@@ -42,11 +42,11 @@ _TEAMS = Schema(
     otherwise="csv",
 )
 
-OF_LIST = {
+LIST_COLUMNS = {
     "measure": ColumnOfTable("Text form of the measure.", key=True),
     "list": ColumnOfTable("Kind of list: `raw` or `condensed`.", key=True),
 }
-"""Columns for the kind of score of a row."""
+"""Columns for the measure and the kind of list of a row."""
 
 
 def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
@@ -58,10 +58,10 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
         Names of the systems.
     teams
         None: each system is a team of its own. A mapping of systems to teams; a function of the
-        name; a compiled regular expression, which is searched in the name, and whose first group,
-        or whole match without a group, is the team; a data frame, or the path of a CSV or TSV file,
-        with a column of systems (`system`, `tag`, `run`, ...) and one of teams (`team`,
-        `group` or `participant`). It may contain other systems, too.
+        name; a compiled regular expression that is searched in the name, whose first group, or
+        complete match if it has no group, is the team; a data frame, or the path of a CSV or TSV
+        file, with a column of systems (such as `system`, `tag` or `run`) and a column of teams
+        (`team`, `group` or `participant`). A mapping or table may contain other systems, too.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     names = list(systems)
     if teams is None:
         return tuple(names)
-    find = _team_finder(teams)
+    find = _make_team_finder(teams)
     labels = []
     for name in names:
         team = find(name)
@@ -100,7 +100,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _team_finder(teams: Any) -> Callable[[str], Any]:
+def _make_team_finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, Mapping):
         return {str(system): team for system, team in teams.items()}.get
     if isinstance(teams, re.Pattern):
@@ -136,7 +136,10 @@ LISTS = ("raw", "condensed")
 
 @dataclass(frozen=True)
 class Scoring:
-    """Measures and kinds of lists by which judged runs are scored."""
+    """Measures and kinds of lists with which judged runs are scored.
+
+    Each combination of a measure and a kind of list is a kind of score.
+    """
 
     measures: tuple[Measure, ...]
     lists: tuple[str, ...]
@@ -147,7 +150,7 @@ class Scoring:
 
     @property
     def kinds(self) -> list[tuple[str, str, bool]]:
-        """Measure, list, and whether lower is better, of each kind of score."""
+        """Measure, kind of list, and whether lower is better, for each kind of score."""
         kinds = product(self.measures, self.lists)
         return [(measure.label, name, measure.info.lower_is_better) for measure, name in kinds]
 
@@ -155,31 +158,31 @@ class Scoring:
         return {"measures": self.names, "lists": list(self.lists)}
 
     def frame(self, kind: int, columns: Any) -> pl.DataFrame:
-        """Return columns after the measure and the list of a kind of score."""
+        """Make a table with the measure and the list of a kind of score as first columns."""
         measure, list_name, _ = self.kinds[kind]
         labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
         return pl.DataFrame(columns).select(*labels, pl.all())
 
 
 def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) -> Scoring:
-    """Read distinct measures, and check kinds of lists."""
+    """Parse distinct measures, and check kinds of lists."""
     parsed = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     kinds = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     if not kinds:
-        raise PolicyError(f"expected at least one kind of list, of: {', '.join(LISTS)}")
+        raise PolicyError(f"expected at least one kind of list ({', '.join(LISTS)}), got none")
     for kind in kinds:
         check_choice("list", kind, LISTS)
     return Scoring(parsed, kinds)
 
 
-def overall(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
+def overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
     scores = [[kind.overall() for kind in _score_kinds(block, scoring)] for block in blocks]
     return np.concatenate(scores, axis=-1)
 
 
-def by_topic(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
-    """Score blocks of systems; return a table of all systems for each kind of score."""
+def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
+    """Score blocks of systems; return scores of all systems for each kind of score."""
     return [
         replace(
             tables[0],
@@ -196,37 +199,36 @@ def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
     return [table for tables in zip(*scores, strict=True) for table in tables]
 
 
-def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
-    """Rank each system by its value among the values of the other systems.
+def rank_systems(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
+    """Rank each system by its value in `values` among the other systems' values in `others`.
 
-    Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
-    Ranks start at 1; NaN means no score or rank. The values that a system is compared with are in
-    `others`. All arrays have shape (systems,).
+    Systems whose values differ by no more than rounding are tied, and have the best of their ranks.
+    Ranks start at 1; NaN means no score or rank. All arrays have shape (systems,).
 
     Examples
     --------
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
-    >>> ranks(before, before).tolist()
+    >>> rank_systems(before, before).tolist()
     [1.0, 2.0, 2.0, 4.0]
-    >>> ranks(np.array([0.3, 0.4, 0.4, 0.1]), before).tolist()
+    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), before).tolist()
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    ordered, others_ordered = to_order(sign * values), to_order(sign * others)
-    is_better = others_ordered > ordered[:, None]
+    rounded_values, rounded_others = to_order(sign * values), to_order(sign * others)
+    is_better = rounded_others > rounded_values[:, None]
     np.fill_diagonal(is_better, False)
-    return np.where(np.isnan(ordered), np.nan, 1.0 + is_better.sum(axis=1))
+    return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
 
 
-def agreement(before: Floats, after: Floats) -> float:
-    """Compute Kendall's tau-b of two orders of the systems with a score; NaN if all are tied."""
+def rank_correlation(before: Floats, after: Floats) -> float:
+    """Compute Kendall's tau-b of the systems by two scores, where both exist; NaN if all tie."""
     has_score = ~(np.isnan(before) | np.isnan(after))
     rounded = [to_order(scores[has_score]) for scores in (before, after)]
     return float(kendall_tau(*rounded))
 
 
 def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
-    """Return `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
+    """Return columns `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
     frame = pl.DataFrame(
         {
             "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),

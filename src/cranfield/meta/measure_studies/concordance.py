@@ -1,4 +1,4 @@
-"""Concordance of measures with a gold standard."""
+"""Study of the concordance of measures with a gold standard."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    by_measure,
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
+    read_by_measure,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -26,20 +26,20 @@ from cranfield.scores.one_measure import align_scores
 from cranfield.tabular import Table
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
-"""Significance levels, and their marks in the table of the paper."""
+"""Significance levels, with their marks in table 2 of Sakai (2013)."""
 
 
 class Concordance(Study):
-    """Concordance of measures with a gold standard, where they disagree.
+    """Concordance of measures with a gold standard where they disagree.
 
     Attributes
     ----------
     measures, gold
-        The candidates; the gold standard: one measure, or several that all have to agree.
+        Names of the candidate measures, and of the gold measures, which all have to agree.
     systems, topics
         Numbers of systems and topics.
     pairs
-        The table.
+        The table `concordance`, a row for each pair of measures.
     """
 
     name = "concordance"
@@ -48,23 +48,23 @@ class Concordance(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "compared": Column("Number of pairs of runs on a topic with all scores."),
-        "missing": Column("Number of pairs of runs on a topic that lack a score."),
+        "missing": Column("Number of pairs of runs on a topic without all scores."),
         "disagreements": Column("Number of pairs that the two measures order differently."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
         ),
-        "second concordant": Column("The same of the second measure."),
+        "second concordant": Column("The same number for the second measure."),
         "first proportion": Column(
-            "`first concordant` divided by the disagreements; null if there are none."
+            "`first concordant` divided by the disagreements; null without disagreements."
         ),
-        "second proportion": Column("The same of the second measure."),
+        "second proportion": Column("The same proportion for the second measure."),
         "first wins": Column("Number of disagreements in which only the first is concordant."),
         "second wins": Column("Number of disagreements in which only the second is concordant."),
         "both": Column("Number of disagreements in which both are concordant."),
         "neither": Column("Number of disagreements in which neither is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test on the wins; 1 if there are none.",
+            "p-value of the exact two-sided sign test on the wins; 1 without wins.",
             pvalue=True,
         ),
     }
@@ -72,10 +72,10 @@ class Concordance(Study):
     pairs: pl.DataFrame
 
     def matrix(self) -> pl.DataFrame:
-        """Return the pairs as the paper's table 2 prints them.
+        """Return the pairs as a matrix of strings, as in table 2 of Sakai (2013).
 
-        The concordance of the row's measure, that of the column's measure, `‡` or `†` where the
-        sign test is significant at 0.01 or 0.05, and the number of disagreements, as text.
+        A cell has the concordance of the row's and of the column's measure, `‡` or `†` if the sign
+        test is significant at 0.01 or 0.05, and the number of disagreements.
         """
         measures = self.measures
         cells = {name: dict.fromkeys(measures[1:], "") for name in measures[:-1]}
@@ -85,7 +85,7 @@ class Concordance(Study):
             if row["first proportion"] is not None:
                 text = f"{row['first proportion']:.0%}/{row['second proportion']:.0%}{mark}"
             cells[row["first"]][row["second"]] = f"{text} ({row['disagreements']})"
-        # A measure may be called "measure".
+        # A measure may have the name "measure".
         columns = [name if name != "measure" else "measure " for name in measures[1:]]
         rows = [(measure, *row.values()) for measure, row in cells.items()]
         return pl.DataFrame(rows, dict.fromkeys(["measure", *columns], pl.String), orient="row")
@@ -95,25 +95,25 @@ class Concordance(Study):
         rows = self.pairs.filter(pl.col("disagreements") > 0)
         if rows.is_empty():
             return ()
-        lead = pl.col("first wins") - pl.col("second wins")
+        net_wins = pl.col("first wins") - pl.col("second wins")
         winners = [
-            *rows.filter(lead > 0)["first"],
-            *rows.filter(lead < 0)["second"],
+            *rows.filter(net_wins > 0)["first"],
+            *rows.filter(net_wins < 0)["second"],
         ]
         max_wins = max(map(winners.count, self.measures))
         top_names = [name for name in self.measures if winners.count(name) == max_wins]
-        subject, others = "none agrees", "another"
+        subject, comparison = "none agrees", "another"
         if max_wins:
             verb = "agrees" if len(top_names) == 1 else "each agree"
             subject = f"{names_or_count(top_names, 'measure')} {verb}"
-            others = f"{max_wins:,} of the {counted(len(self.measures) - 1, 'other')}"
+            comparison = f"{max_wins:,} of the {counted(len(self.measures) - 1, 'other')}"
         alpha = MARKS[-1][0]
         n_differ = rows.filter(pl.col("p") <= alpha).height
         return (
             f"Where two measures disagree, {subject} with {' and '.join(self.gold)} more often than"
-            f" {others}. Of {counted(rows.height, 'pair')} of measures, {n_differ:,} differ with"
-            f" p up to {alpha:g} (sign test, each by itself).",
-            "These p-values are too small, because pairs of runs share runs and topics;"
+            f" {comparison}. Of {counted(rows.height, 'pair')} of measures, {n_differ:,} differ"
+            f" with p up to {alpha:g} (sign test, not corrected).",
+            "These p-values are too small, because pairs of runs have runs and topics in common;"
             " the gold standard itself is not tested.",
         )
 
@@ -129,51 +129,49 @@ class Concordance(Study):
             " above; ‡ and † for p up to 0.01 and 0.05 (sign test); number of disagreements"
         )
         matrix = self.matrix()
-        # The column of names has no title, as a measure may have that name.
+        # The column of names has no title, as a measure may have the same name.
         return [Table(title, ["", *matrix.columns[1:]], [list(row) for row in matrix.rows()])]
 
 
 def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
-    r"""Compare measures by how often they are concordant with a gold standard.
+    r"""Compare the concordance of measures with a gold standard.
 
     The gold standard is a measure that is simple enough to be trusted for one property, such as
-    intent recall for diversity or precision for relevance. It is consulted only where two
-    candidates disagree on which of two runs is better for a topic.
+    intent recall for diversity or precision for relevance. It is used only where two candidate
+    measures disagree on which of two runs is better on a topic.
 
     .. math:: \mathrm{Conc}(M_1 | M_2, M^*) =
         \frac{|\{d : \Delta M_1 \Delta M_2 < 0 \wedge \Delta M_1 \Delta M^* \ge 0\}|}
         {|\{d : \Delta M_1 \Delta M_2 < 0\}|}
 
-    over all pairs of runs on all topics, d. With several gold measures, the condition has to hold
-    for each of them.
+    over all pairs of runs on all topics, d. With several gold measures, the condition must hold for
+    each of them.
 
-    Source: Sakai (2013), section 5.3, figure 17 and table 2; the sign test on the disagreements in
-    which exactly one of the two is concordant is that of its footnote 21.
+    Source: Sakai (2013), section 5.3, figure 17 and table 2; footnote 21 for the sign test on the
+    disagreements in which exactly one measure is concordant.
 
     Parameters
     ----------
     scores_by_measure
-        As for :func:`discriminative_power`; of the same topics and systems, in any order.
+        As for :func:`discriminative_power`, with the same topics and systems for all measures.
     gold
-        The gold standard: a name among the measures, which is then not a candidate; or
-        :class:`Scores`; or several of these, or a mapping of names to scores.
+        The gold standard: the name of one of the measures, which is then not a candidate;
+        :class:`Scores`; several of these; or a mapping of names to scores.
 
     Raises
     ------
     PolicyError
         For an unknown gold measure, fewer than two candidates, or scores by shard.
     CranfieldError
-        When the measures differ in topics or systems, for infinite scores, or for one system.
+        For measures with different topics or systems, infinite scores, or a single system.
 
-    Notes
-    -----
-    A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores of
-    a topic that differ by at most 2**-44 of the largest of them differ by rounding, and are tied.
-    Scores of measures where lower is better are negated. Where a score is missing, that pair of
-    runs is excluded on that topic for the pairs of measures concerned, and counted.
+    Notes ----- A gold measure that ties two runs is concordant with both candidates, as in figure
+    17. Scores on a topic that differ by at most 2**-44 of the largest score are tied. Scores of
+    measures for which lower is better are negated. If a measure has no score for a pair of runs on
+    a topic, that pair is excluded for all pairs with this measure, and counted as missing.
 
-    The pairs of runs share runs and topics and are not independent: the sign test treats them as if
-    they were, as in the source, and so its p-values are too small.
+    Pairs of runs have runs and topics in common and are not independent. The sign test treats them
+    as independent, as in the source, so that its p-values are too small.
 
     Examples
     --------
@@ -187,7 +185,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     >>> print(study.matrix().row(0))
     ('nDCG@10', '83%/52%‡ (634)')
     """
-    candidates = by_measure(scores_by_measure)
+    candidates = read_by_measure(scores_by_measure)
     gold_scores = _read_gold(gold, scores_by_measure, candidates)
     if not gold_scores:
         raise PolicyError("the concordance test requires a gold measure")
@@ -201,15 +199,15 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     all_scores: dict[Any, Scores] = {**candidates}
     all_scores |= {("gold", name): table for name, table in gold_scores.items()}
     scores = list(align_scores(all_scores, called=_describe_name).values())
-    topics, systems = scores[0].values.shape
-    if systems < 2:
-        raise CranfieldError(f"the concordance test requires at least two systems, got {systems}")
+    n_topics, n_systems = scores[0].values.shape
+    if n_systems < 2:
+        raise CranfieldError(f"the concordance test requires at least two systems, got {n_systems}")
     return Concordance(
         {},
         measures=names,
         gold=tuple(gold_scores),
-        systems=systems,
-        topics=topics,
+        systems=n_systems,
+        topics=n_topics,
         pairs=_compare_pairs(names, scores),
     )
 
@@ -220,11 +218,11 @@ def _describe_name(name: Any) -> str:
 
 def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
     if isinstance(gold, Mapping):
-        return by_measure(gold)
+        return read_by_measure(gold)
     scores: dict[str, Scores] = {}
     items = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
-    for number, item in enumerate(items, 1):
-        name = item.measure or f"gold {number}" if isinstance(item, Scores) else None
+    for index, item in enumerate(items, 1):
+        name = item.measure or f"gold {index}" if isinstance(item, Scores) else None
         if name is None:
             name = _candidate_name(str(item), data, candidates)
         if name in scores:
@@ -234,7 +232,7 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
 
 
 def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
-    """Return the name of a measure among the candidates; an evaluation knows aliases too."""
+    """Return the name of a candidate measure; for an evaluation, also from an alias."""
     if name not in candidates and isinstance(data, Mapping):
         with suppress(KeyError):
             scores = data[name]
@@ -247,27 +245,27 @@ def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> s
 
 
 def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
-    """Compare pairs of candidates; their scores are followed by those of gold measures."""
-    # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
-    # floats below 2**53. Rows are of the first candidate, columns of the second.
-    values = higher_is_better(scores)
+    """Compare pairs of candidates; `scores` are of the candidates, then of the gold measures."""
+    # Counts are sums of products of indicators over pairs of runs: matrix products, which are exact
+    # in floats below 2**53. Rows are the first candidate, columns the second.
+    values = oriented_values(scores)
     n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
-        preferred = signs(values[:, topic], first, second)
+        preferred = preference_signs(values[:, topic], first, second)
         gold_signs = preferred[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
         has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
         up = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
         down = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
-        # Of two measures that disagree, one is up (prefers the first run), the other down.
+        # If two measures disagree, one is up (prefers the first run) and the other down.
         up_agrees, down_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
         disagreements += up @ down.T + down @ up.T
         concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        agreement = (up * (up_agrees & down_agrees)) @ down.T
-        both_concordant += agreement + agreement.T
+        both_agree = (up * (up_agrees & down_agrees)) @ down.T
+        both_concordant += both_agree + both_agree.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)
     n_compared, n_disagree, n_first, n_second, n_both = (
@@ -277,7 +275,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
         {
-            **name_pairs(names),
+            **pair_columns(names),
             "compared": n_compared,
             "missing": values.shape[1] * first.size - n_compared,
             "disagreements": n_disagree,

@@ -1,4 +1,4 @@
-"""Rank correlation of measures: their agreement on the order of systems."""
+"""Study of correlations of measures: their agreement on the order of systems."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, number
 
 
-def by_measure(data: Any) -> dict[str, Scores]:
-    """Return scores by the text form of their measure, in order.
+def read_by_measure(data: Any) -> dict[str, Scores]:
+    """Read scores of several measures, by text form of the measure.
 
-    Accepts a mapping of measures to what :func:`cranfield.compare` takes, :class:`Scores` of one
-    measure, or a table or file that :func:`cranfield.read_scores_by_measure` reads.
+    Accepts a mapping of measures to any input of :func:`cranfield.compare`, :class:`Scores` of one
+    measure, or any input of :func:`cranfield.read_scores_by_measure`.
     """
     if isinstance(data, Scores):
         return {data.measure: data}
@@ -48,34 +48,35 @@ def by_measure(data: Any) -> dict[str, Scores]:
     return scores
 
 
-def higher_is_better(scores: Iterable[Scores]) -> Floats:
-    """Return the values of several measures, negated where lower is better; measures first."""
+def oriented_values(scores: Iterable[Scores]) -> Floats:
+    """Stack the values of measures, negated if lower is better; the first axis is measures."""
     return np.stack([-table.values if table.lower_is_better else table.values for table in scores])
 
 
-def name_pairs(names: Sequence[str]) -> dict[str, Any]:
+def pair_columns(names: Sequence[str]) -> dict[str, Any]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
     labels = pl.Series(names, dtype=pl.String)
     indices = np.triu_indices(len(names), 1)
     return {side: labels.gather(k) for side, k in zip(("first", "second"), indices, strict=True)}
 
 
-def signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return the preferences of measures between systems on a topic, shape (measures, pairs).
+def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
+    """Return which system of each pair measures prefer on a topic; shape (measures, pairs).
 
-    Scores, of shape (measures, systems), are better if higher; indices are of the systems of each
-    pair. 1 is for the first system, -1 for the second, 0 for a tie, NaN for a missing score.
+    values: scores, higher is better; shape (measures, systems). first, second: indices of the
+        systems of each pair. The result is 1 for the first system, -1 for the second, 0 for a tie
+        and NaN for a missing score.
     """
-    slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
+    tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
-    return np.asarray(np.where(np.abs(difference) <= slack, 0.0, np.sign(difference)))
+    return np.asarray(np.where(np.abs(difference) <= tolerance, 0.0, np.sign(difference)))
 
 
 def sign_pvalue(wins: Any, losses: Any) -> Floats:
-    """Return the exact two-sided p-values of the sign test; 1 without wins and losses."""
-    won, lost = np.asarray(wins), np.asarray(losses)
-    tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
-    return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))
+    """Compute exact two-sided p-values of the sign test; 1 without wins and losses."""
+    n_decided = np.add(wins, losses)
+    tail = 2 * bdtr(np.minimum(wins, losses), n_decided, 0.5)
+    return np.asarray(np.where(n_decided > 0, np.minimum(1.0, tail), 1.0))
 
 
 METHODS = {
@@ -89,34 +90,36 @@ METHODS = {
 """Correlation coefficients, with their titles."""
 
 
-def levels_of(values: Floats, gap: Floats) -> Floats:
-    """Return the order of systems by each measure as integers from 0, equal for ties.
+def number_levels(values: Floats, tolerance: Floats) -> Floats:
+    """Number the systems by ascending value, from 0, with equal numbers for ties.
 
-    Values and result have shape (measures, systems); neighbours in order that differ by at most
-    `gap`, shape (measures,), are tied.
+    values: shape (measures, systems), like the result. tolerance: neighbours in order that differ
+        by at most this are tied; shape (measures,).
     """
-    by_value = np.argsort(values, axis=1, kind="stable")
-    steps = np.diff(np.take_along_axis(values, by_value, axis=1), axis=1) > gap[:, None]
+    order = np.argsort(values, axis=1, kind="stable")
+    is_step = np.diff(np.take_along_axis(values, order, axis=1), axis=1) > tolerance[:, None]
     levels = np.zeros(values.shape)
-    np.put_along_axis(levels, by_value[:, 1:], np.cumsum(steps, axis=1), axis=1)
+    np.put_along_axis(levels, order[:, 1:], np.cumsum(is_step, axis=1), axis=1)
     return levels
 
 
 def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
-    """Check the options of a method, and return those that it has."""
+    """Check the options of a method, and return those that apply to it."""
     if method == "rbo":
         return {"ties": ties, "p": check(p, ties)}
     if method == "tau-ap":
         if ties not in {"a", "b"}:
-            raise PolicyError(f"unknown ties {quoted(ties)} of tau-ap; expected one of: a, b")
+            raise PolicyError(f"unknown ties {quoted(ties)} for tau-ap; expected one of: a, b")
         return {"ties": ties}
     return {}
 
 
-def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str, Any]) -> Floats:
-    """Return a coefficient for each pair of measures, shape (measures, measures).
+def correlation_matrix(
+    values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
+) -> Floats:
+    """Compute a coefficient for each pair of measures; shape (measures, measures).
 
-    Values and the levels of their order have shape (measures, systems).
+    values, and their levels by :func:`number_levels`, have shape (measures, systems).
     """
     if method == "spearman":
         from scipy.stats import rankdata
@@ -124,28 +127,28 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
         return _pearson(rankdata(levels, axis=1), levels)
     if method == "pearson":
         return _pearson(values, levels)
-    measures = len(levels)
-    first, second = np.triu_indices(measures)
-    matrix = np.empty((measures, measures))
+    n_measures = len(levels)
+    first, second = np.triu_indices(n_measures)
+    matrix = np.empty((n_measures, n_measures))
     if method in {"tau", "tau-a"}:
         variant = "b" if method == "tau" else "a"
         matrix[first, second] = kendall_tau(levels[first], levels[second], variant=variant)
     elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
-        places = [places_of_scores(row) for row in levels]
+        positions = [places_of_scores(row) for row in levels]
         matrix[first, second] = [
             overlap(a, b, options["p"], options["ties"])[0]
-            for a, b in combinations_with_replacement(places, 2)
+            for a, b in combinations_with_replacement(positions, 2)
         ]
     matrix[second, first] = matrix[first, second]
     return matrix
 
 
 def _pearson(values: Floats, levels: Floats) -> Floats:
-    """Compute Pearson's correlation; NaN where all values are tied within rounding."""
+    """Compute Pearson's correlation of all rows; NaN for rows without different levels."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Scaling keeps squares from vanishing or overflowing.
+        # Scaling prevents squares from underflow and overflow.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
         unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
@@ -160,19 +163,19 @@ class Correlations(Study):
     Attributes
     ----------
     measures
-        The measures, in order.
+        Text forms of the measures, in order.
     overall
-        Correlations of the systems' values over all topics; shape (measures, measures).
+        Correlations of the overall values of systems; shape (measures, measures).
     topicwise
-        Correlations of their scores on each topic, NaN where a measure ties all systems; shape
-        (topics, measures, measures).
+        Correlations of scores on each topic, NaN where a measure ties all systems; shape (topics,
+        measures, measures).
     by_topic, lowest
-        Mean and lowest of `topicwise` over the topics that have a value; shape (measures,
+        Mean and minimum of `topicwise` over the topics where it is defined; shape (measures,
         measures).
     counted_topics
-        Number of those topics; shape (measures, measures).
+        Number of these topics; shape (measures, measures).
     topics, systems
-        The topics that were used, and the systems.
+        Names of the compared topics and systems.
     lower_is_better
         The measures for which lower scores are better; their scores were negated.
     notes
@@ -187,22 +190,22 @@ class Correlations(Study):
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "overall": Column(
-            "Coefficient of the systems' values over all topics; null if it is not defined."
+            "Coefficient of the overall values of systems; null if it is not defined."
         ),
         "by topic": Column("Mean over topics of the coefficient on each topic."),
         "lowest": Column("Lowest coefficient on a topic."),
-        "lowest topic": Column("That topic.", key=True),
-        "topics": Column("Number of topics on which it is defined."),
+        "lowest topic": Column("Topic with the lowest coefficient.", key=True),
+        "topics": Column("Number of topics on which the coefficient is defined."),
     }
 
     @property
     def pairs(self) -> pl.DataFrame:
-        """The table, a row for each pair of measures."""
+        """The table `correlations`, a row for each pair of measures."""
         indices = np.triu_indices(len(self.measures), 1)
         coefficients = self.topicwise[:, *indices]
         lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
-            **name_pairs(self.measures),
+            **pair_columns(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
@@ -219,17 +222,17 @@ class Correlations(Study):
             return ()
         low, high = rows["overall"][0], rows["overall"][-1]
 
-        def pairs(extreme: float) -> str:
-            """Name the pairs of measures whose coefficient is the same to the printed digits."""
+        def name_pairs_at(extreme: float) -> str:
+            """Name the pairs of measures whose printed coefficient is equal."""
             equal_rows = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
             pair_names = equal_rows.select(pl.format("{}/{}", "first", "second"))
             return names_or_count(pair_names.to_series().to_list(), "pair")
 
-        lead = f"{pairs(high)}: {self.method} {high:.2f}."
+        lead = f"{name_pairs_at(high)}: {self.method} {high:.2f}."
         if low < high:
             lead = (
-                f"The orders of systems agree most for {pairs(high)} ({self.method} {high:.2f}),"
-                f" least for {pairs(low)} ({low:.2f})."
+                f"The orders of systems agree most for {name_pairs_at(high)} ({self.method}"
+                f" {high:.2f}), least for {name_pairs_at(low)} ({low:.2f})."
             )
         return (
             lead,
@@ -282,26 +285,26 @@ def correlate(
     Parameters
     ----------
     scores_by_measure
-        Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
-        same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
+        Scores by measure, such as an :class:`cranfield.Evaluation`, of at least two measures with
+        the same systems and topics in any order; scores as for :func:`cranfield.compare`.
     method
-        Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`: its
-        version without correction for ties. `tau-ap`: tau AP, averaged over both directions. `rbo`:
-        rank-biased overlap, extrapolated. `pearson`: of the scores themselves, which requires
-        interval scales. `spearman`: of their mid-ranks.
+        Correlation coefficient between the orders of systems. `tau`: Kendall's tau-b. `tau-a`:
+        Kendall's tau without correction for ties. `tau-ap`: tau AP, averaged over both directions.
+        `rbo`: extrapolated rank-biased overlap. `pearson`: Pearson's correlation of the scores,
+        which requires interval scales. `spearman`: Pearson's correlation of mid-ranks.
     missing
-        `error`; `drop`: exclude topics that lack a score of any system by any measure; `zero`:
-        count a missing score as 0.
+        `error`; `drop`: exclude topics without a score of any system by any measure; `zero`: count
+        missing scores as 0.
     ties, p
-        For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`, and a proportion p between 0 and 1.
-        With `a`, the coefficient of a measure with ties and itself is below 1.
+        For `tau-ap`, ties `a` or `b`; for `rbo`, ties `a`, `b` or `w`, and persistence p between 0
+        and 1. With `a`, the coefficient of a measure with ties and itself is below 1.
 
     Returns
     -------
     Correlations
-        Overall, by the measure's own value over topics (its mean, geometric mean or sum);
-        and topic by topic, the mean and the lowest over topics (Ferrante, Ferro and Fuhr 2021,
-        section 3.3).
+        Overall correlations, of each measure's value over topics (its mean, geometric mean or sum),
+        and by topic, with mean and minimum over topics (Ferrante, Ferro and Fuhr 2021, section
+        3.3).
 
     Raises
     ------
@@ -312,13 +315,13 @@ def correlate(
 
     Notes
     -----
-    Measures for which lower scores are better are negated first, so that measures that agree
-    on the better system correlate positively, whatever their direction.
+    Scores of measures for which lower is better are negated first, so that measures that agree on
+    the better system correlate positively.
 
     Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote
-    9 of the source; scores on a topic are tied if they differ by rounding only. `pearson` uses the
-    raw scores. A topic on which all systems are tied by one of two measures has no coefficient
-    (except by `tau-a`, where it is 0, and by `rbo`), and is excluded from their mean.
+    9 of the source; scores on a topic are tied if they differ by no more than rounding. `pearson`
+    uses raw scores. If a measure ties all systems on a topic, its coefficients there are undefined
+    and excluded from means (except by `tau-a`, where they are 0, and by `rbo`).
 
     Examples
     --------
@@ -334,7 +337,7 @@ def correlate(
     call = check_arguments(correlate, locals())
     check_share("p", p)
     options = check_options(method, ties, p)
-    by_name = by_measure(scores_by_measure)
+    by_name = read_by_measure(scores_by_measure)
     if len(by_name) < 2:
         raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
     scores, notes = complete_scores(align_scores(by_name), missing)
@@ -345,25 +348,25 @@ def correlate(
             f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
         )
     is_lower_better = np.array([table.lower_is_better for table in scores.values()])
-    totals = np.array([table.overall() for table in scores.values()])
-    totals[is_lower_better] *= -1
-    cells = np.ascontiguousarray(np.swapaxes(higher_is_better(scores.values()), 0, 1))
-    order = levels_of(to_order(totals), np.zeros(len(totals)))
-    topicwise = np.empty((len(cells), len(scores), len(scores)))
-    for topic, values in enumerate(cells):
-        levels = levels_of(values, ROUNDING * np.abs(values).max(axis=1))
-        topicwise[topic] = agreement(values, levels, method, options)
+    overall_values = np.array([table.overall() for table in scores.values()])
+    overall_values[is_lower_better] *= -1
+    topic_values = np.ascontiguousarray(np.swapaxes(oriented_values(scores.values()), 0, 1))
+    overall_levels = number_levels(to_order(overall_values), np.zeros(len(overall_values)))
+    topicwise = np.empty((len(topic_values), len(scores), len(scores)))
+    for topic, values in enumerate(topic_values):
+        levels = number_levels(values, ROUNDING * np.abs(values).max(axis=1))
+        topicwise[topic] = correlation_matrix(values, levels, method, options)
     is_defined = ~np.isnan(topicwise)
     n_topics = is_defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
-        mean = np.where(is_defined, topicwise, 0.0).sum(axis=0) / n_topics
+        mean_by_topic = np.where(is_defined, topicwise, 0.0).sum(axis=0) / n_topics
     lowest = np.where(is_defined, topicwise, np.inf).min(axis=0)
     return Correlations(
         call,
         measures=tuple(scores),
-        overall=agreement(totals, order, method, options),
+        overall=correlation_matrix(overall_values, overall_levels, method, options),
         topicwise=topicwise,
-        by_topic=mean,
+        by_topic=mean_by_topic,
         lowest=np.where(n_topics > 0, lowest, np.nan),
         counted_topics=n_topics,
         topics=reference.topics,

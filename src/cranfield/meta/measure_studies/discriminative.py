@@ -1,4 +1,4 @@
-"""Discriminative power: number of significantly different pairs of systems by measure."""
+"""Study of discriminative power: significantly different pairs of systems by measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
-from cranfield.meta.measure_studies.correlations import by_measure
+from cranfield.meta.measure_studies.correlations import read_by_measure
 from cranfield.meta.study import SYSTEM_PAIR, Study, describe_extremes, percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
@@ -23,20 +23,20 @@ from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 
 class DiscriminativePower(Study):
-    """Significant pairs of systems by measure.
+    """Numbers of significant pairs of systems by measure.
 
     Attributes
     ----------
     resamples, seed
-        Number of resamples and seed of a random test or correction, else None.
+        Number of resamples, and seed, of a randomised test or correction; otherwise None.
     measures, systems
-        The measures, and the number of systems.
+        Text forms of the measures, and number of systems.
     topics
-        Number of topics compared, by measure, after the policy for missing scores.
+        Number of compared topics by measure, after the policy for missing scores.
     pairs
         The table `pairs`.
     notes
-        By measure: topics or scores that were excluded or imputed, and other notes.
+        Notes of the comparisons by measure, such as on excluded topics or imputed scores.
     """
 
     name = "discriminative-power"
@@ -52,19 +52,20 @@ class DiscriminativePower(Study):
             "significant": Column("Number of significant pairs."),
             "power": Column("Proportion of significant pairs.", decimals=1, percent=True),
             "smallest significant": Column(
-                "Smallest absolute difference that is significant; null if none is."
+                "Smallest absolute difference that is significant; null if no difference is."
             ),
             "largest not": Column(
-                "Largest absolute difference that is not significant; null if all are."
+                "Largest absolute difference that is not significant; null if all differences are."
             ),
             "mean p": Column(
-                "Mean p-value (area under the curve of p-values); compares measures of equal power."
+                "Mean p-value (area under the curve of p-values), to compare measures of equal"
+                " power."
             ),
         },
         "pairs": {
             "measure": Column("Text form of the measure.", key=True),
             **SYSTEM_PAIR,
-            "difference": Column("Difference, as :func:`cranfield.compare` has it for that test."),
+            "difference": Column("Difference of the systems, as from :func:`cranfield.compare`."),
             "p": Column("Adjusted p-value.", pvalue=True),
         },
     }
@@ -74,15 +75,15 @@ class DiscriminativePower(Study):
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The table `power`."""
-        size, significant = pl.col("difference").abs(), pl.col("p") <= self.alpha
+        size, is_significant = pl.col("difference").abs(), pl.col("p") <= self.alpha
         return (
             self.pairs.group_by("measure", maintain_order=True)
             .agg(
                 pl.len().cast(pl.Int64).alias("pairs"),
-                significant.sum().cast(pl.Int64).alias("significant"),
-                significant.mean().alias("power"),
-                size.filter(significant).min().alias("smallest significant"),
-                size.filter(~significant).max().alias("largest not"),
+                is_significant.sum().cast(pl.Int64).alias("significant"),
+                is_significant.mean().alias("power"),
+                size.filter(is_significant).min().alias("smallest significant"),
+                size.filter(~is_significant).max().alias("largest not"),
                 pl.col("p").mean().alias("mean p"),
             )
             .sort(["power", "mean p"], descending=[True, False], maintain_order=True)
@@ -90,9 +91,10 @@ class DiscriminativePower(Study):
 
     @cached_property
     def curves(self) -> pl.DataFrame:
-        """Long table of the curves of achieved significance levels: `measure`, `rank`, `p`.
+        """Curves of achieved significance levels, with columns `measure`, `rank` and `p`.
 
-        The p-values of each measure from the smallest, with ranks from 1: figure 16 of the source.
+        The p-values of each measure are in ascending order, with ranks from 1, as in figure 16 of
+        Sakai (2013).
         """
         rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         position = pl.col("measure").replace_strict(list(self.measures), range(len(self.measures)))
@@ -110,7 +112,7 @@ class DiscriminativePower(Study):
         condition = f"by {self.test} with {self.correction} at {self.alpha:g}"
         pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
-            return (f"None of {pairs} is significantly different by any measure, {condition}.",)
+            return (f"None of {pairs} differ significantly by any measure, {condition}.",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
             number = f"{row['significant']:,}"
@@ -132,7 +134,7 @@ class DiscriminativePower(Study):
         ]
 
     def note_lines(self) -> list[str]:
-        """Return each note once, with the measures that it applies to."""
+        """Return a line for each note, with the measures that it applies to."""
         measures: dict[str, list[str]] = {}
         for name, measure_notes in self.notes.items():
             for note in measure_notes:
@@ -160,7 +162,7 @@ def discriminative_power(
 
     .. math:: \mathrm{power}(M) = \frac{|\{(x, y) : p_M(x, y) \le \alpha\}|}{m (m - 1) / 2}
 
-    with m systems. A measure of high power is consistent over topics, but not necessarily valid.
+    with m systems. A measure with high power is consistent over topics, but not necessarily valid.
 
     Source: Sakai (2006a), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
     with the randomised version of Tukey's HSD test.
@@ -168,16 +170,16 @@ def discriminative_power(
     Parameters
     ----------
     scores_by_measure
-        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
-        with a column `measure`, or a file of one.
+        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`; or a table of
+        scores with a column `measure`, or a file with such a table.
     test, correction, alpha, missing
-        As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
-        "bootstrap", correction="none"` is the first form of the method.
+        As for :func:`cranfield.compare`, for all pairs; the default is the randomised Tukey HSD.
+        The original method is `test="bootstrap", correction="none"`.
     resamples
         Number of resamples, for tests that resample.
     seed
-        Seed of the random numbers, which are the same for all measures, so that measures differ by
-        their scores alone.
+        Seed of the random numbers, which are the same for all measures, so that only scores make a
+        difference.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 
@@ -186,13 +188,13 @@ def discriminative_power(
     PolicyError
         For an unknown test, correction or option.
     CranfieldError
-        If measures differ in systems or topics; for scores that the test cannot take.
+        For measures with different systems or topics, and scores that the test does not support.
 
     Notes
     -----
     The smallest significant difference estimates the difference of means that is needed for
-    significance with that many topics. With the randomised Tukey HSD, whose p-values fall as
-    differences grow, it is above every difference that is not significant.
+    significance with this number of topics. With the randomised Tukey HSD, whose p-values decrease
+    with the difference, it is larger than every difference that is not significant.
 
     Examples
     --------
@@ -204,22 +206,22 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    scores_of = align_scores(by_measure(scores_by_measure), shards=True)
+    aligned_scores = align_scores(read_by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correction_name = CORRECTIONS.find(correction)
     parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
     Options(**parameters)
     options = {"test": info.name, "correction": correction_name, **parameters, "missing": missing}
-    names = list(scores_of)
-    scores = {"measures": names, "scores": fingerprint(*scores_of.values())}
+    names = list(aligned_scores)
+    scores = {"measures": names, "scores": fingerprint(*aligned_scores.values())}
     table = run_parts(
         _compare,
-        (scores_of, options),
-        {f"measure-{number}": name for number, name in enumerate(names, 1)},
+        (aligned_scores, options),
+        {f"measure-{index}": name for index, name in enumerate(names, 1)},
         about={"study": "discriminative power", **scores, **options},
         **work,
     )
-    by_name = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
+    rows = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
     is_random = info.random or CORRECTIONS[correction_name].random
     return DiscriminativePower(
         call,
@@ -228,18 +230,18 @@ def discriminative_power(
         resamples=resamples if is_random else None,
         seed=seed if is_random else None,
         measures=tuple(names),
-        systems=len(scores_of[names[0]].systems),
-        topics=dict(by_name.select("measure", "topics").iter_rows()),
+        systems=len(aligned_scores[names[0]].systems),
+        topics=dict(rows.select("measure", "topics").iter_rows()),
         pairs=table.drop("topics", "notes"),
-        notes={name: tuple(notes) for name, _, notes in by_name.iter_rows()},
+        notes={name: tuple(notes) for name, _, notes in rows.iter_rows()},
     )
 
 
 def _compare(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
-    scores_of, options = shared
+    aligned_scores, options = shared
     try:
-        # One thread, as measures are distributed over workers.
-        comparison = compare(scores_of[name], jobs=1, **options)
+        # Use one thread, as measures are distributed over workers.
+        comparison = compare(aligned_scores[name], jobs=1, **options)
     except PolicyError:
         raise
     except CranfieldError as error:

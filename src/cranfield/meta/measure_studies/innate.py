@@ -1,4 +1,4 @@
-"""Innate orders: topics on which all measures prefer the same ranking of two."""
+"""Study of innate orders: pairs of rankings that all measures order in the same way."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.preferences import OPEN, order_pairs
 
 COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
-"""Possible orders of two rankings of a topic, with their codes."""
+"""Possible innate orders of two rankings, with their codes in `order_pairs`."""
 
 
 class InnateOrders(Study):
-    """Topics on which two rankings have the same order by any measure.
+    """Numbers of topics on which all measures order two rankings in the same way.
 
     Attributes
     ----------
@@ -65,53 +65,51 @@ class InnateOrders(Study):
             ),
             "ties": Column("Number of innately ordered pairs that the measure ties."),
             "against": Column(
-                "Number of innately ordered pairs that the measure orders the other way round."
+                "Number of innately ordered pairs that the measure orders the opposite way."
             ),
-            "open": Column("Number of pairs of rankings without an innate order that differ."),
-            "decides": Column(
-                "Number of the pairs without an innate order that the measure orders."
-            ),
+            "open": Column("Number of pairs of different rankings without an innate order."),
+            "decides": Column("Number of pairs without an innate order that the measure orders."),
         },
     }
 
     def _proportions(self) -> tuple[int, Floats]:
-        """Return the number of pairs of rankings, and the proportions ordered, same and open."""
+        """Return the number of pairs, and proportions that are ordered, the same and open."""
         n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in COUNTS)
-        total = n_better + n_worse + n_same + n_open
-        return total, np.array([n_better + n_worse, n_same, n_open]) / max(1, total)
+        n_pairs = n_better + n_worse + n_same + n_open
+        return n_pairs, np.array([n_better + n_worse, n_same, n_open]) / max(1, n_pairs)
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        total, (ordered, tied, open_) = self._proportions()
-        if not total:
+        n_pairs, (ordered, same, undetermined) = self._proportions()
+        if not n_pairs:
             return ()
-        measures = ""
-        most_against: Any = self.agreement["against"].max()
-        if most_against == 0:
-            measures = " No measure in this study contradicts that order."
-        elif most_against is not None:
+        measure_sentence = ""
+        max_against: Any = self.agreement["against"].max()
+        if max_against == 0:
+            measure_sentence = " No measure in this study contradicts that order."
+        elif max_against is not None:
             worst_names = names_or_count(
-                names_with_value(self.agreement, "against", most_against), "measure"
+                names_with_value(self.agreement, "against", max_against), "measure"
             )
             n_ordered = self.agreement["ordered"][0]
-            measures = (
+            measure_sentence = (
                 f" That order is contradicted most often by {worst_names}:"
-                f" {most_against:,} of {n_ordered:,}."
+                f" {max_against:,} of {n_ordered:,}."
             )
         return (
-            f"In {percent(ordered)} of the pairs of rankings one is better whatever the measure; in"
-            f" {percent(open_)} measures may disagree, and in {percent(tied)} the rankings"
-            f" are the same.{measures}",
+            f"In {percent(ordered)} of the pairs of rankings one is better by all measures; in"
+            f" {percent(undetermined)} measures may disagree, and in {percent(same)} the rankings"
+            f" are the same.{measure_sentence}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
-            f" relevant.",
+            " relevant.",
         )
 
     def heading(self) -> list[str]:
-        total, (ordered, tied, open_) = self._proportions()
+        n_pairs, (ordered, same, undetermined) = self._proportions()
         return [
-            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {total:,} pairs"
-            f" of rankings {percent(ordered)} are ordered innately, {percent(tied)} the same,"
-            f" {percent(open_)} open"
+            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
+            f" pairs of rankings {percent(ordered)} are ordered innately, {percent(same)} the same,"
+            f" {percent(undetermined)} open"
         ]
 
 
@@ -120,29 +118,30 @@ def innate_orders(
     depth: int = 10,
     measures: str | Measure | Iterable[str | Measure] = (),
 ) -> InnateOrders:
-    r"""Count the topics on which one of two rankings is better by any measure.
+    r"""Count the topics on which one of two rankings is better by all measures.
 
-    A ranking improves if a document is replaced by a more relevant one, or swapped with a more
-    relevant one below it. If such steps lead from one ranking to another, every measure that
+    A ranking improves if a document is replaced by a more relevant document, or swapped with a more
+    relevant document below it. If such steps lead from one ranking to another, every measure that
     rewards both kinds of steps orders the two in this way, or ties them: the order is innate.
-    Otherwise measures may differ.
+    Otherwise measures may disagree.
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all ranks } k \text{ and grades } a
 
-    Sources: the idea, and the sign test over topics that are innately ordered, Moffat and Mackenzie
-    (2024); the order by replacement and swap, Ferrante, Ferro and Fuhr (2021), section 3.2.
+    Source: Moffat and Mackenzie (2024) for the concept, and for the sign test over topics with an
+    innate order; Ferrante, Ferro and Fuhr (2021), section 3.2, for the order by replacement and
+    swap.
 
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`, of at least two systems. Unjudged documents and
-        ranks where nothing was retrieved count as not relevant.
+        Judged runs of :func:`cranfield.judge`, of at least two systems. Unjudged documents, and
+        ranks without a document, count as not relevant.
     depth
-        Number of top ranks that are considered.
+        Number of ranks to consider.
     measures
-        Measures, or their texts, that are compared with the innate order; their cutoff should be at
-        most `depth`, as deeper ranks are not part of the innate order.
+        Measures, or their text forms, to compare with the innate order. Their cutoff should be at
+        most `depth`, as the innate order does not depend on deeper ranks.
 
     Raises
     ------
@@ -151,10 +150,11 @@ def innate_orders(
 
     Notes
     -----
-    The sign test excludes topics that are the same or open. It assumes that topics are drawn
-    independently, and is about topics with an innate order only; p-values are not corrected for
-    multiple comparisons. A measure `against` the order does not reward both steps, or
-    uses more ranks, or divides by a quantity in which the rankings differ.
+    The sign test excludes topics on which rankings are the same or have no innate order. It assumes
+    that topics are drawn independently, and concerns only topics with an innate order; p-values are
+    not corrected for multiple comparisons. A measure can contradict the order (`against`) if it
+    does not reward both kinds of steps, uses more ranks, or divides by a quantity in which the
+    rankings differ.
 
     Examples
     --------
@@ -169,32 +169,32 @@ def innate_orders(
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
     check_whole("depth", depth, 1)
-    topics, systems = judged.shape
-    if systems < 2:
-        raise CranfieldError(f"innate orders require at least two systems, got {systems}")
-    first, second = np.triu_indices(systems, 1)
+    n_topics, n_systems = judged.shape
+    if n_systems < 2:
+        raise CranfieldError(f"innate orders require at least two systems, got {n_systems}")
+    first, second = np.triu_indices(n_systems, 1)
     grades = judged.grades_by_rank(int(depth))
     pair_orders = order_pairs(grades, first, second)
     counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
     is_ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
-    no_measures = isinstance(measures, Sized) and not len(measures)
-    evaluation = {} if no_measures else score(judged, measures)
+    has_no_measures = isinstance(measures, Sized) and not len(measures)
+    evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = signs(higher_is_better([scores])[0], first, second)
+        preferred = preference_signs(oriented_values([scores])[0], first, second)
         products = (preferred * pair_orders)[is_ordered]
         n_decided = (np.abs(preferred[is_open]) == 1).sum()
-        numbers = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
-        rows.append((name, *map(int, (*numbers, is_open.sum(), n_decided))))
+        decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
+        rows.append((name, *map(int, (*decision_counts, is_open.sum(), n_decided))))
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
         {},
-        systems=systems,
-        topics=topics,
+        systems=n_systems,
+        topics=n_topics,
         depth=int(depth),
         pairs=pl.DataFrame(
             {
-                **name_pairs(judged.systems),
+                **pair_columns(judged.systems),
                 **counts,
                 "p": sign_pvalue(counts["better"], counts["worse"]),
             }

@@ -1,4 +1,4 @@
-"""Predictive power of measures for preferences of people between runs."""
+"""Study of predictive power: do measures predict people's preferences between runs?"""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
-    by_measure,
-    higher_is_better,
-    name_pairs,
+    oriented_values,
+    pair_columns,
+    preference_signs,
+    read_by_measure,
     sign_pvalue,
-    signs,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
-from cranfield.online.interleaving.side_by_side import PREFERENCES, signs_of
+from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, places_of
@@ -30,10 +30,10 @@ from cranfield.sources.columns import read_table
 
 
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
-    """Merge the preferences for the same runs of a topic, in either order.
+    """Merge the preferences between the same two runs on a topic into the majority preference.
 
-    The majority of votes decides; ties are votes for neither run, and equal numbers of votes are a
-    tie. Takes and returns the table of :func:`read_preferences`.
+    Ties are votes for neither run; equal numbers of votes are a tie. The table, and the result, are
+    as from :func:`read_preferences`.
     """
     is_reversed = pl.col("first") > pl.col("second")
     return (
@@ -57,8 +57,8 @@ def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
 def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     """Read preferences, and check that their topics and systems have scores.
 
-    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
-    0 for a tie), `votes`, which is 1, and `assessor`, which may be null.
+    Returns a table with the columns `topic`, `first`, `second`, `preferred` (1 for the first, -1
+    for the second, 0 for a tie), `votes` (1) and `assessor`, which may be null.
     """
     table = read_table(data, PREFERENCES)
     names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
@@ -68,49 +68,49 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
                 raise table.wrong(number, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
-        pl.Series("preferred", signs_of(table, "preferred"), pl.Int64),
+        pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),
         pl.lit(1, pl.Int64).alias("votes"),
         "assessor",
     )
 
 
 _COUNTS = {
-    "measure": Column("Text form of the measure; the most predictive one is first.", key=True),
+    "measure": Column("Text form of the measure, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over the other for which the measure has both scores."
     ),
     "correct": Column("Number of preferences where the measure prefers the same run."),
     "wrong": Column("Number of preferences where the measure prefers the other run."),
-    "tied": Column("Number of preferences where the measure scores both runs the same."),
-    "predicted": Column("correct / preferences; null if there are none."),
-    "low": Column("Lower bound of its exact confidence interval (Clopper and Pearson 1934)."),
+    "tied": Column("Number of preferences where the measure ties both runs."),
+    "predicted": Column("correct / preferences; null without preferences."),
+    "low": Column("Lower bound of the exact interval of `predicted` (Clopper and Pearson 1934)."),
     "high": Column("Upper bound of the interval."),
     "of decided": Column("correct / (correct + wrong); null if both are 0."),
     "p": Column(
-        "p-value of the exact two-sided sign test of as many correct as wrong.", pvalue=True
+        "p-value of the exact two-sided sign test of correct and wrong predictions.", pvalue=True
     ),
     "no preference": Column(
-        ("Number of pairs of runs that people found equal; they are not part of any proportion."),
+        ("Number of pairs of runs that people judged equal; excluded from all proportions."),
         read=False,
     ),
     "both tied": Column(
-        "Number of the pairs that people found equal and the measure ties.", read=False
+        "Number of pairs of runs that people judged equal and the measure ties.", read=False
     ),
-    "missing": Column("Number of preferences for which the measure lacks a score."),
+    "missing": Column("Number of preferences without a score of both runs by the measure."),
 }
 
 
 class PredictivePower(Study):
-    """Preferences of people that measures predict.
+    """Numbers of people's preferences that measures predict.
 
     Attributes
     ----------
     measures
-        The measures, in order.
+        Text forms of the measures, in order.
     preferences
-        Table of the preferences: `topic`, `first`, `second`, `preferred` (1 for the
-        first, -1 for the second, 0 for a tie), `votes`, the number of merged preferences, and
-        `assessor`, which may be null.
+        Table of the preferences: `topic`, `first`, `second`, `preferred` (1 for the first, -1 for
+        the second, 0 for a tie), `votes`, the number of merged preferences, and `assessor`, which
+        may be null.
     summary, by_assessor, versus
         The tables `preferences`, `assessors` (empty without assessors) and `versus`.
     """
@@ -125,7 +125,7 @@ class PredictivePower(Study):
             **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first predicts."),
             "second only": Column("Number of preferences that only the second predicts."),
-            "p": Column("p-value of the exact two-sided sign test on them.", pvalue=True),
+            "p": Column("p-value of the exact two-sided sign test of these numbers.", pvalue=True),
         },
     }
 
@@ -151,7 +151,7 @@ class PredictivePower(Study):
                 pl.col("p") <= 1 - self.confidence,
             ).height
             lead += (
-                f" By sign tests at {1 - self.confidence:g}, each by itself, {names[0]} differs"
+                f" By sign tests at {1 - self.confidence:g}, without correction, {names[0]} differs"
                 f" from {n_different:,} of the {counted(len(self.measures) - 1, 'other measure')}."
             )
         return (
@@ -167,8 +167,8 @@ class PredictivePower(Study):
         return [
             f"predictive power of {counted(len(self.measures), 'measure')}:"
             f" {counted(self.preferences.height, 'preference')} of people",
-            f"low, high: {self.confidence:g} confidence interval of predicted; p: sign test"
-            f" against a probability of one half",
+            f"low, high: {self.confidence:g} confidence interval of predicted; p: sign test of a"
+            " probability of one half",
         ]
 
 
@@ -179,28 +179,28 @@ def predictive_power(
     majority: Annotated[bool, Flag()] = False,
     confidence: Proportion = 0.95,
 ) -> PredictivePower:
-    r"""Compare measures by the proportion of people's preferences between runs that they predict.
+    r"""Compare measures by the proportion of people's preferences that they predict.
 
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}
 
-    over topics q on which people preferred the run of system x to that of y.
+    over topics q on which people preferred the run of system x to the run of system y.
 
     Source: Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013), section 5.3.
 
     Parameters
     ----------
     scores_by_measure
-        As for :func:`discriminative_power`; of the same topics and systems.
+        As for :func:`discriminative_power`, with the same topics and systems for all measures.
     preferences
-        A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
-        `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
-        `right`; or tuples in this order. `preferred` has the name of a system, or a word that
-        names no system of the table: `first`, `left`, `1` or `a`; `second`, `right`, `2` or `b`;
-        `tie`, `same`, `equal` or `0`.
+        A data frame or a CSV or TSV file with the columns `topic`, `first`, `second`, `preferred`
+        and optionally `assessor`, with these or other usual names, such as `left` and `right`; or
+        tuples in this order. `preferred` is the name of a system, or one of the following words if
+        no system of the table has that name: `first`, `left`, `1` and `a`; `second`, `right`, `2`
+        and `b`; `tie`, `same`, `equal` and `0`.
     majority
-        Merge the preferences for the same two runs, in either order, into that of the majority.
-        Ties are votes for neither run; equal numbers of votes are a tie.
+        Whether to merge the preferences between the same two runs on a topic into the majority
+        preference. Ties are votes for neither run; equal numbers of votes are a tie.
     confidence
         Confidence level of the intervals, between 0 and 1.
 
@@ -209,19 +209,19 @@ def predictive_power(
     InputError
         For preferences that cannot be read.
     CranfieldError
-        For a topic or a system without scores; if measures differ in topics or systems.
+        For a topic or system without scores, and measures with different topics or systems.
     PolicyError
-        For an invalid option, or without measures.
+        For an invalid option, or no measures.
 
     Notes
     -----
-    A measure that ties two runs makes no prediction: `predicted` counts it as not correct, so that
-    deciding only easy cases is not an advantage, and `of decided` excludes it. Scores of a
-    topic that differ by at most 2**-44 of the largest of them are tied. Scores of measures where
-    lower is better are negated.
+    A measure that ties two runs makes no prediction: `predicted` counts a tie as not correct, so
+    that measures gain nothing from deciding only easy cases, and `of decided` excludes ties. Scores
+    on a topic that differ by at most 2**-44 of the largest score are tied. Scores of measures for
+    which lower is better are negated.
 
-    Intervals and tests assume that preferences are independent. Those of several assessors
-    of the same runs are not: `majority=True` merges them.
+    Intervals and tests assume that preferences are independent. Preferences of several assessors
+    for the same runs are not; merge them with `majority=True`.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def predictive_power(
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     call = check_arguments(predictive_power, locals())
-    scores = align_scores(by_measure(scores_by_measure))
+    scores = align_scores(read_by_measure(scores_by_measure))
     reference = next(iter(scores.values()))
     table = read_preferences(preferences, reference)
     if majority:
@@ -242,30 +242,30 @@ def predictive_power(
     preferred = _measure_preferences(list(scores.values()), table)
     votes = table["preferred"].to_numpy().astype(np.float64)
     summary = _summarise(names, preferred, votes, confidence)
-    by_assessor = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
+    assessor_tables = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        assessor_summary = _summarise(names, preferred[:, rows], votes[rows], confidence)
-        by_assessor.append(assessor_summary.select(pl.lit(assessor).alias("assessor"), pl.all()))
+        frame = _summarise(names, preferred[:, rows], votes[rows], confidence)
+        assessor_tables.append(frame.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
         measures=names,
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
-        by_assessor=pl.concat(by_assessor),
+        by_assessor=pl.concat(assessor_tables),
         versus=_compare_pairs(names, preferred, votes),
     )
 
 
 def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
-    """Return preferences of measures, shape (measures, preferences); NaN without a score."""
-    values = higher_is_better(scores)
+    """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
+    values = oriented_values(scores)
     first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
     rows = places_of(table["topic"], scores[0].topics)
     preferred = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
-        preferred[:, indices] = signs(values[:, topic], first[indices], second[indices])
+        preferred[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
     return preferred
 
 
@@ -306,7 +306,7 @@ def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(
         {
-            **name_pairs(names),
+            **pair_columns(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
             "p": sign_pvalue(n_only[i, j], n_only[j, i]),

@@ -1,4 +1,4 @@
-"""The swap method: rates at which another set of topics reverses the order of two systems."""
+"""The swap method: how often another set of topics reverses the order of two systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, chec
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
 from cranfield.meta.test_studies.fast_tests import label_scores
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
@@ -26,15 +26,15 @@ from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
 from cranfield.significance.resampling import as_integers
 
-ERROR = 0.05
-"""Rate of swaps above which a difference is not trusted."""
+MAX_RATE = 0.05
+"""Maximum rate of swaps of a reliable difference."""
 
-_SIZE = {**OF_MEASURE, "size": Column("Number of topics of each set.", key=True)}
+_SIZE_COLUMNS = {**MEASURE_COLUMN, "size": Column("Number of topics of each set.", key=True)}
 _COUNTS = {
-    "comparisons": Column("Number of these that count, because they passed the test."),
+    "comparisons": Column("Number of these pairs that passed the test, if there is one."),
     "swaps": Column("Number of comparisons that the second set orders differently."),
     "ties": Column("Number of comparisons without a difference on one of the sets."),
-    "rate": Column("swaps / comparisons; null if there are none.", decimals=1, percent=True),
+    "rate": Column("swaps / comparisons; null without comparisons.", decimals=1, percent=True),
 }
 
 
@@ -44,9 +44,9 @@ class Swaps(Study):
     Attributes
     ----------
     measure, systems, topics
-        Text form of the measure; numbers of systems and topics.
+        Text form of the measure, and numbers of systems and topics.
     test, correction, alpha, resamples
-        The test that pairs had to pass on the first topic set; None without a test.
+        The test that pairs must pass on the first topic set; None without a test.
     rates
         The table `swaps`, without the measure.
     """
@@ -57,30 +57,30 @@ class Swaps(Study):
     titles: ClassVar[Mapping[str, str]] = {
         "differences": (
             "Swap method: pairs of systems in reverse order on another set of topics; the"
-            f" smallest difference with at most {ERROR:.0%} swaps, and the proportion of pairs"
+            f" smallest difference with at most {MAX_RATE:.0%} swaps, and the proportion of pairs"
             " with that difference or more"
         ),
         "swaps": "Swap method: swaps by the difference on the first set of topics",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "swaps": {
-            **_SIZE,
+            **_SIZE_COLUMNS,
             "low": Column(
                 "Lower end of the bin of absolute differences on the first set.", key=True
             ),
             "high": Column(
-                "Upper end of the bin, not included; infinite in the last one.", key=True
+                "Upper end of the bin, which excludes it; infinite for the last bin.", key=True
             ),
             "pairs": Column("Number of pairs of systems with a difference in the bin."),
             **_COUNTS,
         },
         "differences": {
-            **_SIZE,
-            "pairs": Column("Number of pairs of systems, all bins together.", read=False),
+            **_SIZE_COLUMNS,
+            "pairs": Column("Number of pairs of systems in all bins.", read=False),
             **_COUNTS,
             "difference": Column(
-                f"Smallest difference from which at most {ERROR:.0%} are swapped; null if even the"
-                " largest are swapped more often.",
+                f"Smallest difference from which at most {MAX_RATE:.0%} are swapped; null if even"
+                " the largest are swapped more often.",
                 decimals=2,
             ),
             "proportion": Column(
@@ -96,18 +96,18 @@ class Swaps(Study):
 
     @cached_property
     def overall(self) -> pl.DataFrame:
-        """The table `swaps` with all bins together, a row per size."""
-        return with_rates(self.rates.group_by("size", maintain_order=True))
+        """The counts and rates of the table `swaps` summed over all bins, a row per size."""
+        return sum_counts(self.rates.group_by("size", maintain_order=True))
 
-    def smallest(self, error: float = ERROR) -> pl.DataFrame:
-        """Return the smallest differences that another topic set rarely reverses.
+    def smallest(self, error: float = MAX_RATE) -> pl.DataFrame:
+        """Return the smallest differences that another topic set rarely reverses, a row per size.
 
-        There is a row per size. `difference` is the lower end of the lowest bin such that its rate,
-        and that of every bin above it, is at most `error`, between 0 and 1. From the top, a bin
-        with fewer than 1 / `error` comparisons is joined with the next lower one, as one swap in it
-        would exceed `error`. `proportion`, the sensitivity of the measure, is the proportion of
-        comparisons with such a difference. Both are null if even the largest differences are
-        swapped more often.
+        `difference` is the lower end of the lowest bin such that the rates of this and all higher
+        bins are at most `error`, between 0 and 1. From the highest bin down, a bin with fewer than
+        1 / `error` comparisons is joined with the next lower bin, as a single swap would exceed
+        `error`. `proportion`, the sensitivity of the measure, is the proportion of comparisons with
+        at least this difference. Both are null if even the largest differences are swapped more
+        often.
         """
         check_share("error", error)
         rows = []
@@ -122,45 +122,48 @@ class Swaps(Study):
         return pl.DataFrame(rows, schema, orient="row")
 
     def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
-        """Join bins, from the highest, until each has enough comparisons: low, number, swaps."""
+        """Join bins, from the highest, until each has enough comparisons.
+
+        Returns tuples of low, comparisons and swaps.
+        """
         rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
-        number = swaps = 0
+        comparisons = swaps = 0
         for low, *counts in rows.select("low", "comparisons", "swaps").reverse().iter_rows():
-            number, swaps = number + counts[0], swaps + counts[1]
-            if number >= min_comparisons:
-                bins.append((low, number, swaps))
-                number = swaps = 0
-        if number:
-            # The lowest bins have too few comparisons, and join the bin above them.
-            last = bins.pop() if bins else (0.0, 0, 0)
-            bins.append((rows["low"][0], last[1] + number, last[2] + swaps))
+            comparisons, swaps = comparisons + counts[0], swaps + counts[1]
+            if comparisons >= min_comparisons:
+                bins.append((low, comparisons, swaps))
+                comparisons = swaps = 0
+        if comparisons:
+            # Join the lowest bins, which have too few comparisons, with the bin above.
+            bin_above = bins.pop() if bins else (0.0, 0, 0)
+            bins.append((rows["low"][0], bin_above[1] + comparisons, bin_above[2] + swaps))
         return bins
 
     def extrapolated(self, size: int) -> pl.DataFrame:
-        r"""Estimate the rates with topic sets of a size that cannot be split off.
+        r"""Extrapolate the rates to topic sets of another size, also above half of the topics.
 
         .. math:: \mathrm{rate}(n) = a_1 e^{-a_2 n}, \quad 0 \le a_1 \le 1, \; a_2 \ge 0
 
         is fitted to the rates of each bin by least squares, each size weighted by its number of
         comparisons.
 
-        Source: Voorhees and Buckley (2002), who extrapolate rates of sizes up to 25 by exponential
-        curves. The weights are added here, and the bounds, which keep rates between 0 and 1 and do
-        not let them grow with the size. Compare `error` with the rate: the largest bin has no end,
-        and small rates may be far from an exponential curve.
+        Source: Voorhees and Buckley (2002), who extrapolate the rates of sizes up to 25 by
+        exponential curves. The weights are an addition, and so are the bounds, which keep rates
+        between 0 and 1 and not increasing with the size. Compare `error` with the rate: the highest
+        bin has no upper end, and small rates may be far from an exponential curve.
 
-        The size is 1 or more. Returns a row per bin: `low`, `high`, `a1`, `a2`, `error` (root of
-        the weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
+        The size is 1 or more. Returns a row per bin: `low`, `high`, `a1`, `a2`, `error` (root
+        weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
         comparisons.
         """
         check_whole("size", size, 1)
         rows = []
         for (low, high), bin_rows in self.rates.group_by(["low", "high"], maintain_order=True):
-            compared = bin_rows.filter(pl.col("comparisons") > 0)
+            compared_rows = bin_rows.filter(pl.col("comparisons") > 0)
             fit: tuple[float | None, ...] = (None,) * 4
-            if compared.height >= 3:
-                columns = compared.select("size", "rate", "comparisons").cast(pl.Float64)
+            if compared_rows.height >= 3:
+                columns = compared_rows.select("size", "rate", "comparisons").cast(pl.Float64)
                 a1, a2, error = _fit_exponential(*columns.to_numpy().T)
                 fit = (a1, a2, error, a1 * np.exp(-a2 * size))
             rows.append((low, high, *fit))
@@ -169,7 +172,7 @@ class Swaps(Study):
 
     @property
     def label(self) -> str:
-        """The measure, or a placeholder if it has no name."""
+        """The measure, or 'scores' if it has no name."""
         return self.measure or "scores"
 
     @property
@@ -179,22 +182,22 @@ class Swaps(Study):
             return ()
         if row["difference"] is not None:
             sentence = (
-                f"At most {ERROR:.0%} of the differences of {row['difference']:g} or more"
+                f"At most {MAX_RATE:.0%} of the differences of {row['difference']:g} or more"
                 f" are reversed on other topics; {percent(row['proportion'])} of the pairs"
-                " of systems differ by as much."
+                " of systems differ by that much."
             )
         else:
-            low, number, swaps = self._join_bins(row["size"], 1 / ERROR)[0]
-            proportion = percent(swaps / number)
+            low, comparisons, swaps = self._join_bins(row["size"], 1 / MAX_RATE)[0]
+            proportion = percent(swaps / comparisons)
             sentence = (
-                f"Even of the largest differences, {low:g} or more, {proportion} are reversed on"
-                " other topics."
+                f"Of the largest differences, {low:g} or more, {proportion} are reversed on other"
+                " topics."
             )
         ties = percent(row["ties"] / row["comparisons"])
         return (
             f"{prefix(self.measure)}between two sets of {row['size']:,} topics,"
             f" {percent(row['rate'])} of the pairs of systems swap and {ties} are tied on one of"
-            f" them. {sentence}",
+            f" the sets. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
@@ -213,8 +216,8 @@ class Swaps(Study):
         ]
 
 
-def with_rates(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
-    """Sum counts, with the rate of swaps by comparisons; null without comparisons."""
+def sum_counts(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
+    """Sum counts by group, and add the rate of swaps; null without comparisons."""
     rate = pl.col("swaps") / pl.col("comparisons")
     return groups.agg(pl.col("pairs", "comparisons", "swaps", "ties").sum()).with_columns(
         pl.when(pl.col("comparisons") > 0).then(rate).alias("rate")
@@ -224,7 +227,7 @@ def with_rates(groups: pl.dataframe.group_by.GroupBy) -> pl.DataFrame:
 def _fit_exponential(
     sizes: Floats, rates: Floats, comparisons: Floats
 ) -> tuple[float, float, float]:
-    """Fit a1 exp(-a2 size) to rates by weighted least squares; also the root mean square error."""
+    """Fit a1 exp(-a2 size) by weighted least squares; return a1, a2 and root mean square error."""
     from scipy.optimize import least_squares
 
     weights = np.sqrt(comparisons / comparisons.sum())
@@ -232,22 +235,22 @@ def _fit_exponential(
     def residuals(a: Floats) -> Floats:
         return np.asarray(weights * (a[0] * np.exp(-a[1] * sizes) - rates))
 
-    # The search starts from a line through the logarithms, where rates of 0 count as half a swap.
+    # Start from a line through the logarithms, where rates of 0 count as half a swap.
     logs = np.log(np.maximum(rates, 0.5 / comparisons))
-    slope, start = np.polyfit(sizes, logs, 1, w=weights)
-    initial = [np.clip(np.exp(start), 0.01, 0.99), max(-slope, 1e-3)]
+    slope, intercept = np.polyfit(sizes, logs, 1, w=weights)
+    initial = [np.clip(np.exp(intercept), 0.01, 0.99), max(-slope, 1e-3)]
     fit = least_squares(residuals, initial, bounds=([0.0, 0.0], [1.0, np.inf]), x_scale="jac")
     return float(fit.x[0]), float(fit.x[1]), float(np.sqrt((fit.fun**2).sum()))
 
 
-REPEATS = 50
-"""Number of repeats in a part."""
+REPEATS_PER_PART = 50
+"""Number of repeats in a part of the work."""
 
-STEPS = (*range(21), 25, 30, 40, 50, 60, 80)
-"""Default lower ends of bins of differences, in hundredths for scores from 0 to 1."""
+DEFAULT_EDGES = (*range(21), 25, 30, 40, 50, 60, 80)
+"""Default lower ends of bins of differences, in hundredths if scores are from 0 to 1."""
 
-MOST_SIZES = 25
-"""Maximum number of sizes of topic sets by default."""
+MAX_SIZES = 25
+"""Maximum number of default sizes of topic sets."""
 
 
 @with_work
@@ -266,16 +269,16 @@ def swap_method(
     seed: Seed = 0,
     **work: Unpack[Work],
 ) -> Swaps:
-    r"""Estimate the rate at which another topic set of the same size reverses two systems.
+    r"""Estimate how often another topic set of the same size reverses the order of two systems.
 
-    Two disjoint sets of topics are drawn, and each orders every pair of systems by their means. It
-    is a swap when the two orders differ:
+    Two disjoint sets of topics are drawn, and each pair of systems is ordered by its means on each
+    set. A pair is a swap if the two orders differ:
 
     .. math:: \mathrm{rate}(b, n) = \frac{|\{(x, y) : |d_1| \in b, \; d_1 d_2 < 0\}|}
         {|\{(x, y) : |d_1| \in b\}|}
 
-    with the differences of means of two systems on the first and the second set of n topics, over
-    all pairs of systems and all repeats, by bin b of the difference on the first.
+    with the differences of means :math:`d_1` and :math:`d_2` of two systems on the first and second
+    set of n topics, over all pairs of systems and all repeats, by bin b of the first difference.
 
     Source: Voorhees and Buckley (2002); with a test, Sanderson and Zobel (2005); both as in Sakai
     (2013), section 5.1.
@@ -283,32 +286,33 @@ def swap_method(
     Parameters
     ----------
     scores
-        Scores of one measure, as for :func:`cranfield.compare`, complete.
+        Complete scores of one measure, as for :func:`cranfield.compare`.
     sizes
-        Sizes of the topic sets. By default all up to half of the topics, or 25 of these, evenly
-        spaced; from 2 if there is a test.
+        Sizes of the topic sets. By default all sizes up to half of the topics, or 25 evenly spaced
+        ones; at least 2 with a test.
     repeats
-        Number of pairs of topic sets for each size. Those of 50 repeats are the first 50 of 1,000.
+        Number of pairs of topic sets for each size. The first pairs do not depend on this number.
     bins
         Lower ends of the bins of absolute differences, ascending from 0, in the unit of the
         measure. By default 0, 0.01, ..., 0.2, 0.25, 0.3, 0.4, 0.5, 0.6 and 0.8, up to the largest
-        difference on a topic; rescaled if that is above 1 or at most 0.1.
+        difference on a topic; rescaled if that difference is above 1 or at most 0.1.
     replacement
-        Draw two sets with replacement, independently of each other, which may then be as large as
-        all topics (Sakai 2006a). The sets have topics in common, which lowers the rates.
+        Whether to draw the two sets with replacement, independently of each other; they may then be
+        as large as all topics (Sakai 2006a). The sets have topics in common, which lowers the
+        rates.
     ties
-        How to count a difference of zero on either set: `apart`, not a swap, since neither system
-        is ahead; or `swaps`, as in programs that test whether the product of the differences is
-        above 0. Ties are reported in any case.
+        How to count a difference of zero on either set: `apart`, not as a swap, since neither
+        system is better; or `swaps`, as in programs that test whether the product of the
+        differences is above 0. The number of ties is always reported.
     test, correction, alpha, resamples
-        Only pairs that are significant by this test on the first topic set count, as for
-        :func:`cranfield.compare`; such as `t`, `signed-rank` or `sign`.
+        If set, compare only pairs that are significant by this test on the first topic set, such as
+        `t`, `signed-rank` or `sign`; options as for :func:`cranfield.compare`.
     seed
-        Seed of the random numbers. Topic sets depend only on it, the size and the repeat: measures
+        Seed of the draws. Topic sets depend only on the seed, the size and the repeat: measures
         with the same topics are compared on the same sets.
     jobs, backend, folder, progress
-        As for :func:`cranfield.meta.run_parts`; a part has 50 repeats of a size. A folder
-        serves any sizes and repeats.
+        As for :func:`cranfield.meta.run_parts`; a part has 50 repeats of a size. A folder may be
+        reused with other sizes and repeats.
 
     Raises
     ------
@@ -333,7 +337,7 @@ def swap_method(
     """
     call = check_arguments(swap_method, locals())
     scores = as_scores(scores)
-    scores.flat("the swap method does not take scores by shard")
+    scores.flat("the swap method does not support scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"the swap method requires at least two systems, got {len(scores.systems)}"
@@ -352,7 +356,7 @@ def swap_method(
     table = run_parts(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
-        split_repeats(parsed_sizes, repeats, REPEATS, "size-{}-repeats-{}-{}"),
+        split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
         about={"study": "swaps", "scores": fingerprint(scores), **about},
         **work,
     )
@@ -364,23 +368,26 @@ def swap_method(
         sizes=parsed_sizes,
         bins=edges,
         **test_facts,
-        rates=with_rates(table.group_by("size", "low", "high", maintain_order=True)),
+        rates=sum_counts(table.group_by("size", "low", "high", maintain_order=True)),
     )
 
 
-def _parse_sizes(sizes: Any, topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
-    """Return distinct sizes of topic sets, ascending; evenly spaced ones by default."""
-    largest = topics if replacement else topics // 2
+def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
+    """Return distinct sizes of topic sets, ascending; evenly spaced by default."""
+    largest = n_topics if replacement else n_topics // 2
     if largest < smallest:
-        raise CranfieldError(f"{counted(topics, 'topic')} cannot make two sets of {smallest}")
+        raise CranfieldError(
+            f"the swap method requires two sets of {counted(smallest, 'topic')} or more, got"
+            f" {counted(n_topics, 'topic')} in all"
+        )
     if sizes is None:
-        grid = np.linspace(smallest, largest, min(MOST_SIZES, largest - smallest + 1))
+        grid = np.linspace(smallest, largest, min(MAX_SIZES, largest - smallest + 1))
         return tuple(sorted({int(size) for size in np.rint(grid)}))
     return tuple(sorted(whole_numbers("size", sizes, largest, " of topic sets", smallest)))
 
 
 def default_bins(values: Floats) -> tuple[float, ...]:
-    """Choose bins that cover all differences of scores of shape (topics, systems).
+    """Choose bins for all differences of scores; shape (topics, systems).
 
     Examples
     --------
@@ -396,12 +403,12 @@ def default_bins(values: Floats) -> tuple[float, ...]:
         unit = _round_up(largest / 100)
     elif 0 < largest <= 0.1:
         unit = _round_up(largest / 20)
-    edges = (float(f"{step * unit:.12g}") for step in STEPS)
+    edges = (float(f"{step * unit:.12g}") for step in DEFAULT_EDGES)
     return tuple(edge for edge in edges if edge == 0 or edge < largest * (1 - 1e-9))
 
 
 def _round_up(number: float) -> float:
-    """Return the next number of the form 1, 2 or 5 times a power of ten."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     power = float(10.0 ** np.floor(np.log10(number)))
     return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
 
@@ -409,24 +416,24 @@ def _round_up(number: float) -> float:
 def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:
     edges = tuple(float(edge) for edge in bins)
     if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
-        raise PolicyError("bins must begin at 0 and ascend")
+        raise PolicyError(f"bins must start at 0 and ascend, got {list(edges)}")
     return edges
 
 
 def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.DataFrame:
-    """Compare all pairs of systems on some pairs of topic sets of a size."""
+    """Count swaps of all pairs of systems on several pairs of topic sets of a size."""
     scores, edges, replacement, ties, options, seed = shared
     size, start, stop = task
     integers, unit = as_integers(scores.values, 2 * size)
     first, second = np.triu_indices(len(scores.systems), 1)
-    # A difference below an edge by rounding belongs to its bin.
+    # Differences below an edge by no more than rounding belong to its bin.
     lower_ends = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        sets = draw(seed, len(scores.topics), size, repeat, replacement=replacement)
+        sets = draw_topic_sets(seed, len(scores.topics), size, repeat, replacement=replacement)
         sums = integers[sets].sum(axis=1)
         difference = sums[:, first] - sums[:, second]
-        # Each integer has an error of at most half a unit, besides the rounding of scores.
+        # Rounding to integers adds an error of at most half a unit per score.
         difference[np.abs(difference) <= 2 * size] = 0.0
         is_compared = _mask_pairs(scores, sets[0], options)
         product = np.sign(difference).prod(axis=0)
@@ -447,16 +454,18 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     )
 
 
-def draw(seed: int, topics: int, size: int, repeat: int, *, replacement: bool = False) -> Indices:
-    """Draw two sets of topics, disjoint unless drawn with replacement; shape (2, size)."""
+def draw_topic_sets(
+    seed: int, n_topics: int, size: int, repeat: int, *, replacement: bool = False
+) -> Indices:
+    """Draw two sets of topics, disjoint unless with replacement; shape (2, size)."""
     random = stream(seed, size, repeat)
     if replacement:
-        return random.integers(topics, size=(2, size))
-    return np.sort(random.permutation(topics)[: 2 * size].reshape(2, size), axis=1)
+        return random.integers(n_topics, size=(2, size))
+    return np.sort(random.permutation(n_topics)[: 2 * size].reshape(2, size), axis=1)
 
 
 def _mask_pairs(scores: Scores, topics: Indices, options: Any) -> Bools:
-    """Return a mask of the pairs that count: all, or the significant ones on some topics."""
+    """Return a mask of the pairs to compare: all, or with a test the significant ones."""
     if options is None:
         return np.ones(len(scores.systems) * (len(scores.systems) - 1) // 2, dtype=bool)
     return compare(label_scores(scores.values[topics]), jobs=1, **options).is_significant()

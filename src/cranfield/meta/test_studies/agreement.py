@@ -16,20 +16,20 @@ COUNTS = ("AA", "AD", "MA", "MD")
 
 
 def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
-    r"""Count agreements of tests, each of the first with each of the second.
+    r"""Count the agreements of each of the first tests with each of the second tests.
 
     Parameters
     ----------
     first, second
-        Verdicts on the same pairs of systems: of several tests on one set of topics, and of tests
-        on the same set or on another.
+        Verdicts on the same pairs of systems: those of several tests on one set of topics, and
+        those of tests on the same or another set of topics.
 
     Returns
     -------
     dict of arrays
         Each of shape (first, second):
 
-        - `significant first`, `significant second`: numbers of significant pairs of each;
+        - `significant first`, `significant second`: numbers of significant pairs by each test;
         - `both`: pairs that are significant by both, in any direction;
         - `AA`, active agreements: significant by both, in the same direction;
         - `AD`, active disagreements: significant by both, in opposite directions;
@@ -50,8 +50,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     .. math:: J = \frac{|S_1 \cap S_2|}{|S_1 \cup S_2|}, \quad
         O = \frac{|S_1 \cap S_2|}{\min(|S_1|, |S_2|)}
 
-    Ferro and Sanderson (2022), section 3.3. Two systems with equal means have no order, and so do
-    not have the same one: AA + AD + MA + MD + neither are all pairs.
+    Source: Ferro and Sanderson (2022), section 3.3. Two systems with equal means have no order, so
+    that tests cannot agree on it. AA + AD + MA + MD + neither is the number of all pairs.
 
     Examples
     --------
@@ -71,19 +71,19 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         raise PolicyError(
             f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
         )
-    # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
+    # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
     order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
     significant1, significant2 = (
         np.array([v.significant for v in group], dtype=np.float64) for group in verdicts
     )
-    ordered1, ordered2 = np.abs(order1), np.abs(order2)
+    is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
     in_both = significant1 @ significant2.T
 
     def count_same(mask1: Any, mask2: Any) -> Floats:
-        """Count pairs within both sets that have the same order."""
+        """Count pairs in both sets that have the same order by both tests."""
         products = (mask1 * order1) @ (mask2 * order2).T
-        return np.asarray(((mask1 * ordered1) @ (mask2 * ordered2).T + products) / 2)
+        return np.asarray(((mask1 * is_ordered1) @ (mask2 * is_ordered2).T + products) / 2)
 
     n_agree = count_same(significant1, significant2)
     n_mixed = count_same(significant1, 1.0) + count_same(1.0, significant2) - 2 * n_agree
@@ -97,7 +97,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     with np.errstate(invalid="ignore", divide="ignore"):
         jaccard = in_both / n_either
         overlap = in_both / np.minimum(sizes1, sizes2)
-        n_ordered = ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
+        n_ordered = is_ordered1.sum(axis=1)[:, None] * is_ordered2.sum(axis=1)[None, :]
         tau = (order1 @ order2.T) / np.sqrt(n_ordered)
     return {
         "significant first": np.broadcast_to(sizes1, in_both.shape),
@@ -113,11 +113,11 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
 
 def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
-    r"""Return the proportion of significant results that other topics would not have confirmed.
+    r"""Compute the proportion of significant results that other topics would not confirm.
 
     .. math:: \mathit{Bias} = 1 - \frac{AA}{AA + AD + \frac{MA}{2} + \frac{MD}{2}}
 
-    Ferro and Sanderson (2022), section 5.2.
+    Source: Ferro and Sanderson (2022), section 5.2.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     Returns
     -------
     float or array
-        From 0 to 1; NaN where nothing was significant.
+        From 0 to 1; NaN if no pair is significant.
 
     Raises
     ------
     PolicyError
-        For counts that are not numbers, or whose shapes cannot be broadcast.
+        For counts that are not numbers, and shapes that cannot be broadcast.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Type I error rates and power of tests, on scores whose true means are known."""
+"""Type I error rates and power of tests, on simulated scores with known true means."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
-MOST_DRAWN = 100_000
-"""Maximum number of topics of a drawn data set."""
+MAX_TOPICS = 100_000
+"""Maximum number of topics of a simulated data set."""
 
-_OF_TEST = {
+_TEST_COLUMNS = {
     "size": Column("Number of topics.", key=True),
     "test": Column("Test and correction.", key=True),
 }
@@ -45,13 +45,13 @@ _OF_TEST = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Returns a data set for a test, a size and a repeat; all tests get the same topics."""
+"""Function of a test, a number of topics and a repeat; the topics do not depend on the test."""
 
 
 def _draw_swapped(
     inputs: StudyInputs, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores:
-    """Return real topics, on each of which the systems swap their scores."""
+    """Sample real topics, and permute the scores of the systems on each topic."""
     random = stream(seed, size, repeat)
     topics = np.sort(random.permutation(len(inputs.scores.topics))[:size])
     order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
@@ -69,9 +69,9 @@ def _draw_topics(
 def _make_populations(
     inputs: StudyInputs, kind: str, *, equal: bool = False
 ) -> dict[str, Population]:
-    """Return the population of each test: `simulated`, or of the real topics.
+    """Return the population of topics for each test, which is `simulated` or the real topics.
 
-    In equal populations all systems have the mean of their means.
+    If `equal`, the true mean of each system is set to the mean over all systems.
     """
     [members] = inputs.groups.values()
     missing = inputs.tests[0].missing
@@ -83,10 +83,10 @@ def _make_populations(
         if test.by_shard not in cache:
             shard_scores = inputs.by_shard if test.by_shard else None
             scores = (shard_scores or inputs.scores).select(systems=members)
-            # Missing scores are imputed or excluded before means are moved.
+            # Impute or exclude missing scores before means are shifted.
             if missing in ("drop", "zero"):
                 scores = scores.complete(missing)[0]
-            # Under another copula differences would be more symmetric than real ones.
+            # Parametric copulas would make differences more symmetric than in the real scores.
             population: Population = (
                 fit_simulator(scores, copula="empirical")
                 if kind == "simulated"
@@ -100,7 +100,7 @@ def _make_populations(
 
 
 Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
-"""Returns the counts of a verdict, in one or more rows."""
+"""Function that counts the rejections of a verdict, in one or more rows."""
 
 
 def _compute_block(
@@ -110,7 +110,7 @@ def _compute_block(
     size, start, stop = task
     rows = []
     for repeat in range(start, stop):
-        # The seed of randomised tests, independent of that of their topics.
+        # Seed of randomised tests, independent of the seed of their topics.
         test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
             verdict, is_computed = verdict_or_none(test, source(test, size, repeat), test_seed)
@@ -122,14 +122,14 @@ def _compute_block(
 
 
 NULLS = {
-    "centred": "made equal by centring their scores, topics drawn again",
+    "centred": "made equal by centring their scores and resampling topics",
     "simulated": "made equal by simulation from fitted distributions",
     "swapped": "made equal by swapping their scores within topics",
 }
-"""Methods that make systems equal, and their description in tables."""
+"""Methods that make systems equal, with their descriptions in headings."""
 
 CONFIDENCE = 0.95
-"""Confidence level of the interval of the proportion of sets with a false alarm."""
+"""Confidence level of the interval of the family-wise error rate."""
 
 
 class FalseAlarms(Study):
@@ -138,12 +138,12 @@ class FalseAlarms(Study):
     Attributes
     ----------
     measure, systems, topics
-        Text form of the measure; numbers of systems and topics.
+        Text form of the measure, and numbers of systems and topics.
     tests, sizes
-        The tests, and numbers of topics.
+        Labels of the tests, and sample sizes (numbers of topics).
     repeated
-        Table with a row for each `size`, `repeat` and `test`: `rejected`, the number of rejected
-        pairs, of `pairs`; `failed` is 1 where the test could not be computed.
+        Table with a row for each `size`, `repeat` and `test`: the number of `pairs`, the number of
+        `rejected` pairs, and `failed`, 1 where the test could not be computed.
     """
 
     name = "false-alarms"
@@ -151,15 +151,15 @@ class FalseAlarms(Study):
     parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "false alarms": {
-            **_OF_TEST,
+            **_TEST_COLUMNS,
             "per pair": Column(
-                "Proportion of rejected pairs, which a test without correction keeps at alpha."
+                "Proportion of rejected pairs; about alpha for a valid test without correction."
             ),
             "any pair": Column(
                 "Family-wise error rate: proportion of repeats with at least one rejected"
-                " pair, which a correction for the FWER keeps at alpha or below."
+                " pair; at most about alpha with a valid correction for the FWER."
             ),
-            "low": Column("Lower bound of its exact (Clopper-Pearson) 0.95 confidence interval."),
+            "low": Column("Lower bound of the exact (Clopper-Pearson) 95% interval of `any pair`."),
             "high": Column("Upper bound of the interval."),
             "failed": Column(
                 "Number of repeats in which the test could not be computed; excluded."
@@ -178,14 +178,12 @@ class FalseAlarms(Study):
             (rejected.sum() / pairs.sum()).alias("per pair"),
             (rejected > 0).mean().alias("any pair"),
             (rejected > 0).sum().alias("count"),
-            is_computed.sum().alias("done"),
+            is_computed.sum().alias("computed"),
             pl.col("failed").sum(),
         )
-        low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), CONFIDENCE)
-        table = table.with_columns(low=low, high=high).with_columns(
-            pl.col("low", "high").fill_nan(None)
-        )
-        return table.select(*self.columns["false alarms"])
+        count, n = (table[name].to_numpy() for name in ("count", "computed"))
+        low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(count, n, CONFIDENCE))
+        return table.with_columns(low=low, high=high).select(*self.columns["false alarms"])
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -198,7 +196,7 @@ class FalseAlarms(Study):
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
-            f"Where no systems differ, the family-wise error rate on {size} topics is highest for"
+            f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {percent(highest)}.",
             f"{subject} {'have' if len(tests_above) > 1 else 'has'} a 95% confidence interval above"
             f" {self.alpha:g}.",
@@ -235,15 +233,16 @@ def false_alarms(
     Every rejection is then a false alarm (Type I error). Systems are made equal in one of three
     ways:
 
-    - `centred`: all means become the same, by a constant for each system, and topics are drawn with
-      replacement. Spreads, correlations and the shapes of differences do not change.
-    - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
-      :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
-      possible ones.
-    - `swapped`: on each topic independently, systems swap their scores at random (Ferro and
-      Sanderson 2022). Then all systems also have the same variance, and all pairs the same
-      correlation, so that Type I errors of tests that assume this, such as Tukey's HSD, are not
-      detected. Scores by shard are swapped together.
+    - `centred`: a constant is added to the scores of each system so that all means are equal, and
+      topics are drawn with replacement. Variances, correlations and the shapes of the distributions
+      of differences do not change.
+    - `simulated`: new topics are drawn from fitted distributions with equal means, as described for
+      :func:`cranfield.significance.fit_simulator`, with the empirical copula. Scores remain
+      possible values of the measure.
+    - `swapped`: on each topic independently, the scores of the systems are permuted at random
+      (Ferro and Sanderson 2022). Then all systems also have the same variance, and all pairs the
+      same correlation, so that Type I errors of tests that assume this, such as Tukey's HSD, are
+      not detected. Scores by shard are permuted jointly.
 
     Parameters
     ----------
@@ -253,7 +252,8 @@ def false_alarms(
         How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
         `swapped`.
     sizes
-        Numbers of topics, by default all; swapped topics are drawn without replacement.
+        Numbers of topics, by default the number in `scores`; swapped topics are drawn without
+        replacement.
     repeats
         Number of draws of topics.
     seed, jobs, backend, folder, progress
@@ -263,13 +263,13 @@ def false_alarms(
     -----
     Consistency on other topics is not correctness (Ferro and Sanderson 2022, section 3): the fake
     tests are consistent too. A test that treats the interaction of topic and system as fixed, such
-    as `anova-3`, is about these topics only; it rejects for differences that other topics would not
-    show.
+    as `anova-3`, concerns these topics only; it also rejects for differences that do not occur on
+    other topics.
 
     Tests on ranks and signs, such as `sign`, `signed-rank` and `friedman`, do not test means: only
     `swapped` makes their null hypotheses true, and under the other nulls their rejections may be
-    right. Two runs with equal scores on most topics differ by a constant there once they are
-    `centred`; with a real measure they would stay equal.
+    correct. If two runs have equal scores on most topics, `centred` makes them differ by a constant
+    on these topics, whereas with a real measure they would remain equal.
 
     Examples
     --------
@@ -282,11 +282,11 @@ def false_alarms(
     """
     call = check_arguments(false_alarms, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
-    topics = len(inputs.scores.topics)
+    n_topics = len(inputs.scores.topics)
     check_null(inputs.tests, null)
     is_swapped = null == "swapped"
-    max_topics = topics if is_swapped else MOST_DRAWN
-    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, max_topics)
+    max_topics = n_topics if is_swapped else MAX_TOPICS
+    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
     source: Source = (
         partial(_draw_swapped, inputs, members, seed)
@@ -306,18 +306,18 @@ def false_alarms(
         tests=inputs.labels,
         sizes=parsed_sizes,
         systems=len(members),
-        topics=topics,
+        topics=n_topics,
         repeated=table,
         notes=inputs.notes,
     )
 
 
 def check_null(tests: Iterable[TestChoice], null: str) -> None:
-    """Refuse a null hypothesis whose scores a test cannot take."""
+    """Raise an error if a test does not support the scores of a null hypothesis."""
     bounded = [test.label for test in tests if test.info.bounded]
     if bounded and null == "centred":
         raise PolicyError(
-            f"{bounded[0]} requires scores from 0 to 1, which the null 'centred' does not keep; use"
+            f"{bounded[0]} requires scores from 0 to 1, but the null 'centred' shifts scores; use"
             " 'simulated' or 'swapped'"
         )
 
@@ -330,7 +330,7 @@ POPULATIONS = ("simulated", "resampled")
 """Sources of new topics: fitted distributions, or the real topics with replacement."""
 
 EDGES = (0.01, 0.02, 0.05, 0.1)
-"""Upper ends of ranges of true differences."""
+"""Bounds of the ranges of true differences, between 0 and infinity."""
 
 
 class PowerOfTests(Study):
@@ -339,14 +339,15 @@ class PowerOfTests(Study):
     Attributes
     ----------
     measure, systems
-        Text form of the measure; number of systems.
+        Text form of the measure, and number of systems.
     tests, sizes
-        The tests, and numbers of topics.
+        Labels of the tests, and sample sizes (numbers of topics).
     repeated
         Table with a row for each `size`, `repeat`, `test` and `range` of true differences: the
-        `pairs` of it; `right` and `wrong`, the numbers of pairs rejected in the right direction,
-        and in the wrong one or without a true difference; `failed` is 1 where the test could not be
-        computed, which counts as no rejection. Range 0 are pairs whose true means are equal.
+        number of `pairs`; `right`, the number of pairs rejected in the right direction; `wrong`,
+        the number rejected in the wrong direction or without a true difference; `failed`, 1 where
+        the test could not be computed, which counts as no rejection. Range 0 has the pairs whose
+        true means are equal.
     """
 
     name = "power-of-tests"
@@ -354,17 +355,17 @@ class PowerOfTests(Study):
     parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
-            **_OF_TEST,
+            **_TEST_COLUMNS,
             "from": Column("Lower end of the range of true differences."),
             "to": Column("Upper end of that range; it may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
             "power": Column(
-                "Power: proportion rejected in the right direction, on average over all repeats."
+                "Power: proportion of pairs rejected in the right direction, over all repeats."
             ),
-            "reversed": Column("Proportion rejected in the wrong direction."),
+            "reversed": Column("Proportion of pairs rejected in the wrong direction."),
         },
         "errors": {
-            **_OF_TEST,
+            **_TEST_COLUMNS,
             "power": Column("Power over all pairs with a true difference."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was rejected in the wrong direction."
@@ -381,7 +382,7 @@ class PowerOfTests(Study):
     def summary(self) -> pl.DataFrame:
         """Return the power by size of the true difference.
 
-        Repeats in which the test could not be computed count as without a rejection.
+        Repeats in which the test could not be computed count as having no rejections.
         """
         bounds = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
         range_end, pairs = pl.col("range"), pl.col("pairs").sum()
@@ -469,25 +470,25 @@ def power_of_tests(
 ) -> PowerOfTests:
     """Estimate the power of tests, for known true differences.
 
-    New topics are drawn from a population in which the true mean of each system is the one that it
-    has on the real topics. Together with :func:`false_alarms` it guides the choice of a test: of
-    the tests that keep their level, the most powerful one (Urbano, Lima and Hanjalic 2019).
+    New topics are drawn from a population in which the true mean of each system is its mean on the
+    real topics. With :func:`false_alarms` this guides the choice of a test: the most powerful of
+    those that keep their level (Urbano, Lima and Hanjalic 2019).
 
-    The true means are themselves estimates, and more dispersed than the means of the systems: read
-    the power by size of the difference rather than over all pairs.
+    The true means are estimates themselves, and vary more than the unknown means of the systems:
+    read the power by size of the difference rather than over all pairs.
 
     Parameters
     ----------
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     population
-        Population from which topics are drawn. `simulated`: from distributions fitted to scores, as
-        :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`:
-        from the real topics, with replacement, also by shard.
+        Source of topics. `simulated`: distributions fitted to the scores by
+        :func:`cranfield.significance.fit_simulator`, with the empirical copula; `resampled`: the
+        real topics, with replacement, also by shard.
     edges
-        Ends of the ranges of true differences, above 0 and ascending.
+        Bounds of the ranges of true differences, above 0 and ascending.
     sizes
-        Numbers of topics, by default as many as there are.
+        Numbers of topics, by default the number in `scores`.
     repeats
         Number of draws of topics.
     seed, jobs, backend, folder, progress
@@ -505,20 +506,20 @@ def power_of_tests(
     check_several("edges", edges)
     call = check_arguments(power_of_tests, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
-    ends = tuple(float(edge) for edge in edges)
-    if not ends or min(np.diff((0.0, *ends))) <= 0:
-        raise PolicyError("edges of true differences must be above 0 and ascending")
-    topics = len(inputs.scores.topics)
-    parsed_sizes = topic_sizes([topics] if sizes is None else sizes, MOST_DRAWN)
+    parsed_edges = tuple(float(edge) for edge in edges)
+    if not parsed_edges or min(np.diff((0.0, *parsed_edges))) <= 0:
+        raise PolicyError(f"edges must be above 0 and ascending, got {list(parsed_edges)}")
+    n_topics = len(inputs.scores.topics)
+    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
-        # Differences by rounding are 0.
+        # Sets differences within rounding to 0.
         label: all_pairs(p.means[None, :]).differences_of(p.means)
         for label, p in populations.items()
     }
-    count = partial(_count_by_range, true_differences, ends)
+    count = partial(_count_by_range, true_differences, parsed_edges)
     source = partial(_draw_topics, populations, seed)
-    about = {"study": "power of tests", "population": population, "edges": list(ends)}
+    about = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
     table = run_parts(
         _compute_block,
         (inputs, source, seed, count, ("range", "pairs", "right", "wrong")),
@@ -533,7 +534,7 @@ def power_of_tests(
         tests=inputs.labels,
         sizes=parsed_sizes,
         systems=len(members),
-        edges=ends,
+        edges=parsed_edges,
         repeated=table,
         notes=inputs.notes,
     )
@@ -545,7 +546,7 @@ def _count_by_range(
     test: TestChoice,
     verdict: Verdict,
 ) -> list[tuple[int, ...]]:
-    """Count pairs, and right and wrong rejections, by range of the true difference."""
+    """Count pairs and their right and wrong rejections by range of the true difference."""
     differences = true_differences[test.label]
     is_right = verdict.significant & (verdict.order == np.sign(differences))
     is_wrong = verdict.significant & ~is_right

@@ -1,4 +1,4 @@
-"""Fast tests for studies, which repeat tests many times and need only the significant pairs."""
+"""Fast significance tests for studies, which repeat tests and need only the significant pairs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Signs = NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Decisions of a test on one set of topics, by pair of systems; both of shape (pairs,).
+    """Decisions of a test on one set of topics; arrays of shape (pairs of systems,).
 
-    The sign of the difference of means, 1 where the first system is above the second, is `order`;
-    `significant` is whether the pair differs significantly.
+    order: sign of the difference of means, 1 where the first system is above the second.
+    significant: whether the pair differs significantly.
     """
 
     order: Signs
@@ -43,11 +43,11 @@ class Verdict:
 class TestChoice:
     """A test with its correction and options, for repeated use.
 
-    Without a correction it is the default of the test. Without a policy for missing scores, scores
-    by shard may have gaps, and other gaps are an error.
+    The default correction is that of the test. By default missing scores are an error, except in
+    scores by shard.
     """
 
-    __test__ = False  # not for pytest
+    __test__ = False  # Prevents pytest from collecting this class.
 
     test: str
     correction: str | None = None
@@ -79,10 +79,10 @@ class TestChoice:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
-        """Compare all pairs of systems.
+        """Test all pairs of systems.
 
-        A bare array of shape (topics, systems) must have no gaps and at least two topics and
-        systems; to save time this is not checked.
+        An array of shape (topics, systems) must be complete, with at least two topics and systems;
+        to save time this is not checked.
         """
         info = self.info
         is_fast = info.bound or (info.fits and self.correction == "tukey")
@@ -94,13 +94,13 @@ class TestChoice:
             scores = label_scores(scores)
         if not is_fast and not info.refusal:
             return self._compare(scores, seed)
-        ready = self.prepare(scores)
+        prepared = self.prepare(scores)
         if not is_fast:
-            return self._test_pairs(ready.flat)
-        return self._test_by_model(ready.scores.values, ready.flat)
+            return self._test_pairs(prepared.flat)
+        return self._test_by_model(prepared.scores.values, prepared.flat)
 
     def prepare(self, scores: Scores) -> PreparedScores:
-        """Prepare scores; raise an error for those that the test cannot take."""
+        """Prepare scores for the test; raise an error for scores that it does not support."""
         return prepare_scores(scores, self.info, self._missing_policy(scores))
 
     def _missing_policy(self, scores: Scores) -> str | None:
@@ -109,7 +109,7 @@ class TestChoice:
         return self.missing
 
     def _test_by_model(self, values: Floats, flat: Floats) -> Verdict:
-        """Compare by analysis of variance and Tukey's HSD only."""
+        """Test by analysis of variance with Tukey's HSD, without intervals and p-values."""
         model = find_test(self.test).fit(values)
         pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
         difference = model.differences(pairs)
@@ -117,19 +117,19 @@ class TestChoice:
         if self.info.bound:
             return Verdict(order, order != 0)
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
-            # With an error of 0, as when all topics have the same scores, use the complete test.
+            # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
         limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
 
     def _test_pairs(self, values: Floats) -> Verdict:
-        """Compare by a test that `compare` refuses; pairs without a test are not significant."""
+        """Test by a test that `compare` does not offer; untestable pairs are not significant."""
         pairs, options = all_pairs(values), Options(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable(test, self.correction or "", pairs, options)
-        by_means = pairs.differences_of(values.mean(axis=0))
-        order = np.where(np.isnan(pvalues), np.sign(by_means), np.sign(outcome.statistic))
+        mean_differences = pairs.differences_of(values.mean(axis=0))
+        order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
         return Verdict(order.astype(np.int8), pvalues <= self.alpha)
 
     def _compare(self, scores: Scores, seed: int) -> Verdict:
@@ -149,36 +149,36 @@ class TestChoice:
 
 
 def label_scores(values: Floats) -> Scores:
-    """Return an array as scores, with numbers as names of topics and systems."""
-    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
+    """Make scores from an array, with indices as names of topics and systems."""
+    topics, systems = (tuple(map(str, range(size))) for size in values.shape[:2])
     return Scores(values, topics, systems)
 
 
 @lru_cache(maxsize=16)
-def _index_pairs(systems: int) -> tuple[Indices, Indices]:
-    """Return every pair of systems once, in order; groups of one study share them."""
-    pairs = all_pairs(np.empty((0, systems)))
+def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
+    """Return the indices of the systems of all pairs, in order."""
+    pairs = all_pairs(np.empty((0, n_systems)))
     return pairs.first, pairs.second
 
 
 @lru_cache(maxsize=4096)
-def critical_value(alpha: float, systems: int, df: float) -> float:
-    """Return the critical value of the studentised range; many topic sets share it."""
-    return studentised_range_isf(alpha, systems, df)
+def critical_value(alpha: float, n_systems: int, df: float) -> float:
+    """Return the critical value of the studentised range; cached, as topic sets share values."""
+    return studentised_range_isf(alpha, n_systems, df)
 
 
 def is_bound(label: str) -> bool:
-    """Return True for an upper bound on the rejections, which is not a test."""
+    """Return True if the label is of an upper bound on rejections rather than of a test."""
     return find_test(label.partition("+")[0]).info.bound
 
 
 def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
-    """Read a test such as `t`, `t+holm` or `("t", "holm")`."""
+    """Parse a test such as `t`, `t+holm` or `("t", "holm")`."""
     if isinstance(text, TestChoice):
         return text
     pair = [part.strip() for part in text.split("+", 1)] if isinstance(text, str) else text
     if not isinstance(pair, (tuple, list)) or not 1 <= len(pair) <= 2:
-        raise PolicyError(f"a test must be named by a text such as 't' or 't+holm', got {text!r}")
+        raise PolicyError(f"a test must be a name such as 't' or 't+holm', got {text!r}")
     correction = (pair[1] or None) if len(pair) > 1 else None
     return TestChoice(pair[0], correction, alpha, missing, resamples)
 
@@ -199,16 +199,16 @@ def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> t
 SIZES = (5, 10, 25, 50, 125)
 """Sizes of topic sets of Ferro and Sanderson (2022), section 4."""
 
-ALL = "all systems"
+ALL_SYSTEMS = "all systems"
 """Name of the group of all systems."""
 
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """Scores and tests of a study, which fit each other.
+    """Compatible scores and tests of a study.
 
-    `by_shard` are scores of the same topics and systems in the same order, or None; `groups` are
-    indices of the systems of each group.
+    by_shard: scores of the same topics and systems in the same order, or None. groups: indices of
+        the systems of each group.
     """
 
     scores: Scores
@@ -222,7 +222,7 @@ class StudyInputs:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on topics that models of scores from 0 to 1 exclude from every set."""
+        """Notes on constant topics, which models of scores from 0 to 1 exclude."""
         if not any(test.info.bounded for test in self.tests):
             return ()
         [systems, *_] = self.groups.values()
@@ -232,17 +232,17 @@ class StudyInputs:
         return (excluded_topics(names),) if names else ()
 
     def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
-        """Return sizes of two disjoint sets of topics, at most half of the topics, rounded up."""
-        topics = len(self.scores.topics)
-        largest = (topics + 1) // 2
-        if topics < 4:
-            raise CranfieldError(f"two disjoint sets require at least 3 topics, got {topics}")
+        """Return sizes of disjoint topic sets, up to half of the topics, rounded up."""
+        n_topics = len(self.scores.topics)
+        largest = (n_topics + 1) // 2
+        if n_topics < 4:
+            raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
         if requested is None:
             return tuple(size for size in SIZES if size <= largest) or (largest,)
         return topic_sizes(requested, largest)
 
     def about(self, seed: int) -> dict[str, Any]:
-        """Return the settings that results depend on, except sizes and repeats."""
+        """Return the settings that results depend on, besides sizes and repeats."""
         all_scores = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]
         return {
@@ -258,13 +258,13 @@ class StudyInputs:
         }
 
     def select(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
-        """Return the scores of some topics and systems that a test takes."""
+        """Select the scores that a test requires, of some topics and systems."""
         shard_scores = self.by_shard if test.by_shard else None
         return (shard_scores or self.scores).select(topics, systems)
 
 
 def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
-    """Return distinct sizes of topic sets, from 2 to a maximum."""
+    """Check distinct sizes of topic sets, from 2 to a maximum."""
     return whole_numbers("size", sizes, largest, " of topic sets", 2)
 
 
@@ -278,49 +278,49 @@ def read_inputs(
     missing: str | None,
     resamples: int,
 ) -> StudyInputs:
-    """Read the scores and the tests of a study, and check that the tests can take the scores."""
+    """Read the scores and tests of a study, and check that the tests support the scores."""
     check_several("systems", systems)
     check_several("tests", tests)
     table = as_scores(scores)
     if table.shards:
-        raise PolicyError("pass scores by shard as by_shard, and scores of all documents as scores")
-    shards = None
+        raise PolicyError("scores must be without shards; pass scores by shard as by_shard")
+    shard_scores = None
     if by_shard is not None:
-        if not (shards := as_scores(by_shard)).shards:
+        if not (shard_scores := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
-        shards = shards.aligned(table, ("by_shard", "scores"))
+        shard_scores = shard_scores.aligned(table, ("by_shard", "scores"))
     options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
     choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, **options)
         if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
-        if test.info.shards == "needed" and shards is None:
+        if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
-        # A test that fails on all topics is an error; a failure on some topics is counted.
-        test.prepare(shards if test.by_shard and shards is not None else table)
+        # Raises an error if the test fails on all topics; failures on samples are only counted.
+        test.prepare(shard_scores if test.by_shard and shard_scores is not None else table)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
     return StudyInputs(
-        table, shards, tuple(choices.values()), _group_systems(table, systems, teams)
+        table, shard_scores, tuple(choices.values()), _group_systems(table, systems, teams)
     )
 
 
 def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
-    all_systems = ALL if systems is None else "systems"
-    groups = {all_systems: names}
+    group_name = ALL_SYSTEMS if systems is None else "systems"
+    groups = {group_name: names}
     if teams is not None:
-        by_team: dict[str, list[str]] = {}
+        team_systems: dict[str, list[str]] = {}
         for name, team in zip(names, teams_of(names, teams), strict=True):
-            by_team.setdefault(team, []).append(name)
-        if all_systems in by_team:
+            team_systems.setdefault(team, []).append(name)
+        if group_name in team_systems:
             raise PolicyError(
-                f"a team must not be called {quoted(all_systems)}, the name of the group of all"
+                f"a team must not have the name {quoted(group_name)}, which is reserved for all"
                 " systems"
             )
-        groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
+        groups |= {team: names for team, names in sorted(team_systems.items()) if len(names) > 1}
     indices = {group: places_of(members, scores.systems) for group, members in groups.items()}
     if len(names) < 2:
         raise CranfieldError(f"a comparison requires at least two systems, got {len(names)}")
@@ -328,7 +328,7 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
 
 
 def explain_tests(tests: Iterable[str]) -> list[str]:
-    """Return a line that explains the short names of the tests."""
+    """Return a line with the names and titles of the tests."""
     names = dict.fromkeys(label.partition("+")[0] for label in tests)
     infos = [find_test(name).info for name in names if name.partition("(")[0] in TESTS]
     return ["; ".join(f"{info.name}: {info.title}" for info in infos)] if infos else []

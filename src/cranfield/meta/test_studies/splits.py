@@ -1,4 +1,4 @@
-"""Consistency of tests on disjoint sets of topics."""
+"""Study of the consistency of tests on disjoint sets of topics."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from cranfield.result import Column, Columns, readable
 from cranfield.tabular import Table, number
 
 KEYS = ("group", "size", "sets", "first", "second")
-"""Key columns."""
+"""Key columns of the table of agreements."""
 
-NUMBERS = {
+AGREEMENTS = {
     "significant first": "number of significant pairs on the first set",
     "significant second": "number of significant pairs on the second set",
     "both": "number of pairs that are significant on both sets",
@@ -45,64 +45,63 @@ NUMBERS = {
     "tau": "Kendall's tau of the two orders of systems",
     "bias": "publication bias",
 }
-"""Numbers of :func:`agreement`, and their meaning."""
+"""Statistics of :func:`agreement`, with their descriptions."""
 
-DEFINED = ("jaccard", "overlap", "bias")
-"""Numbers that are not defined in every repeat."""
+PARTLY_DEFINED = ("jaccard", "overlap", "bias")
+"""Statistics that are not defined in every repeat."""
 
-BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
-"""Columns of tables by test and size, and their decimals."""
+DECIMALS = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
+"""Statistics that have a table by test and size, with their decimals."""
 
-URBANO = {
+URBANO_NAMES = {
     "AA": "success",
     "MA": "lack of power",
     "MD": "minor error",
     "AD": "major error",
     "neither": "non-significance",
 }
-"""Names of the same counts by Urbano, Marrero and Martin (2013)."""
-
+"""Names of these counts in Urbano, Marrero and Martin (2013)."""
 
 COMPARED_MODELS = {"%MD1": "anova-1", "%MD2": "anova-2"}
-"""Tests that active agreements are compared with, by the column of the difference in percent."""
+"""Tests whose active agreements others are compared with, by the column of the difference."""
 
 MIN_PROPORTION = 0.01
-"""Proportion of all pairs below which active agreements are too few to divide by.
+"""Minimum proportion of all pairs that are active agreements, for differences in percent.
 
-Ferro and Sanderson (2022) omit differences "with a small divisor": those that they print divide by
-1.2% of the pairs or more, those that they omit by 0.4% or less (tables 4 and 8).
+Ferro and Sanderson (2022) omit differences "with a small divisor": in tables 4 and 8 the divisors
+are at least 1.2% of the pairs in printed differences, and at most 0.4% in omitted ones.
 """
 
 
-def _declare_numbers() -> Columns:
-    """Declare the columns of the means of numbers over repeats, and of their spread."""
+def _declare_agreements() -> Columns:
+    """Declare the columns of means, standard deviations and quantiles over repeats."""
     columns = {}
-    for name, about in NUMBERS.items():
+    for name, about in AGREEMENTS.items():
         columns["bias mean" if name == "bias" else name] = Column(f"Mean {about}.")
-        columns[f"{name} sd"] = Column("Its standard deviation over repeats.")
-        columns[f"{name} low"] = Column("Its 5% quantile over repeats.")
-        columns[f"{name} high"] = Column("Its 95% quantile over repeats.")
-        if name in DEFINED:
-            columns[f"defined {name}"] = Column("Number of repeats in which it is defined.")
+        columns[f"{name} sd"] = Column(f"Standard deviation of `{name}` over repeats.")
+        columns[f"{name} low"] = Column(f"5% quantile of `{name}` over repeats.")
+        columns[f"{name} high"] = Column(f"95% quantile of `{name}` over repeats.")
+        if name in PARTLY_DEFINED:
+            columns[f"defined {name}"] = Column(f"Number of repeats with a defined `{name}`.")
     return columns
 
 
 class SplitStudy(Study):
-    """Agreement of tests with themselves, and with each other, on disjoint topic sets.
+    """Agreement of tests, with themselves and with each other, on disjoint topic sets.
 
     Attributes
     ----------
     measure, tests
-        Text form of the measure; the tests, in the order in which they were named.
+        Text form of the measure, and labels of the tests.
     sizes
         Sizes of the topic sets.
     groups, topics
-        Names and sizes of the groups of systems; number of topics.
+        Numbers of systems by group, and number of topics.
     repeated
-        Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
-        disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
-        numbers are those of :func:`agreement`; `failed` counts tests that could not be computed on
-        these topics; the summary excludes these repeats.
+        Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` for
+        two disjoint sets, `1-1` and `2-2` for the same set twice), and pair of tests, `first` and
+        `second`. It has the statistics of :func:`agreement`, and `failed`, the number of tests that
+        could not be computed on these topics; the summary excludes such repeats.
     """
 
     name = "tests"
@@ -120,8 +119,8 @@ class SplitStudy(Study):
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_declare_numbers(),
-            "bias": Column("Publication bias of the mean counts, as the source has it."),
+            **_declare_agreements(),
+            "bias": Column("Publication bias of the mean counts, as in the source."),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, read=False),
@@ -132,16 +131,16 @@ class SplitStudy(Study):
             "AD": Column("Mean number of active disagreements.", decimals=1),
             "MA": Column("Mean number of mixed agreements.", decimals=1),
             "MD": Column("Mean number of mixed disagreements.", decimals=1),
-            "neither": Column("Mean number of pairs that neither rejects.", decimals=1),
+            "neither": Column("Mean number of pairs that neither test rejects.", decimals=1),
             "jaccard": Column("Mean Jaccard similarity of the significant pairs.", decimals=2),
             "overlap": Column("Mean overlap coefficient of the significant pairs.", decimals=2),
             "bias": Column("Publication bias of the mean counts.", decimals=1, percent=True),
             "%MD1": Column(
-                "Difference of AA from that of one-way ANOVA (MD1) on both sets, in percent of the"
-                " latter; null if the latter is below 1% of all pairs.",
+                "Difference of AA from the AA of one-way ANOVA (MD1) on both sets, in percent of"
+                " the latter; null if the latter is below 1% of all pairs.",
                 decimals=1,
             ),
-            "%MD2": Column("The same for two-way ANOVA (MD2).", decimals=1),
+            "%MD2": Column("The same difference for two-way ANOVA (MD2).", decimals=1),
         },
     }
 
@@ -149,14 +148,14 @@ class SplitStudy(Study):
     repeated: pl.DataFrame
 
     def summary(self) -> pl.DataFrame:
-        """Return means over repeats, with their spread.
+        """Return means, standard deviations and quantiles over repeats.
 
-        Repeats in which one of the two tests could not be computed are excluded; so are those in
-        which a number is not defined: `defined jaccard`, `defined overlap` and `defined bias` count
-        the others.
+        Repeats in which one of the two tests could not be computed are excluded. The columns
+        `defined jaccard`, `defined overlap` and `defined bias` have the numbers of repeats in which
+        these statistics are defined, and over which they are averaged.
         """
         columns: list[pl.Expr] = [pl.col("failed").sum()]
-        for name in NUMBERS:
+        for name in AGREEMENTS:
             values = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
             columns += [
                 values.mean().alias("bias mean" if name == "bias" else name),
@@ -164,18 +163,18 @@ class SplitStudy(Study):
                 values.quantile(0.05, "linear").alias(f"{name} low"),
                 values.quantile(0.95, "linear").alias(f"{name} high"),
             ]
-            if name in DEFINED:
+            if name in PARTLY_DEFINED:
                 columns.append(values.count().alias(f"defined {name}"))
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
-        counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
+        counts = [table[name].fill_null(np.nan).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
 
     def cross(self) -> pl.DataFrame:
-        """Return the decisions of each test on the first set against those of each on the second.
+        """Return the agreement of each test on the first set with each test on the second set.
 
-        Ferro and Sanderson (2022), section 3.2: with the same test on both sets these are the
-        values of their tables 2 and 4 to 6, with `%MD1` and `%MD2` the last rows of table 4. The
-        difference to a test that was not studied has no column.
+        Source: Ferro and Sanderson (2022), section 3.2. For the same test on both sets these are
+        the values of tables 2 and 4 to 6, where `%MD1` and `%MD2` are the last rows of table 4. If
+        a test was not studied, the difference from it is omitted.
         """
         rows = self.summary().filter(pl.col("sets") == "1-2")
         pairs = pl.sum_horizontal(*COUNTS, "neither", ignore_nulls=False)
@@ -206,15 +205,15 @@ class SplitStudy(Study):
         ----------
         column
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
-            `significant` is short for the last.
+            `significant` is an alias of the last.
         second
-            The other test; by default each test is compared with itself.
+            Test on the second set; by default the test of the row.
         sets, group
-            `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
+            Topic sets: `1-2`, `1-1` or `2-2`; group of systems, by default the first.
         """
         rows = self._select(sets, group)
         column = "significant first" if column == "significant" else column
-        check_choice("number", column, rows.columns)
+        check_choice("column", column, rows.columns)
         if second is not None:
             check_choice("test", second, self.tests)
         second_test = pl.col("first") if second is None else pl.lit(second)
@@ -230,7 +229,7 @@ class SplitStudy(Study):
     def urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
         table = self.summary()
-        return table.rename({old: new for old, new in URBANO.items() if old in table.columns})
+        return table.rename({old: new for old, new in URBANO_NAMES.items() if old in table.columns})
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -238,9 +237,10 @@ class SplitStudy(Study):
         rows = self._select().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
         if rows["AA"].null_count() == len(rows):
             return ()
-        # A test with more contradictions than its level allows cannot be the best.
-        is_sound = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
-        candidates, excluded = rows.filter(is_sound), rows.filter(~is_sound)["first"].to_list()
+        # A test with more contradictions than its level allows is not a candidate.
+        is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
+        candidates = rows.filter(is_valid)
+        excluded = rows.filter(~is_valid)["first"].to_list()
         highest = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
@@ -249,13 +249,13 @@ class SplitStudy(Study):
         sentences = []
         if highest:
             sentences.append(
-                f"On two sets of {size} topics, the most pairs that are significant on both and in"
-                f" the same order, on average: {names_or_count(descriptions, 'test')}."
+                f"On two sets of {size} topics, the most pairs are significant on both, in the same"
+                f" order and on average, by {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            others = "none of the other tests" if excluded else "no test"
+            subject = "none of the other tests" if excluded else "no test"
             sentences.append(
-                f"On two sets of {size} topics, {others} has a pair that is significant on both."
+                f"On two sets of {size} topics, {subject} has a pair that is significant on both."
             )
         if excluded:
             sentences.append(
@@ -278,7 +278,7 @@ class SplitStudy(Study):
         ]
         lines += explain_tests(self.tests)
         if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
-            lines.append("note: some tests could not be computed on some sets, which are excluded")
+            lines.append("note: topic sets on which a test could not be computed are excluded")
         return lines
 
     def facts(self) -> dict[str, Any]:
@@ -293,11 +293,11 @@ class SplitStudy(Study):
             subject = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
             is_diagonal = (pl.col("first") == pl.col("second")) & (pl.col("sets") == "1-2")
             diagonal = group_rows.filter(is_diagonal).rename({"first": "test"})
-            for column, decimals in BY_SIZE.items():
+            for column, decimals in DECIMALS.items():
                 title = f"{column}: {self.columns['agreement'][column].about[:-1]}; {subject}"
                 tables.append(_table_by_size(diagonal, ["test"], column, title, decimals))
             test_labels = [test for test in self.tests if not is_bound(test)]
-            # Grouped by the second test, in the order of tests.
+            # Group by the second test, in the order of tests.
             overlaps = group_rows.filter(
                 pl.all_horizontal(pl.col("first", "second").is_in(test_labels)),
                 pl.col("sets") == "1-1",
@@ -310,17 +310,17 @@ class SplitStudy(Study):
                 [row["test"], *(number(row[name], 1) for name in COUNTS), percent(row["bias"])]
                 for row in diagonal.filter(pl.col("size") == largest).iter_rows(named=True)
             ]
-            title = f"Consistent and inconsistent results, and publication bias, sets of {largest}"
+            title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
             tables.append(Table(f"{title}; {subject}", ["test", *COUNTS, "bias"], rows))
             tables += self._cross_tables(group, subject)
         return tables
 
     def _cross_tables(self, group: str, subject: str) -> list[Table]:
-        """Return the table of tests against each other, and that of differences in percent."""
+        """Return the tables of agreements of two tests, and of differences in percent."""
         if len(self.tests) < 2:
             return []
         rows, largest = self.cross().filter(pl.col("group") == group), max(self.sizes)
-        title = f"Test on the first set against test on the second, sets of {largest}; {subject}"
+        title = f"Tests on the first and on the second set, sets of {largest} topics; {subject}"
         declared = self.columns["cross"]
         tables = [readable(rows.filter(pl.col("size") == largest), title, declared)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
@@ -338,10 +338,10 @@ class SplitStudy(Study):
 def _table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
-    """Return a table of one column of the summary, with a column for each size."""
-    table, labels = frame.pivot("size", index=keys, values=column), len(keys)
-    cells = [[*row[:labels], *(number(x, decimals) for x in row[labels:])] for row in table.rows()]
-    return Table(title, table.columns, cells, range(labels))
+    """Make a table of one column of the summary, with a column for each size."""
+    table, n_keys = frame.pivot("size", index=keys, values=column), len(keys)
+    cells = [[*row[:n_keys], *(number(x, decimals) for x in row[n_keys:])] for row in table.rows()]
+    return Table(title, table.columns, cells, range(n_keys))
 
 
 @with_work
@@ -365,29 +365,30 @@ def split_topics(
     Parameters
     ----------
     scores
-        Scores of one measure, by topic and system: what :func:`compare` takes.
+        Scores of one measure by topic and system, as for :func:`compare`.
     tests
         Names of tests, such as `t`, or `t+holm` with another correction. Tests of scores by shard,
-        such as `anova-3` and `anova-3f`, need `by_shard`.
+        such as `anova-3` and `anova-3f`, require `by_shard`.
     by_shard
-        Scores of the same topics and systems by shard: see :func:`cranfield.evaluate`.
+        Scores of the same topics and systems by shard, as from :func:`cranfield.evaluate`.
     sizes
-        Sizes of the topic sets, from 2 to half of the topics, rounded up; the second set may then
-        have one topic less. By default those of 5, 10, 25, 50 and 125 that fit.
+        Sizes of the topic sets, from 2 to half of the topics, rounded up (the second set then has
+        one topic less). By default those of 5, 10, 25, 50 and 125 up to half of the topics.
     repeats
         Number of pairs of topic sets to draw for each size.
     seed
-        Seed of the draws, and of tests that draw random numbers. The draws of a size and a repeat
-        do not depend on the other sizes, on the number of repeats, or on the tests.
+        Seed of the draws, and of randomised tests. The draw for a size and a repeat does not depend
+        on other sizes, the number of repeats or the tests.
     systems
         Names of the systems to compare; by default all.
     teams
-        Table of systems and their teams; the study is repeated for each team. Other forms are those
-        of :func:`cranfield.meta.teams_of`. Teams of one system are skipped.
+        Teams of the systems, in any form that :func:`cranfield.meta.teams_of` accepts; the study is
+        repeated for each team of at least two systems.
     alpha, missing, resamples
-        As for :func:`compare`; by default scores by shard may be missing for all systems.
+        As for :func:`compare`; by default scores by shard may be missing if they are missing for
+        all systems.
     jobs, backend, folder, progress
-        Execution of the parts: see :func:`run_parts`.
+        As for :func:`cranfield.meta.run_parts`.
 
     Raises
     ------
@@ -396,8 +397,8 @@ def split_topics(
 
     Notes
     -----
-    Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting measures consistency, not
-    correctness: see :func:`false_alarms`.
+    Source: Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting measures consistency, not
+    correctness; for the latter see :func:`false_alarms`.
 
     Examples
     --------
@@ -434,9 +435,9 @@ def split_topics(
     )
 
 
-def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
-    """Draw two disjoint sets of topics; the second has one less if half is rounded up."""
-    sample = stream(seed, size, repeat).permutation(topics)[: 2 * size]
+def draw_topic_sets(n_topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
+    """Draw two disjoint sets of topics; the second is smaller by one if `size` is rounded up."""
+    sample = stream(seed, size, repeat).permutation(n_topics)[: 2 * size]
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
@@ -451,8 +452,8 @@ def _compute_block(
 
 
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
-    verdicts, failed = [], []
-    for index, topics in enumerate(draw(len(inputs.scores.topics), size, repeat, seed)):
+    verdicts, n_failed = [], []
+    for index, topics in enumerate(draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)):
         test_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
         decisions, is_computed = zip(
             *(
@@ -462,12 +463,16 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
             strict=True,
         )
         verdicts.append(decisions)
-        failed.append(1 - np.array(is_computed, dtype=np.int64))
+        n_failed.append(1 - np.array(is_computed, dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)
     tables = []
-    for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
+    for first_set, second_set, (i, j) in (
+        (0, 1, grid),
+        (0, 0, upper),
+        (1, 1, upper),
+    ):
         counts = agreement(verdicts[first_set], verdicts[second_set])
         table = {
             "group": group,
@@ -476,8 +481,8 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
             "sets": f"{first_set + 1}-{second_set + 1}",
             "first": labels.gather(i),
             "second": labels.gather(j),
-            **{name: counts[name][i, j] for name in NUMBERS},
-            "failed": failed[first_set][i] + failed[second_set][j],
+            **{name: counts[name][i, j] for name in AGREEMENTS},
+            "failed": n_failed[first_set][i] + n_failed[second_set][j],
         }
         types = dict.fromkeys(("size", "repeat"), pl.Int64)
         tables.append(pl.DataFrame(table, schema_overrides=types))

@@ -1,4 +1,4 @@
-"""Expected correlation of a ranking of systems with the true one, from one set of topics."""
+"""Expected correlation of a ranking of systems with their true ranking, from a set of topics."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.study import Study, prefix
 from cranfield.meta.study_options import Resamples, Seed
-from cranfield.meta.topic_studies.sample_study import topic_scores
+from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_ranks, ratio, spread
 from cranfield.significance.resampling import as_integers, topic_counts
 
 SPLITS, SIZES = 100, 20
-"""Maximum numbers of random halves for a number of topics, and of numbers of topics."""
+"""Number of random splits per size of the halves, and maximum number of sizes."""
 
 
 class ExpectedTau(Study):
-    """Expected correlation of a ranking with the true one; made by :func:`expected_tau`.
+    """Expected correlation of a ranking with the true ranking; made by :func:`expected_tau`.
 
     Attributes
     ----------
     measure, systems, topics
-        Text form of the measure; numbers of systems and topics.
+        Text form of the measure, and numbers of systems and topics.
     tau, tau_ap
-        The columns of the table, by method; NaN for too few topics.
+        Expected tau and tau AP by method; NaN for too few topics.
     notes
         Topics or scores that were excluded or imputed.
     """
@@ -47,8 +47,8 @@ class ExpectedTau(Study):
 
     def _table(self) -> pl.DataFrame:
         table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
-        numbers = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
-        return pl.DataFrame({"method": list(self.tau)}).with_columns(**numbers)
+        columns = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
+        return pl.DataFrame({"method": list(self.tau)}).with_columns(**columns)
 
     def heading(self) -> list[str]:
         return [
@@ -62,23 +62,24 @@ def expected_tau(
 ) -> ExpectedTau:
     r"""Estimate the agreement of the ranking by mean scores with the ranking by true means.
 
-    With the systems ordered by their observed means, the best first, and :math:`P_{ij}` the
-    probability that i before j is not their true order,
+    With systems numbered by descending observed means, and the probability :math:`P_{ij}` that the
+    true means of systems i and j are in the reverse order,
 
     .. math:: E[\tau] = 1 - \frac{4}{m(m-1)} \sum_{i<j} P_{ij}, \quad
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the standard deviation of differences, unbiased if these are normal.
-    - `msqd`: the same, where :math:`\hat\sigma` is the slope, through the origin, of the ordered
-      differences on the normal quantiles of k / (n + 1); ties have their mean rank.
+      with the mean and the standard deviation of the differences of scores; the latter is unbiased
+      for normal differences.
+    - `msqd`: as `ml`, but :math:`\hat\sigma` is the slope of a regression through the origin of
+      the ordered differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.
-    - `split-half`: :math:`(1 - \tau) / 2` of two disjoint sets of up to n / 2 topics, extrapolated
-      to n as an exponential of their size.
+    - `split-half`: :math:`(1 - \tau) / 2` for two disjoint sets of up to n / 2 topics, extrapolated
+      to n as an exponential function of their size.
 
-    Source: Urbano and Marrero (2016). In the results of their simulations from TREC 6 to 8, with
-    10 topics, the mean absolute error of tau is .07 for `msqd`, .08 for `ml`, .10 for resampling
-    and .13 for split halves; with 50 topics .03, .03, .03 and .05: prefer `msqd`. Topics are
+    Source: Urbano and Marrero (2016). In their simulations from TREC 6 to 8, the mean absolute
+    error of tau is .07 for `msqd`, .08 for `ml`, .10 for `resampling` and .13 for `split-half` with
+    10 topics, and .03, .03, .03 and .05 with 50 topics; `msqd` is therefore preferable. Topics are
     assumed to be a random sample. Systems with equal scores on all topics are tied, with P = 1/2.
 
     Parameters
@@ -86,16 +87,17 @@ def expected_tau(
     scores
         Scores of one measure, as for :func:`cranfield.compare`.
     missing
-        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
+        How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
+        `zero` (count 0).
     resamples, seed
-        Number of bootstrap samples, and the seed.
+        Number of bootstrap samples, and seed of the random numbers.
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few.
+        If scores are missing, infinite or too few.
     PolicyError
-        For an option that is unknown or out of its range, or scores by shard.
+        For an option that is unknown or out of range, or scores by shard.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def expected_tau(
     split-half  0.9465  0.8820
     """
     call = check_arguments(expected_tau, locals())
-    complete_scores = topic_scores(scores, missing)
+    complete_scores = prepare_topic_scores(scores, missing)
     order = best_first(complete_scores.flat.mean(axis=0), complete_scores.scores.lower_is_better)
     values = complete_scores.flat[:, order]
     if complete_scores.scores.lower_is_better:
@@ -137,25 +139,25 @@ def expected_tau(
 
 
 def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
-    """Return the probability of the reverse order by Student's distribution, by pair."""
+    """Estimate the probability of the reverse order of each pair, by Student's distribution."""
     n = pairs.topics
-    unbiased = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
-    parts: dict[str, list[Floats]] = {"msqd": [], "ml": []}
+    bias_correction = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
+    blocks_by_method: dict[str, list[Floats]] = {"msqd": [], "ml": []}
     for _, block in pairs.slices():
         differences, rounding = block.differences(), block.rounding
         mean = differences.mean(axis=1)
         deviation = spread(differences, mean, rounding)
-        ordered = np.sort(differences, axis=1)
-        quantile = ndtri(mid_ranks(ordered, rounding)[0] / 2 / (n + 1))
+        sorted_differences = np.sort(differences, axis=1)
+        quantile = ndtri(mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
         squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
-        slope = np.where(deviation > 0, (ordered * quantile).sum(axis=1) / squares, 0.0)
-        for name, sd in (("msqd", slope), ("ml", deviation * unbiased)):
-            parts[name].append(stdtr(n - 1, -np.sqrt(n) * ratio(mean, sd)))
-    return {name: np.concatenate(blocks) for name, blocks in parts.items()}
+        slope = np.where(deviation > 0, (sorted_differences * quantile).sum(axis=1) / squares, 0.0)
+        for name, sd in (("msqd", slope), ("ml", deviation * bias_correction)):
+            blocks_by_method[name].append(stdtr(n - 1, -np.sqrt(n) * ratio(mean, sd)))
+    return {name: np.concatenate(blocks) for name, blocks in blocks_by_method.items()}
 
 
 def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
-    """Return the proportion of samples of topics with the reverse order; a tie counts half."""
+    """Return the proportion of topic samples with the reverse order; ties count half."""
     integers, _ = as_integers(pairs.values, pairs.topics)
     counts = topic_counts(resamples, pairs.topics, seed)
     total = np.zeros(len(pairs))
@@ -164,13 +166,13 @@ def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     return (1 - total / resamples) / 2
 
 
-def _pair_differences(by_system: Floats, pairs: Pairs) -> Floats:
-    """Return the differences of pairs of systems along the last axis."""
-    return np.asarray(by_system[:, pairs.first] - by_system[:, pairs.second])
+def _pair_differences(values: Floats, pairs: Pairs) -> Floats:
+    """Return the differences of values of systems, shape (samples, systems), by pair."""
+    return np.asarray(values[:, pairs.first] - values[:, pairs.second])
 
 
 def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
-    """Return tau and tau AP of halves, extrapolated to all topics; NaN below 4 topics."""
+    """Extrapolate tau and tau AP of disjoint halves to all topics; NaN below 4 topics."""
     n, m = values.shape
     sizes = np.unique(np.round(np.linspace(1, n // 2, SIZES + 1)))[1:].astype(np.intp)
     if sizes.size == 1:
@@ -187,15 +189,15 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         tau, tau_ap = is_reversed.mean(axis=1), (is_reversed / lower_rank).sum(axis=1) / (m - 1)
         rows.append(np.stack([np.full(SPLITS, float(size)), tau, tau_ap]))
     if not rows:
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     size, tau, tau_ap = np.concatenate(rows, axis=1)
     return _extrapolate(size, tau, n), _extrapolate(size, tau_ap, n)
 
 
-def _extrapolate(size: Floats, proportions: Floats, topics: int) -> float:
-    """Fit an exponential to proportions of reversed pairs; return 1 - 2 times it at all topics."""
+def _extrapolate(size: Floats, proportions: Floats, n_topics: int) -> float:
+    """Extrapolate tau by an exponential fit to the proportions of reversed pairs."""
     is_positive = proportions > 0
     if np.unique(size[is_positive]).size < 2:
-        return 1.0 if not is_positive.any() else float("nan")
-    slope, start = np.polyfit(size[is_positive], np.log(proportions[is_positive]), 1)
-    return 1 - 2 * min(1.0, float(np.exp(start + slope * topics)))
+        return 1.0 if not is_positive.any() else np.nan
+    slope, intercept = np.polyfit(size[is_positive], np.log(proportions[is_positive]), 1)
+    return 1 - 2 * min(1.0, float(np.exp(intercept + slope * n_topics)))

@@ -1,4 +1,4 @@
-"""Expected numbers of significant pairs, and generalizability, by number of topics."""
+"""Expected significant pairs, correlations and generalizability by number of topics."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
 from cranfield.meta.study_options import Proportion
 from cranfield.meta.test_studies.fast_tests import topic_sizes
-from cranfield.meta.topic_studies.sample_study import topic_scores
+from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
@@ -27,17 +27,17 @@ from cranfield.significance.models.anova import two_way
 from cranfield.significance.registry import CORRECTIONS, Options
 
 NODES = ((50, 256), (math.inf, 48))
-"""Numbers of nodes of the integral, by the maximum degrees of freedom."""
+"""Maximum degrees of freedom, with the number of quadrature nodes up to there."""
 
 
 def power(shift: Floats, df: int, critical_value: float) -> Floats:
-    r"""Return the probability that a noncentral t is beyond a critical value, on either side.
+    r"""Compute the power of a two-sided t-test: P(|T| >= c) for a noncentral T.
 
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
         \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
 
-    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom, and
-    the noncentrality of each pair as `shift`.
+    where f is the density of the estimate, with `df` degrees of freedom, of a standard deviation of
+    1. `shift` is the noncentrality of each pair, `critical_value` is c.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(next(number for max_df, number in NODES if df <= max_df))
+    nodes, weights = _nodes(next(n_nodes for max_df, n_nodes in NODES if df <= max_df))
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
@@ -61,12 +61,12 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _nodes(number: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(number)
+def _nodes(n_nodes: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(n_nodes)
 
 
 SOURCES = ("system", "topic", "system:topic")
-"""Sources of variance; the interaction includes all other error."""
+"""Sources of variance; the interaction includes the residual error."""
 
 
 def generalizability(
@@ -76,7 +76,7 @@ def generalizability(
     missing: str | None = None,
     target: Proportion = 0.95,
 ) -> Generalizability:
-    r"""Estimate variance components of scores, and generalizability to other topics.
+    r"""Estimate variance components of scores, and their generalizability to other topics.
 
     Topics are assumed to be a random sample of all topics, and systems of all systems:
 
@@ -85,38 +85,39 @@ def generalizability(
         \hat\sigma^2_s = \frac{MS_s - MS_{st}}{n}, \quad
         \hat\sigma^2_t = \frac{MS_t - MS_{st}}{m}
 
-    with n topics and m systems, and the mean squares of two-way analysis of variance.
+    with n topics, m systems, and the mean squares MS of two-way analysis of variance.
 
     Parameters
     ----------
     scores
-        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
-        two topics at least.
+        Scores of one measure, as for :func:`cranfield.compare`, of at least two systems and two
+        topics.
     confidence, target
-        Confidence level of the intervals, and reliability for which to compute the number of
+        Confidence level of the intervals, and coefficient for which to compute the number of
         topics; between 0 and 1.
     missing
-        How to treat topics without a score of a system: `error`, the default; `drop` excludes such
-        topics; `zero` counts 0.
+        How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
+        `zero` (count 0).
 
     Returns
     -------
     Generalizability
-        With the variance components, the coefficients by number of topics, and the number of
-        topics that reaches a coefficient.
+        Variance components, coefficients by number of topics, and the number of topics needed for a
+        coefficient.
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite, too few, or all equal.
+        If scores are missing, infinite, too few, or all equal.
     PolicyError
-        For an option out of its range, or scores by shard.
+        For an option out of range, or scores by shard.
 
     Notes
     -----
-    Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff and Li
-    (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). A negative estimate is
-    set to 0 and noted; if that of topics is, the dependability equals the relative coefficient.
+    Source: Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff
+    and Li (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). Negative
+    estimates are set to 0 and reported in a note; if the estimate of topics is negative, the
+    dependability equals the relative coefficient.
 
     With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
     those of r, which are exact for normal effects (Feldt 1965),
@@ -132,12 +133,12 @@ def generalizability(
         {(m-1) F' MS_s MS_{st} + F'' MS_s MS_t}, \quad
         F' = F_{\alpha; m-1, \infty}, \quad F'' = F_{\alpha; m-1, n-1}
 
-    where F with index alpha is exceeded with probability alpha: half of 1 - `confidence` for the
-    lower bound, and 1 minus that half for the upper one. A bound is 0 where
+    where :math:`F_\alpha` is exceeded with probability :math:`\alpha`, which is (1 - `confidence`)
+    / 2 for the lower bound and (1 + `confidence`) / 2 for the upper bound. A bound is 0 where
     :math:`MS_s \le F_{\alpha} MS_{st}`.
 
-    The coefficients depend on the systems: outliers, such as runs with errors, raise all of them.
-    Studies often exclude the lowest quarter.
+    The coefficients depend on the systems: outliers, such as runs with errors, increase both.
+    Studies often exclude the lowest quarter of the systems.
 
     Examples
     --------
@@ -151,18 +152,18 @@ def generalizability(
     TopicsFor(target=0.95, topics=11, low=7, high=17)
     """
     call = check_arguments(generalizability, locals())
-    complete_scores = topic_scores(scores, missing)
+    complete_scores = prepare_topic_scores(scores, missing)
     table, _ = two_way(complete_scores.flat)
     sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
     squares, df = table.ms[sources], table.df[sources]
-    topics, systems = complete_scores.flat.shape
+    n_topics, n_systems = complete_scores.flat.shape
     error = squares[2]
-    estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
-    # Differences of mean squares by rounding are 0.
+    estimates = np.array([(squares[0] - error) / n_topics, (squares[1] - error) / n_systems, error])
+    # Differences of mean squares within rounding are 0.
     estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
-        raise CranfieldError("all scores are equal, so that there are no variance components")
+        raise CranfieldError("variance components require scores that differ; all are equal")
     notes = tuple(
         f"the estimated variance of {source}s, {estimate:.3g}, is negative and set to 0"
         for source, estimate in zip(SOURCES, estimates, strict=True)
@@ -173,8 +174,8 @@ def generalizability(
     return Generalizability(
         call,
         measure=complete_scores.scores.measure,
-        systems=systems,
-        topics=topics,
+        systems=n_systems,
+        topics=n_topics,
         components=pl.DataFrame(
             {
                 "source": SOURCES,
@@ -193,9 +194,9 @@ SCORE_FREE_CORRECTIONS = ("tukey", "none", "bonferroni")
 """Corrections whose critical value does not depend on the scores."""
 
 SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
-"""Numbers of topics in a table, besides that of the scores."""
+"""Default numbers of topics, besides the number in the scores."""
 
-MOST_TOPICS = 10_000_000
+MAX_TOPICS = 10_000_000
 """Maximum number of topics."""
 
 MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
@@ -208,13 +209,15 @@ class Extrapolation(Study):
     Attributes
     ----------
     measure, systems, topics
-        Text form of the measure; numbers of systems and topics.
+        Text form of the measure, and numbers of systems and topics.
     pairs, significant
-        Number of pairs of systems, and of significant pairs on all topics.
+        Number of pairs of systems, and number of significant pairs on all topics.
     curve
-        The table, without the measure.
-    generalizability, notes
-        The variance components; scores that were excluded or imputed, and estimates set to 0.
+        The table `extrapolation`, without the measure.
+    generalizability
+        The variance components.
+    notes
+        Scores that were excluded or imputed, and estimates set to 0.
     """
 
     name = "extrapolation"
@@ -228,11 +231,11 @@ class Extrapolation(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "extrapolation": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "means": Column(
-                "Assumption on the true means: `shrunk`, nearer to each other than the observed"
-                " ones; `normal low` and `normal high`, bounds if systems are normal.",
+                "Assumption on the true means, such as `shrunk`, closer to each other than the"
+                " observed means; `normal low` and `normal high`: bounds for a normal sample.",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
@@ -241,10 +244,8 @@ class Extrapolation(Study):
                 decimals=2,
             ),
             "tau repeat": Column(
-                (
-                    "Expected Kendall's tau of the ranking with a ranking by the same number"
-                    " of other topics; null for the bounds."
-                ),
+                "Expected Kendall's tau of the ranking with a ranking by the same number"
+                " of other topics; null for the bounds.",
                 decimals=2,
             ),
         }
@@ -266,8 +267,8 @@ class Extrapolation(Study):
             f" {counted(shrunk['topics'], 'topic')} the expected number is"
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order"
             f" {shrunk['tau truth']:.2f}.",
-            "This assumes that scores are sums of a system, a topic and normal errors of one"
-            " variance, and shrinks the observed means; for normally distributed systems"
+            "This assumes that scores are sums of a system effect, a topic effect and normal errors"
+            " of equal variance, and shrinks the observed means; for normally distributed systems"
             f" {low['significant']:.0f} to {high['significant']:.0f} pairs"
             f" ({100 * self.confidence:g}% CI).",
         )
@@ -289,25 +290,26 @@ def extrapolate(
     confidence: float = 0.95,
     missing: str | None = None,
 ) -> Extrapolation:
-    r"""Estimate the number of significant pairs with other numbers of topics, by two-way ANOVA.
+    r"""Estimate the number of significant pairs for other numbers of topics, by two-way ANOVA.
 
     Parameters
     ----------
     scores, missing
         As for :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
     sizes
-        Numbers of topics, 2 or more; by default some from 10 to 1000, and that of the scores.
+        Numbers of topics, 2 or more; by default ten from 10 to 1000, and the number in `scores`.
     correction, alpha
-        Correction of the tests of all pairs, `tukey`, `none` or `bonferroni`; significance level.
+        Correction for the tests of all pairs (`tukey`, `none` or `bonferroni`), and significance
+        level.
     confidence
         Confidence level of the rows `normal low` and `normal high`, between 0 and 1.
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few, or sums of topic and system without error.
+        If scores are missing, infinite, too few, or sums of topic and system effects without error.
     PolicyError
-        For an option that is unknown or out of its range, or scores by shard.
+        For an option that is unknown or out of range, or scores by shard.
 
     Notes
     -----
@@ -319,31 +321,32 @@ def extrapolate(
         \phi = (n - 1)(m - 1), \quad \lambda = \frac{\mu_i - \mu_j}{\sigma \sqrt{2 / n}}
 
     where :math:`c_n` is :math:`q_\alpha(m, \phi) / \sqrt{2}` for Tukey's HSD, and a quantile of t
-    for no correction or Bonferroni's. The sum over pairs is the expected number. The two means
-    are in their true order with probability :math:`\Phi(|\lambda|)`, so that over pairs the means
-    of :math:`2\Phi(|\lambda|) - 1` and of its square are the expected tau with the true ranking,
-    and between the rankings by two sets of n topics. (A true tie counts 0 in both.)
+    without correction or with Bonferroni's. The sum over pairs is the expected number of
+    significant pairs. The observed means of a pair are in their true order with probability
+    :math:`\Phi(|\lambda|)`. Therefore the mean over pairs of :math:`2\Phi(|\lambda|) - 1` is the
+    expected tau with the true ranking, and the mean of its square the expected tau of the rankings
+    by two sets of n topics. (A true tie counts 0 in both.)
 
     The true means are unknown, and estimated in several ways:
 
     - `observed`: the means of the scores. They vary more than the true means, by
       :math:`\sigma^2_{st} / n`, so that all numbers are too high, the more so with few topics.
-    - `shrunk`: the observed means, their distances from the overall mean multiplied by
-      :math:`\sqrt{E\rho^2}` of the given topics. Their variance is the estimated
-      variance of the true means (Louis 1984).
-    - `normal`: a normal sample with the estimated variance of systems, in place of these systems.
-      Then the pairs have the closed forms
+    - `shrunk`: the observed means, with their distances from the overall mean multiplied by
+      :math:`\sqrt{E\rho^2}` for the observed topics. Their variance is the estimated variance of
+      the true means (Louis 1984).
+    - `normal`: a normal sample with the estimated variance of systems instead of these systems. The
+      probability for a pair and both expected taus then have the closed forms
 
       .. math:: P\left(|t_\phi| \ge \frac{c_n}{\sqrt{1 + n \sigma^2_s / \sigma^2_{st}}}\right),
           \quad \frac{2}{\pi} \arcsin \sqrt{E\rho^2(n)}, \quad \frac{2}{\pi} \arcsin E\rho^2(n)
 
-    - `normal low`, `normal high`: the same with the confidence bounds of
+    - `normal low`, `normal high`: as `normal`, with the confidence bounds of
       :math:`\sigma^2_s / \sigma^2_{st}`.
 
-    Systems of a collection are often far from a normal sample, such as many with similar means and
-    a few that failed. `shrunk` preserves their distribution, and is the recommended row; the normal
-    bounds show the uncertainty of the variance of systems. In all rows the error has one variance,
-    as the test assumes.
+    The systems of a collection are often far from a normal sample; for example many have similar
+    means and a few failed. `shrunk` preserves their distribution, and is the recommended row; the
+    normal bounds show the uncertainty of the variance of systems. In all rows the errors of all
+    systems have the same variance, as the test assumes.
 
     Examples
     --------
@@ -365,20 +368,21 @@ def extrapolate(
             f" {', '.join(SCORE_FREE_CORRECTIONS)}"
         )
     Options(alpha=alpha)
-    complete_scores = topic_scores(scores, missing)
+    complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
-    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MOST_TOPICS))
+    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MAX_TOPICS))
     error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(
-            "the scores have no error variance: the result does not depend on the number of topics"
+            "the scores have no error variance, so that results do not depend on the number of"
+            " topics"
         )
     means = complete_scores.flat.mean(axis=0)
     shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
-    # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
+    # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
     single = study.relative(1)
-    # A coefficient of 1 has no finite ratio; the next lower float has.
+    # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
     coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
     ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in coefficients), strict=True))
     rows: list[dict[str, Any]] = []
@@ -410,39 +414,39 @@ def extrapolate(
 
 
 def _expect_means(
-    means: Floats, error: float, topics: int, critical_value: float
+    means: Floats, error: float, n_topics: int, critical_value: float
 ) -> dict[str, float]:
-    """Return expected values for given true means."""
-    systems = means.size
-    shift = np.abs(_pair_differences(means)) / np.sqrt(2 * error / topics)
+    """Compute expected numbers and correlations for known true means."""
+    n_systems = means.size
+    shift = np.abs(_pair_differences(means)) / np.sqrt(2 * error / n_topics)
     p_correct = 2 * ndtr(shift) - 1
     return {
-        "significant": float(power(shift, (topics - 1) * (systems - 1), critical_value).sum()),
+        "significant": float(power(shift, (n_topics - 1) * (n_systems - 1), critical_value).sum()),
         "tau truth": float(p_correct.mean()),
         "tau repeat": float((p_correct**2).mean()),
     }
 
 
 def _expect_normal(
-    ratio: float, systems: int, topics: int, critical_value: float
+    ratio: float, n_systems: int, n_topics: int, critical_value: float
 ) -> dict[str, float]:
-    """Return expected values for true means that are a normal sample."""
-    df = (topics - 1) * (systems - 1)
-    p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + topics * ratio)))
-    coefficient = topics * ratio / (1 + topics * ratio)
+    """Compute expected numbers and correlations if the true means are a normal sample."""
+    df = (n_topics - 1) * (n_systems - 1)
+    p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + n_topics * ratio)))
+    coefficient = n_topics * ratio / (1 + n_topics * ratio)
     return {
-        "significant": p_significant * systems * (systems - 1) / 2,
+        "significant": p_significant * n_systems * (n_systems - 1) / 2,
         "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
         "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
     }
 
 
-def _critical_t(correction: str, alpha: float, systems: int, df: int) -> float:
+def _critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
     """Return the critical value of |t|."""
     if correction == "tukey":
-        return studentised_range_isf(alpha, systems, df) / float(np.sqrt(2))
-    tests = systems * (systems - 1) // 2 if correction == "bonferroni" else 1
-    return float(-stdtrit(df, alpha / tests / 2))
+        return studentised_range_isf(alpha, n_systems, df) / float(np.sqrt(2))
+    n_tests = n_systems * (n_systems - 1) // 2 if correction == "bonferroni" else 1
+    return float(-stdtrit(df, alpha / n_tests / 2))
 
 
 def _pair_differences(means: Floats) -> Floats:

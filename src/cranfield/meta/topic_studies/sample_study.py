@@ -1,4 +1,4 @@
-"""Stability of results: samples of topics compared with all topics."""
+"""Stability of results: compare samples of topics with all topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.kinds import Flag, Numbers, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import (
     Proportion,
     Repeats,
@@ -31,12 +31,12 @@ from cranfield.significance.differences import ROUNDING, mid_ranks
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
-BLOCK = 250
-"""Number of samples in a part; results do not depend on it."""
+SAMPLES_PER_PART = 250
+"""Number of samples in a part of the work; results do not depend on it."""
 
 
-def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
-    """Prepare scores for a study by topic: no gaps, no shards."""
+def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
+    """Prepare scores for a study by topic, without shards or missing scores."""
     table = as_scores(scores)
     table.flat()
     if missing == "available":
@@ -49,10 +49,11 @@ def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Pre
 
 @dataclass(frozen=True, eq=False)
 class AllTopics:
-    """The scores on all topics, the test of pairs, and its results on all topics.
+    """Scores on all topics, the test of pairs of systems, and results on all topics.
 
-    `values` have shape (topics, systems), without gaps; `ranks` are twice the mid-rank of each
-    system, the best first; `signs` are those of significant differences by pair, else 0.
+    values: complete scores; shape (topics, systems). choice: the test. replace: whether to draw
+        topics with replacement. ranks: twice the mid-rank of each system, the best first. signs:
+        sign of each significant difference, 0 for others; shape (pairs,).
     """
 
     values: Floats
@@ -65,22 +66,21 @@ class AllTopics:
 
 
 def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
-    """Draw samples, and return a row for each, with twice the mid-ranks as `ranks`.
+    """Draw samples of topics, and return a row for each; `ranks` are twice the mid-ranks.
 
-    Size 0 means bootstrap samples of all topics, which are ranked, but not tested.
+    Size 0 stands for bootstrap samples of all topics, which are ranked, but not tested.
     """
     size, start, stop = task
     repeats = np.arange(start, stop)
-    topics = len(all_topics.values)
+    n_topics = len(all_topics.values)
+    replace = all_topics.replace or not size
     means = np.empty((repeats.size, all_topics.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
         random = stream(all_topics.seed, size, int(repeat))
-        # Sorted, so that equal samples have exactly equal sums.
-        sample = np.sort(
-            random.choice(topics, size or topics, replace=all_topics.replace or not size)
-        )
+        # Sort topics, so that equal samples have exactly equal sums.
+        sample = np.sort(random.choice(n_topics, size or n_topics, replace=replace))
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
@@ -88,7 +88,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
             products = all_topics.signs[verdict.significant] * verdict.order[verdict.significant]
             counts[k] = verdict.significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
-    # Rank 1 is the best, but the highest number for correlations.
+    # The correlations expect the best system to have the highest number.
     sample_order, full_order = -ranks, np.broadcast_to(-all_topics.ranks, ranks.shape)
     return pl.DataFrame(
         {
@@ -106,23 +106,24 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
 
 
 def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks by means, shape (samples, systems), the best first.
+    """Return twice the mid-ranks by means, the best first; shape (samples, systems).
 
-    The tolerance of rounding comes from the values of the means.
+    The tolerance for rounding depends on the largest of the values that were averaged.
     """
-    order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
-    ordered = np.take_along_axis(means if lower_is_better else -means, order, axis=1)
-    gap = np.full(len(means), ROUNDING * float(np.abs(values).max()))
+    keys = means if lower_is_better else -means
+    order = np.argsort(keys, axis=1, kind="stable")
+    sorted_keys = np.take_along_axis(keys, order, axis=1)
+    tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
     ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, mid_ranks(ordered, gap)[0].astype(np.int64), axis=1)
+    np.put_along_axis(ranks, order, mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1)
     return ranks
 
 
 TAUS = ("tau", "tau ap")
-"""Coefficients that compare the ranking by a sample with that by all topics."""
+"""Coefficients that compare the rankings by a sample and by all topics."""
 
 TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
-"""Columns of the table of top systems; it may be empty."""
+"""Columns of the table of top systems, also if it is empty."""
 
 
 class Stability(Study):
@@ -131,9 +132,9 @@ class Stability(Study):
     Attributes
     ----------
     measure, systems, topics
-        Measure and systems of the scores, and number of topics.
+        Text form of the measure, names of the systems, and number of topics.
     significant, pairs
-        Numbers of significant pairs on all topics, and of all pairs.
+        Number of pairs that are significant on all topics, and number of all pairs.
     by_size, top, firsts, ranks
         The tables `stability`, `top`, `first places` and `ranks`, without the measure.
     samples
@@ -147,28 +148,29 @@ class Stability(Study):
     reference: ClassVar[str] = "Hall and Miller (2009)"
     parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {
-        "stability": "Samples of topics against all topics; low, high: quantiles over the samples",
+        "stability": "Samples of topics compared with all topics; low, high: quantiles over the"
+        " samples",
         "top": "Samples with the same systems on top",
         "ranks": "Systems, and bootstrap intervals of their ranks",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "stability": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics in a sample.", key=True),
             "samples": Column("Number of samples.", read=False),
             "untested": Column(
-                "Number of samples on which the test could not be done; they count as without a"
-                " significant pair.",
+                "Number of samples on which the test could not be computed; they count as having no"
+                " significant pairs.",
                 read=False,
             ),
             "tau": Column("Mean Kendall's tau with the ranking by all topics.", 2),
             "tau low": Column("Lower quantile of tau over the samples.", 2),
             "tau high": Column("Upper quantile of tau over the samples.", 2),
             "tau ap": Column(
-                "Mean AP correlation, with the ranking by all topics as the truth.", 2
+                "Mean AP correlation with the ranking by all topics as the true ranking.", 2
             ),
-            "tau ap low": Column("Lower quantile of tau over the samples.", 2, read=False),
-            "tau ap high": Column("Upper quantile of tau over the samples.", 2, read=False),
+            "tau ap low": Column("Lower quantile of tau ap over the samples.", 2, read=False),
+            "tau ap high": Column("Upper quantile of tau ap over the samples.", 2, read=False),
             "same first": Column(
                 "Proportion of samples in which the best system by all topics is first.", 2
             ),
@@ -178,44 +180,42 @@ class Stability(Study):
             "significant high": Column("Upper quantile of this number over the samples.", 0),
             "confirmed": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
-                " sample, with the same better system; null if there are none.",
+                " sample, in the same direction; null if there are no such pairs.",
                 2,
             ),
             "contradicted": Column(
-                (
-                    "Mean number of pairs significant on all topics that are significant in"
-                    " the opposite direction in a sample."
-                ),
+                "Mean number of pairs significant on all topics that are significant in"
+                " the opposite direction in a sample.",
                 2,
             ),
         },
         "top": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics in a sample.", key=True),
             "top": Column("Number k of systems.", key=True),
             "same": Column("Proportion of samples with the same systems among the best k.", 2),
             "overlap": Column(
-                "Mean proportion of systems that are in both sets: the size of the intersection"
-                " divided by that of the larger set.",
+                "Mean overlap of both sets of systems: size of the intersection divided by the size"
+                " of the larger set.",
                 2,
             ),
         },
         "first places": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics in a sample.", key=True),
-            "system": Column("System; those that are never first are not in the table.", key=True),
+            "system": Column("System; only systems that are first in a sample.", key=True),
             "first": Column(
-                "Proportion of samples in which it is first; systems that tie share the sample."
+                "Proportion of samples in which it is first; tied systems share a sample equally."
             ),
         },
         "ranks": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "system": Column("System, from best to worst.", key=True),
             "mean": Column("Mean score on all topics."),
             "rank": Column("Rank by all topics.", decimals=1),
-            "low": Column("Lower bound of its rank by bootstrap.", decimals=1),
-            "high": Column("Upper bound of that rank.", decimals=1),
-            "best": Column("Proportion of first places in these samples.", decimals=3),
+            "low": Column("Lower bound of the bootstrap interval of the rank.", decimals=1),
+            "high": Column("Upper bound of the interval.", decimals=1),
+            "best": Column("Proportion of bootstrap samples in which it is first.", decimals=3),
         },
     }
 
@@ -227,7 +227,7 @@ class Stability(Study):
         rows = self.by_size.drop_nulls("tau").sort("topics")
         if rows.is_empty():
             return ()
-        # At most half of the topics: larger samples agree with all topics by construction.
+        # Larger samples agree with all topics by construction.
         half = rows.filter(pl.col("topics") <= self.topics / 2)
         last = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
@@ -242,7 +242,7 @@ class Stability(Study):
             f" ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
             f" {last['tau high']:.2f});"
             f" the first system is the same in {percent(last['same first'])}.{confirmation}",
-            f"The {counted(self.repeats, 'sample')} are of one set of topics and overlap:"
+            f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap:"
             " orders of systems on new topics agree less.",
         )
 
@@ -263,7 +263,7 @@ class Stability(Study):
 def _summarise_size(
     samples: pl.DataFrame, ranks: Ints, all_topics: AllTopics, confidence: float
 ) -> dict[str, Any]:
-    """Return the row of the table `stability` of the samples of a size."""
+    """Return the row of the table `stability` for the samples of a size."""
     row: dict[str, Any] = {
         "topics": samples["topics"][0],
         "samples": len(samples),
@@ -292,27 +292,27 @@ def _summarise_size(
 
 
 def quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
-    """Return bounds by column with at most (1 - confidence) / 2 of the samples beyond each."""
+    """Return bounds by column, with at most (1 - confidence) / 2 of the samples beyond each."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def _first_places(ranks: Ints) -> Floats:
-    """Return the proportion of the first place that each system has, by sample."""
+    """Divide the first place of each sample among the tied systems; shape (samples, systems)."""
     is_first = ranks == ranks.min(axis=1, keepdims=True)
     return np.asarray(is_first / is_first.sum(axis=1, keepdims=True))
 
 
 def compare_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
-    """Compare the top k systems of the samples with those of all topics."""
+    """Compare the top k systems of the samples with the top k systems on all topics."""
     in_sample = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
     in_all = all_ranks <= np.sort(all_ranks)[k - 1]
     overlap = (in_sample & in_all).sum(axis=1) / np.maximum(in_sample.sum(axis=1), in_all.sum())
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 
-MOST_TOPICS = 100_000
+MAX_TOPICS = 100_000
 """Maximum number of topics in a sample with replacement."""
 
 TOP = (1, 3, 5, 10)
@@ -343,7 +343,7 @@ def stability(
     scores
         As for :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
     missing
-        How to treat topics for which a system has no score: `error` (default), `drop` or `zero`.
+        How to treat topics without a score of a system: `error` (default), `drop` or `zero`.
     sizes
         Sizes of the topic samples, 2 or more; by default tenths of the number of topics. Without
         replacement they must be below the number of topics.
@@ -351,8 +351,8 @@ def stability(
         Number of samples for each size, and for the confidence intervals of ranks.
     replace
         Whether to draw topics with replacement; required for sizes that are not below the number of
-        topics. Tests then count a topic drawn twice as two topics, and have slightly more
-        significant pairs than with different topics.
+        topics. Tests then count a topic drawn twice as two topics, and find slightly more
+        significant pairs than with distinct topics.
     test
         Significance test for pairs of systems, such as `t` or `friedman`. The names are those of
         :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests call
@@ -362,8 +362,8 @@ def stability(
     resamples
         Number of resamples, for tests that resample.
     top
-        Numbers of top systems whose sets are compared; by default those of 1, 3, 5 and 10 that are
-        below the number of systems.
+        Numbers k for which the sets of the top k systems are compared; by default those of 1, 3, 5
+        and 10 that are below the number of systems.
     confidence
         Proportion of samples within the bounds of the tables, between 0 and 1.
     seed
@@ -374,24 +374,25 @@ def stability(
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite or too few.
+        If scores are missing, infinite or too few.
     PolicyError
-        For an option that is unknown or out of its range, or scores by shard.
+        For an option that is unknown or out of range, or scores by shard.
 
     Notes
     -----
-    Samples without replacement share topics with the whole set, the more the larger they are: near
-    all topics tau is near 1 by construction. The table shows how much of *this* result fewer topics
-    would have reproduced. Its closeness to the truth is estimated by
+    Samples without replacement share topics with the complete set, so that tau approaches 1 by
+    construction as the size approaches the number of topics. The table shows to what extent fewer
+    topics would have reproduced *this* result. Its closeness to the truth is estimated by
     :func:`cranfield.meta.topic_studies.extrapolation.extrapolate` and
     :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
 
-    Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, first
-    places are shared, and the top k systems are all whose mean is not below the k-th highest.
+    Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, a first
+    place is divided among tied systems, and the top k systems are all systems whose mean is not
+    below the k-th highest mean.
 
-    The intervals of ranks are percentiles of the bootstrap (Hall and Miller 2009), for each system
-    alone. Where many systems are nearly equal they are too narrow to contain the true rank with
-    the nominal probability; significant differences of pairs are more reliable.
+    The intervals of ranks are bootstrap percentile intervals (Hall and Miller 2009), separate for
+    each system. If many systems are nearly equal, the intervals are too narrow to contain the true
+    rank with the nominal probability; significant differences of pairs are more reliable.
 
     Examples
     --------
@@ -405,13 +406,13 @@ def stability(
     [0.58, 0.77]
     """
     call = check_arguments(stability, locals())
-    complete_scores = topic_scores(scores, missing, test)
+    complete_scores = prepare_topic_scores(scores, missing, test)
     table = complete_scores.scores
-    topics, systems = complete_scores.flat.shape
-    parsed_sizes = _parse_sizes(sizes, topics, replace)
-    tops = [k for k in TOP if k < systems]
+    n_topics, n_systems = complete_scores.flat.shape
+    parsed_sizes = _parse_sizes(sizes, n_topics, replace)
+    top_sizes = [k for k in TOP if k < n_systems]
     if top is not None:
-        tops = sorted(whole_numbers("top", top, systems))
+        top_sizes = sorted(whole_numbers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
     means = complete_scores.flat.mean(axis=0)
@@ -429,8 +430,8 @@ def stability(
         _draw_samples,
         all_topics,
         {
-            **split_repeats([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
-            **split_repeats(parsed_sizes, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
+            **split_repeats([0], repeats, SAMPLES_PER_PART, "ranks-{1:07d}-{2:07d}"),
+            **split_repeats(parsed_sizes, repeats, SAMPLES_PER_PART, "size-{:05d}-{:07d}-{:07d}"),
         },
         about={
             "study": "stability",
@@ -444,15 +445,15 @@ def stability(
         },
         **work,
     )
-    by_size, tops_by_size = [], []
+    size_summaries, top_rows = [], []
     firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
     for size in parsed_sizes:
         size_rows = rows.filter(pl.col("topics") == size)
         ranks = size_rows["ranks"].to_numpy()
-        by_size.append(_summarise_size(size_rows, ranks, all_topics, confidence))
-        tops_by_size += [{"topics": size, **compare_top(ranks, all_ranks, k)} for k in tops]
+        size_summaries.append(_summarise_size(size_rows, ranks, all_topics, confidence))
+        top_rows += [{"topics": size, **compare_top(ranks, all_ranks, k)} for k in top_sizes]
         first_places = _first_places(ranks).mean(axis=0)
-        columns = {"topics": [size] * systems, "system": table.systems, "first": first_places}
+        columns = {"topics": [size] * n_systems, "system": table.systems, "first": first_places}
         places = pl.DataFrame(columns).filter(pl.col("first") > 0)
         firsts.append(places.sort("first", descending=True, maintain_order=True))
     bootstrap_ranks = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
@@ -471,15 +472,16 @@ def stability(
         call,
         measure=table.measure,
         systems=table.systems,
-        topics=topics,
+        topics=n_topics,
         test=choice.test,
         correction=choice.correction,
         significant=int(verdict.significant.sum()),
         pairs=verdict.significant.size,
         by_size=pl.DataFrame(
-            by_size, schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64)
+            size_summaries,
+            schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64),
         ),
-        top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
+        top=pl.DataFrame(top_rows, schema=TOP_SCHEMA),
         firsts=pl.concat(firsts),
         ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
         samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),
@@ -487,17 +489,17 @@ def stability(
     )
 
 
-def _parse_sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
-    largest = MOST_TOPICS if replace else topics - 1
+def _parse_sizes(sizes: Iterable[int] | None, n_topics: int, replace: bool) -> list[int]:
+    largest = MAX_TOPICS if replace else n_topics - 1
     if sizes is None:
         if largest < 2:
-            raise CranfieldError(f"samples of topics require at least 3 topics, got {topics}")
-        tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
+            raise CranfieldError(f"samples of topics require at least 3 topics, got {n_topics}")
+        tenths = {max(2, round(n_topics * k / 10)) for k in range(1, 11)}
         return sorted(size for size in tenths if size <= largest)
-    parsed = sorted(topic_sizes(sizes, MOST_TOPICS))
+    parsed = sorted(topic_sizes(sizes, MAX_TOPICS))
     if parsed[-1] > largest:
         raise PolicyError(
-            f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
-            f" got {parsed[-1]:,}"
+            f"sizes must be below {n_topics:,}, the number of topics, got {parsed[-1]:,}; use"
+            " replace=True for larger samples"
         )
     return parsed

@@ -1,4 +1,4 @@
-"""Generalizability theory: variance components of scores over one facet or two."""
+"""Generalizability theory: variance components of scores by one or two facets."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.kinds import Share
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, Study, percent, prefix
+from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
-"""Numbers of topics in a table, besides that of the scores."""
+"""Default numbers of topics, besides the number in the scores."""
 
 _COEFFICIENTS = {
-    "relative": Column("Generalizability coefficient: of differences and orders.", decimals=3),
-    "absolute": Column("Index of dependability: of scores.", decimals=3),
+    "relative": Column("Generalizability coefficient, of differences and orders.", decimals=3),
+    "absolute": Column("Index of dependability, of means.", decimals=3),
 }
 
 
@@ -41,10 +41,10 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class TopicsFor:
-    """The smallest number of topics that reaches a coefficient, the target; None if none does.
+    """Smallest number of topics for which a coefficient reaches a target; None if none does.
 
-    It is computed from the estimate; `low` and `high` from the upper and the lower confidence bound
-    of the coefficient.
+    `topics` follows from the estimate of the coefficient, `low` from its upper confidence bound and
+    `high` from its lower confidence bound.
     """
 
     target: float
@@ -54,12 +54,12 @@ class TopicsFor:
 
 
 class Generalizability(Study):
-    r"""Variance components of scores, and the coefficients that follow from them.
+    r"""Variance components of scores, and coefficients of generalizability.
 
     Attributes
     ----------
     measure, systems, topics
-        Text form of the measure; numbers m of systems and n of topics.
+        Text form of the measure, number m of systems, and number n of topics.
     components
         The table `variance`, without the measure.
     notes
@@ -74,20 +74,20 @@ class Generalizability(Study):
     parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_topics_needed")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "source": Column("Source of variance: system, topic, or their interaction.", key=True),
             "df": Column("Degrees of freedom."),
             "mean square": Column("Mean square.", decimals=5, read=False),
             "variance": Column("Variance component, at least 0.", decimals=5),
-            "proportion": Column("Proportion of the sum of the three.", decimals=3),
+            "proportion": Column("Proportion of the sum of the variance components.", decimals=3),
             "estimate": Column(
-                "Estimate of the variance, negative where the component is 0.",
+                "Estimate of the variance; it may be negative where the component is 0.",
                 decimals=5,
                 read=False,
             ),
         },
         "coefficients": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "relative": _COEFFICIENTS["relative"],
             "relative low": Column("Lower bound of its confidence interval.", decimals=3),
@@ -97,11 +97,12 @@ class Generalizability(Study):
             "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
         },
         "topics needed": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "coefficient": Column("`relative` or `absolute`.", key=True),
             "target": Column("Value to reach.", decimals=2, key=True),
             "topics": Column(
-                "Smallest number of topics whose coefficient reaches the target; null if none does."
+                "Smallest number of topics for which the coefficient reaches the target; null if"
+                " none does."
             ),
             "low": Column("Number of topics needed by the upper bound of the coefficient."),
             "high": Column("Number of topics needed by the lower bound of the coefficient."),
@@ -111,55 +112,56 @@ class Generalizability(Study):
     components: pl.DataFrame
 
     def relative(self, topics: int | None = None) -> Coefficient:
-        r"""Return the generalizability coefficient of a number of topics.
+        r"""Compute the generalizability coefficient for a number of topics.
 
-        It measures the generalisation of the order of systems and their differences to other
-        topics: the squared correlation of a system's mean with its mean over all possible topics.
+        It measures how well differences and orders of systems generalise to other topics: it is the
+        expected squared correlation of a system's mean with its mean over all possible topics.
 
         .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
 
-        The number n of topics is 1 or more; by default that of the scores.
-        Its interval is exact for normal effects: that of a ratio of mean squares by F.
+        The number n of topics is 1 or more; the default is the number in the scores. The interval
+        is exact for normal effects: it follows from the F distribution of a ratio of mean squares.
         """
         return self._coefficient(self._ratios(absolute=False), topics)
 
     def absolute(self, topics: int | None = None) -> Coefficient:
-        r"""Return the index of dependability of a number of topics.
+        r"""Compute the index of dependability for a number of topics.
 
-        It measures the generalisation of the means themselves to other topics, which may be easier
-        or harder.
+        It measures how well the means themselves generalise to other topics, which may be easier or
+        harder.
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
-        The number n of topics is 1 or more; by default that of the scores.
-        Its interval is approximate, also for normal effects.
+        The number n of topics is 1 or more; the default is the number in the scores. The interval
+        is approximate, also for normal effects.
         """
         return self._coefficient(self._ratios(absolute=True), topics)
 
     def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> TopicsFor:
-        """Return the smallest number of topics that reaches a coefficient, with its interval.
+        """Compute the smallest number of topics for which a coefficient reaches a target.
 
         Parameters
         ----------
         target
-            Between 0 and 1, both excluded.
+            Coefficient to reach, above 0 and below 1.
         absolute
-            Whether the dependability has to reach the target, not the relative coefficient.
+            Whether the index of dependability must reach the target instead of the relative
+            coefficient.
         """
         Share().check("the target", target)
         odds = target / (1 - target)
         value, low, high = (
-            # An integer within rounding is not raised to the next.
+            # Do not round up numbers that are integers within rounding.
             max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
             for ratio in self._ratios(absolute)
         )
         return TopicsFor(float(target), topics=value, low=high, high=low)
 
     def coefficients(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
-        """Return both coefficients with their intervals by number of topics.
+        """Compute both coefficients with their intervals by number of topics.
 
-        Sizes are numbers of topics, 1 or more; by default some from 5 to 500, and that of the
-        scores.
+        Sizes are numbers of topics, 1 or more; by default several from 5 to 500, and the number in
+        the scores.
         """
         check_several("sizes", sizes)
         parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
@@ -178,7 +180,7 @@ class Generalizability(Study):
         return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
     def _ratios(self, absolute: bool) -> tuple[float, float, float]:
-        """Return the variance of systems by that of the error of one topic, with its interval."""
+        """Return the ratio of system to error variance for one topic, with its bounds."""
         system, topic, interaction = self.components["variance"].to_list()
         error = topic + interaction if absolute else interaction
         tail = (1 - self.confidence) / 2
@@ -189,37 +191,39 @@ class Generalizability(Study):
         return value, bound(tail), bound(1 - tail)
 
     def _relative_bound(self, tail: float) -> float:
-        mean, _, error = self.components["mean square"].to_list()
-        critical = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
-        if mean <= critical * error:
+        ms_system, _, ms_error = self.components["mean square"].to_list()
+        f_error = _f_quantile(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
+        if ms_system <= f_error * ms_error:
             return 0.0
-        # A coefficient that rounds to 1 has no bound.
-        return (mean / error / critical - 1) / self.topics if error * critical > 0 else math.inf
+        # The product underflows if the coefficient rounds to 1; the ratio then has no bound.
+        quotient = ms_system / ms_error / f_error if ms_error * f_error > 0 else math.inf
+        return float((quotient - 1) / self.topics)
 
     def _absolute_bound(self, tail: float) -> float:
-        mean, topic_square, error = self.components["mean square"].to_list()
+        ms_system, ms_topic, ms_error = self.components["mean square"].to_list()
         m, n = self.systems, self.topics
         chi_squared = float(chdtri(m - 1, tail)) / (m - 1)
-        f_error, f_topics = _f(tail, m - 1, (m - 1) * (n - 1)), _f(tail, m - 1, n - 1)
-        if mean <= f_error * error:
+        f_error = _f_quantile(tail, m - 1, (m - 1) * (n - 1))
+        f_topics = _f_quantile(tail, m - 1, n - 1)
+        if ms_system <= f_error * ms_error:
             return 0.0
-        numerator = (mean - f_error * error) * (mean + (f_error - chi_squared) * error)
-        denominator = mean * ((m - 1) * chi_squared * error + f_topics * topic_square)
+        numerator = (ms_system - f_error * ms_error) * (
+            ms_system + (f_error - chi_squared) * ms_error
+        )
+        denominator = ms_system * ((m - 1) * chi_squared * ms_error + f_topics * ms_topic)
         return max(0.0, m * numerator / (n * denominator)) if denominator > 0 else math.inf
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        n_topics = self.topics_for(self.target)
-        if n_topics.topics is None:
+        needed = self.topics_for(self.target)
+        if needed.topics is None:
             return ()
-        low, high = (
-            "?" if bound is None else f"{bound:,}" for bound in (n_topics.low, n_topics.high)
-        )
-        comparison = "enough" if n_topics.topics <= self.topics else "fewer"
+        low, high = ("?" if bound is None else f"{bound:,}" for bound in (needed.low, needed.high))
+        comparison = "enough" if needed.topics <= self.topics else "fewer"
         return (
-            f"{prefix(self.measure)}{counted(n_topics.topics, 'topic')} ({self.confidence:g}"
-            f" confidence interval {low} to {high}) are needed for a generalizability of"
-            f" {n_topics.target:g}; there are {self.topics:,}, which are {comparison}.",
+            f"{prefix(self.measure)}{counted(needed.topics, 'topic')} ({self.confidence:g}"
+            f" confidence interval {low} to {high}) are needed for a generalizability coefficient"
+            f" of {needed.target:g}; there are {self.topics:,}, which are {comparison}.",
         )
 
     def heading(self) -> list[str]:
@@ -232,7 +236,7 @@ class Generalizability(Study):
         ]
 
     def _topics_needed(self) -> pl.DataFrame:
-        """Return the numbers of topics that reach the target."""
+        """Return the numbers of topics needed for the target."""
         rows = [
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
             for name, absolute in (("relative", False), ("absolute", True))
@@ -241,34 +245,35 @@ class Generalizability(Study):
         return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
 
 
-def _f(tail: float, first: int, second: int) -> float:
-    """Return the value that F exceeds with probability `tail`."""
-    return float(fdtri(first, second, 1 - tail))
+def _f_quantile(probability: float, df1: int, df2: int) -> float:
+    """Return the value that F exceeds with a probability."""
+    return float(fdtri(df1, df2, 1 - probability))
 
 
 SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
-"""Sources of variance; a cell is a shard, or a query variation, of one topic."""
+"""Sources of variance; a cell is a shard or a query variation of one topic."""
 
 EFFECTS = {
-    "system": "systems, whatever the topic",
-    "topic": "topics, whatever the system",
+    "system": "systems, for all topics alike",
+    "topic": "topics, for all systems alike",
     "system:topic": "systems that are good on different topics",
-    "topic:cell": "cells of one topic, whatever the system",
-    "error": "the residual, including systems on single cells",
+    "topic:cell": "cells of a topic, for all systems alike",
+    "error": "the residual error, including interactions of systems and cells",
 }
 """Descriptions of the sources."""
 
 TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
+"""Default numbers of topics, and of cells per topic."""
 
 
 class Facets(Study):
-    """Variance components of scores by topic and shard, or query variation.
+    """Variance components of scores by topic and cell: shard or query variation.
 
     Attributes
     ----------
     measure, systems, topics, cells
-        Text form of the measure; numbers of systems, of topics, and of cells of topic and shard.
+        Text form of the measure, and numbers of systems, topics, and cells over all topics.
     components
         The table `variance`, without the measure.
     notes
@@ -282,13 +287,13 @@ class Facets(Study):
     parts: ClassVar[Sequence[str]] = ("components", "coefficients")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "source": Column("Source of variance.", key=True),
             "variance": Column("Variance component, at least 0.", decimals=5),
-            "proportion": Column("Proportion of the sum of all.", decimals=3),
+            "proportion": Column("Proportion of the sum of the variance components.", decimals=3),
         },
         "coefficients": {
-            **OF_MEASURE,
+            **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "cells": Column("Number of cells of each topic.", key=True),
             **_COEFFICIENTS,
@@ -298,21 +303,21 @@ class Facets(Study):
     components: pl.DataFrame
 
     def relative(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the generalizability coefficient for numbers of topics and of cells per topic.
+        r"""Compute the generalizability coefficient for numbers of topics and cells per topic.
 
-        It is the squared correlation of a system's mean with its mean over all possible topics and
-        cells, and applies to differences and orders of systems.
+        It is the expected squared correlation of a system's mean with its mean over all possible
+        topics and cells, and applies to differences and orders of systems.
 
         .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
             + \sigma^2_e / (n k)}
 
-        The numbers n of topics and k of cells per topic are 1 or more; the defaults are those of
-        the scores, with the mean number of cells per topic.
+        The numbers n of topics and k of cells per topic are 1 or more; the defaults are the number
+        of topics in the scores, and their mean number of cells.
         """
         return self._coefficient(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Return the index of dependability, which applies to the means themselves.
+        r"""Compute the index of dependability, which applies to the means themselves.
 
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
@@ -322,7 +327,7 @@ class Facets(Study):
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
     ) -> pl.DataFrame:
-        """Return both coefficients by numbers of topics and of cells per topic."""
+        """Compute both coefficients by numbers of topics and of cells per topic."""
         check_several("topics", topics)
         check_several("cells", cells)
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
@@ -336,19 +341,20 @@ class Facets(Study):
         k = self.cells / self.topics if cells is None else int(cells)
         system, topic, interaction, cell, error = self.components["variance"]
         noise = interaction / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
-        return float(system / (system + noise)) if system + noise > 0 else float("nan")
+        return float(system / (system + noise)) if system + noise > 0 else math.nan
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        shares = dict(self.components.select("source", "proportion").iter_rows())
-        largest = max(shares, key=shares.__getitem__)
+        proportions = dict(self.components.select("source", "proportion").iter_rows())
+        largest = max(proportions, key=proportions.__getitem__)
         return (
-            f"{prefix(self.measure)}most of the variance of scores, {percent(shares[largest])},"
-            f" comes from {EFFECTS[largest]}; {percent(shares['system'])} from systems.",
+            f"{prefix(self.measure)}the largest part of the variance of scores,"
+            f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
+            f" {percent(proportions['system'])} from systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
             f" the generalizability coefficient of differences between systems is"
-            f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
-            f" {self.absolute():.2f}.",
+            f" {self.relative():.2f} (1: the same on any topics and cells), and the index of"
+            f" dependability of their means {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )
@@ -363,43 +369,44 @@ class Facets(Study):
 
 
 def facets(scores: Any, *, missing: str | None = None) -> Facets:
-    r"""Split the variance of scores by shard, or by variation of each topic's query.
+    r"""Estimate variance components of scores by shard, or by variation of each topic's query.
 
     All effects are assumed to be random: systems, topics, and cells within topics, which are shards
     or query variations.
 
     .. math:: x_{tsk} = \mu + \nu_s + \nu_t + \nu_{st} + \nu_{tk} + \nu_{stk}
 
-    Without gaps the estimates are those of mean squares, which, if not negative, are those of
-    restricted maximum likelihood (REML). With gaps the variances of topics, cells and error are by
-    REML with unweighted systems; that of systems is the variance of their weighted means minus the
-    part due to error. Confidence intervals are not computed.
+    For complete scores the estimates follow from mean squares; if they are not negative, they are
+    equal to estimates by restricted maximum likelihood (REML). With missing scores the variances of
+    topics, cells and error are REML estimates with unweighted systems, and the variance of systems
+    is the variance of their weighted means minus the part due to error. Confidence intervals are
+    not computed.
 
     Parameters
     ----------
     scores
-        :class:`Scores` by shard, shape (topics, systems, shards), of two topics and two systems
-        at least, or what :func:`cranfield.compare` takes.
+        Scores by shard, shape (topics, systems, shards), as for :func:`cranfield.compare`, of at
+        least two topics and two systems.
     missing
-        How to treat cells without scores: `error`, the default; `available` uses the others; `drop`
-        excludes topics, `zero` counts 0.
+        How to treat cells without scores: `error` (default), `available` (use the other cells),
+        `drop` (exclude topics) or `zero` (count 0).
 
     Returns
     -------
     Facets
-        With the variance components, and coefficients for any numbers of topics and cells.
+        Variance components, and coefficients for any numbers of topics and cells.
 
     Raises
     ------
     CranfieldError
-        When scores are missing, infinite, too few or all equal, or no topic has two cells.
+        If scores are missing, infinite, too few or all equal, or no topic has two cells.
     PolicyError
-        For scores that are not by shard.
+        For scores without shards.
 
     Notes
     -----
-    Brennan (2001), Generalizability theory, chapters 3 and 4, design systems by (cells in topics);
-    for query variations Culpepper et al. (2022); Patterson and Thompson (1971).
+    Source: Brennan (2001), Generalizability theory, chapters 3 and 4, design systems by (cells in
+    topics); Culpepper et al. (2022) for query variations; Patterson and Thompson (1971) for REML.
 
     Examples
     --------
@@ -412,7 +419,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     """
     shard_scores = as_scores(scores)
     if not shard_scores.shards:
-        raise PolicyError("facets require scores by shard, or by query variation")
+        raise PolicyError("expected scores by shard or by query variation, got scores by topic")
     complete_scores = prepare_scores(shard_scores, find_test("random-topics").info, missing)
     values = complete_scores.scores.values
     table, model = random_topics(values)
@@ -428,7 +435,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     topic, interaction, cell, error = table.components.values()
     variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():
-        raise CranfieldError("all scores are equal, so that there are no variance components")
+        raise CranfieldError("variance components require scores that differ; all are equal")
     return Facets(
         {"missing": missing},
         measure=complete_scores.scores.measure,

@@ -31,20 +31,20 @@ from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import between, number
 
 BLOCK_CELLS = 2**22
-"""Number of resampled queries that are in memory at a time."""
+"""Number of resampled queries in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelEvaluation(Result):
     r"""Quality of click models on a log; returned by :func:`evaluate_models`.
 
-    With :math:`q_r` the probability of the observation at rank r given the clicks above it, and
-    :math:`p_r` its marginal probability:
+    In the columns, :math:`q_r` is the probability of the observation at rank r given the clicks
+    above it, and :math:`p_r` is its marginal probability.
 
     Attributes
     ----------
     models, ranks
-        The two tables.
+        Tables with one row per model, and one row per model and rank.
     clicks
         Number of clicked results.
     """
@@ -89,7 +89,7 @@ class ModelEvaluation(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models."""
+        """Names of the models."""
         return tuple(self.models["model"])
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -120,7 +120,7 @@ def evaluate_models(
     log
         Pages on which the models were not trained.
     qrels
-        Judgments, for models tied by grade and a log without grades.
+        Judgments with the grades of results, for models tied by grade and a log without grades.
 
     Returns
     -------
@@ -131,7 +131,8 @@ def evaluate_models(
     An observation with probability 0, such as a second click under `CM`, makes the log-likelihood
     minus infinity and the perplexity infinite; such observations are counted.
 
-    Sources: Dupret and Piwowarski (2008) for perplexity; the mean of means is that of PyClick.
+    Sources: Dupret and Piwowarski (2008) for perplexity; PyClick for the mean over pages of means
+    over ranks.
 
     Examples
     --------
@@ -153,28 +154,28 @@ def evaluate_models(
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
 
 
-def parameters_of(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of models in one table: those of :attr:`ClickModel.parameters`.
+def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
+    """Return the :attr:`ClickModel.parameters` of several models in one table.
 
-    The column `of` has the other keys of a value, such as its rank, as text.
+    The column `of` has the keys of a value, such as its rank, as text.
     """
     frames = []
-    values = ("value", "error", "hits", "trials")
+    value_columns = ("value", "error", "hits", "trials")
     for model in models:
         for name, frame in model.parameters.items():
             keys = [
                 pl.format(f"{key} {{}}", pl.col(key).cast(pl.String).fill_null("unjudged"))
                 for key in frame.columns
-                if key not in values
+                if key not in value_columns
             ]
             key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
             labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": key_text}
-            frames.append(frame.select(**labels, **{value: pl.col(value) for value in values}))
+            frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)
 
 
 def label(model: ClickModel) -> str:
-    """Return the name of a trained model, with the variable that ties its parameters."""
+    """Name a trained model, with the variable that ties its parameters."""
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
@@ -197,31 +198,31 @@ def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns
 
 def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the table of models, and its table of ranks."""
-    weight, number = pages.weight, np.bincount(pages.rank, pages.weight)
+    weight, n_pages = pages.weight, np.bincount(pages.rank, pages.weight)
     click_probability = model.model.click_probabilities(model.values, pages)
-    observed = _logarithm(model.model.conditional(model.values, pages))
+    conditional = _logarithm(model.model.conditional_probabilities(model.values, pages))
     marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
-    perplexity, conditional = (
-        np.exp(-np.bincount(pages.rank, log * weight) / number) for log in (marginal, observed)
-    )
-    perplexities = {"perplexity": perplexity, "conditional perplexity": conditional}
-    page_means = np.bincount(pages.pattern, observed) / pages.lengths
+    perplexities = {
+        name: np.exp(-np.bincount(pages.rank, logarithm * weight) / n_pages)
+        for name, logarithm in (("perplexity", marginal), ("conditional perplexity", conditional))
+    }
+    page_means = np.bincount(pages.pattern, conditional) / pages.lengths
     errors = np.square(pages.clicks - click_probability)
-    likelihood = float(observed @ weight)
+    log_likelihood = float(conditional @ weight)
     row = {
         "model": label(model),
-        "log-likelihood": likelihood,
-        "by page": likelihood / number[0],
-        "by result": likelihood / number.sum(),
+        "log-likelihood": log_likelihood,
+        "by page": log_likelihood / n_pages[0],
+        "by result": log_likelihood / n_pages.sum(),
         "by rank of page": float(page_means @ pages.weights / pages.weights.sum()),
         **{name: float(values.mean()) for name, values in perplexities.items()},
         "AUC": area_under_curve(click_probability, pages.clicks, weight),
         "RMSE": float(np.sqrt(errors @ weight / weight.sum())),
         "unseen": int(weight[model.unseen(pages)].sum()),
-        "impossible": int(weight[np.isneginf(observed)].sum()),
+        "impossible": int(weight[np.isneginf(conditional)].sum()),
     }
-    by_rank = {"rank": np.arange(1, pages.ranks + 1), "pages": number.astype(np.int64)}
-    return row, pl.DataFrame({"model": label(model), **by_rank, **perplexities})
+    ranks = {"rank": np.arange(1, pages.ranks + 1), "pages": n_pages.astype(np.int64)}
+    return row, pl.DataFrame({"model": label(model), **ranks, **perplexities})
 
 
 def _logarithm(probability: Floats) -> Floats:
@@ -229,11 +230,11 @@ def _logarithm(probability: Floats) -> Floats:
         return np.log(probability)
 
 
-def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
-    """Return the area under the ROC curve, ties count one half; NaN for a single class."""
-    values_rank = np.unique(values, return_inverse=True)[1]
-    positives = np.bincount(values_rank, weights * positive)
-    negatives = np.bincount(values_rank, weights) - positives
+def area_under_curve(values: Floats, is_positive: Bools, weights: Floats) -> float:
+    """Compute the area under the ROC curve; ties count one half, NaN for a single class."""
+    order = np.unique(values, return_inverse=True)[1]
+    positives = np.bincount(order, weights * is_positive)
+    negatives = np.bincount(order, weights) - positives
     n_below = np.cumsum(negatives) - negatives
     pairs = positives.sum() * negatives.sum()
     return float(positives @ (n_below + negatives / 2) / pairs) if pairs else np.nan
@@ -241,7 +242,7 @@ def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerplexityGain(Result):
-    """Gain in perplexity of a click model over another; see :func:`perplexity_gain`.
+    """Gain in perplexity of one click model over another; returned by :func:`perplexity_gain`.
 
     Attributes
     ----------
@@ -250,7 +251,7 @@ class PerplexityGain(Result):
     by_rank
         Gain at each rank; shape (ranks,).
     confidence, resamples, seed, conditional
-        Parameters of :func:`perplexity_gain`.
+        As for :func:`perplexity_gain`.
     """
 
     name: ClassVar[str] = "gain"
@@ -306,15 +307,15 @@ def perplexity_gain(
 
     .. math:: \frac{p_A - p_B}{p_A - 1}
 
-    is the proportion by which B reduces the excess of A's perplexity over that of a perfect model.
-    Intervals are percentiles over resampled queries, the same for both models.
+    is the proportion by which B reduces the excess of A's perplexity over 1, the perplexity of a
+    perfect model. Intervals are percentiles over resampled queries, the same for both models.
 
     Parameters
     ----------
     model
         The model B.
     baseline
-        The model A, whose perplexity the gain is relative to.
+        The model A, relative to which the gain is computed.
     log, qrels
         As for :func:`evaluate_models`.
     conditional
@@ -334,27 +335,27 @@ def perplexity_gain(
     --------
     >>> import cranfield as cf
     >>> log = cf.online.simulated_log()
-    >>> rank, pbm = cf.online.train_models(log, ["RCTR", "PBM"])
-    >>> cf.online.perplexity_gain(pbm, rank, log).gain > 0
+    >>> rctr, pbm = cf.online.train_models(log, ["RCTR", "PBM"])
+    >>> cf.online.perplexity_gain(pbm, rctr, log).gain > 0
     True
     """
     check_arguments(perplexity_gain, locals())
     if qrels is not None:
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
-    codes, queries = _number_queries(log)
+    codes, n_queries = _number_queries(log)
     patterns = _patterns_by_model([baseline, model], log)
-    ranks = patterns[0].ranks
-    key = codes[page] * ranks + rank - 1
-    shape = (queries, ranks)
+    n_ranks = patterns[0].ranks
+    cell = codes[page] * n_ranks + rank - 1
+    shape = (n_queries, n_ranks)
 
     def sum_by_query(values: Floats | None) -> Floats:
-        return np.bincount(key, values, queries * ranks).reshape(shape).astype(np.float64)
+        return np.bincount(cell, values, n_queries * n_ranks).reshape(shape).astype(np.float64)
 
-    numbers, log_probabilities = sum_by_query(None), []
+    query_pages, log_probabilities = sum_by_query(None), []
     for trained, pages in zip((baseline, model), patterns, strict=True):
         if conditional:
-            probability = trained.model.conditional(trained.values, pages)
+            probability = trained.model.conditional_probabilities(trained.values, pages)
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
@@ -363,37 +364,35 @@ def perplexity_gain(
     sums = np.stack(log_probabilities)
 
     def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
-        """Gains of the mean, and by rank; ranks without pages in a sample are ignored."""
+        """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
         with np.errstate(invalid="ignore", divide="ignore"):
             perplexities = np.where(n_pages > 0, np.exp(-log_sums / n_pages), np.nan)
             a, b = np.nanmean(perplexities, axis=-1)
             return (a - b) / (a - 1), (perplexities[0] - perplexities[1]) / (perplexities[0] - 1)
 
-    value, by_rank = gains(sums.sum(axis=1), numbers.sum(axis=0))
+    gain, by_rank = gains(sums.sum(axis=1), query_pages.sum(axis=0))
     low = high = np.nan
-    if queries > 1 and np.isfinite(sums).all():
-        uniform, samples = np.full(queries, 1 / queries), []
-        for block in row_slices(resamples, queries, BLOCK_CELLS):
+    if n_queries > 1 and np.isfinite(sums).all():
+        uniform, samples = np.full(n_queries, 1 / n_queries), []
+        for block in row_slices(resamples, n_queries, BLOCK_CELLS):
             size = block.stop - block.start
-            times = stream(seed, block.start).multinomial(queries, uniform, size=size) * 1.0
-            samples.append(gains(times @ sums, times @ numbers)[0])
+            counts = stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
+            samples.append(gains(counts @ sums, counts @ query_pages)[0])
         tail = (1 - confidence) / 2
         sampled_gains = np.concatenate(samples)
         # Equal queries carry no information about the variance.
         if np.ptp(sampled_gains) > 1e-12:
             low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
-    gain, options = float(value), (confidence, resamples, seed, conditional)
-    return PerplexityGain(
-        label(model), label(baseline), gain, low, high, by_rank, queries, *options
-    )
+    names, options = (label(model), label(baseline)), (confidence, resamples, seed, conditional)
+    return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
 
 
 def _number_queries(log: QueryLog) -> tuple[Indices, int]:
     """Number the queries of pages; also return the number of queries with results."""
     page_queries = log.pages["query"].gather(log.results["page"].unique())
-    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("number")
-    numbered = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
-    return numbered["number"].fill_null(0).to_numpy().astype(np.intp), codes.height
+    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("code")
+    pages = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
+    return pages["code"].fill_null(0).to_numpy().astype(np.intp), codes.height
 
 
 def perplexity_gains(
@@ -402,8 +401,11 @@ def perplexity_gains(
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    compared = [model for model in model_list if model is not reference]
-    return pl.concat(perplexity_gain(m, reference, log, **options).to_polars() for m in compared)
+    return pl.concat(
+        perplexity_gain(model, reference, log, **options).to_polars()
+        for model in model_list
+        if model is not reference
+    )
 
 
 def predict_relevance(
@@ -413,25 +415,25 @@ def predict_relevance(
     *,
     rel: int = 1,
 ) -> pl.DataFrame:
-    """Compare the relevance that click models estimate with judgments.
+    """Compare the relevance estimates of click models with judgments.
 
     Parameters
     ----------
     models
         One or several models with parameters of documents.
     qrels
-        Judgments, as :func:`cranfield.read_qrels` takes them.
+        Judgments, in any form that :func:`cranfield.read_qrels` accepts.
     measures
-        Measures of the ranking of each query's documents by their estimated relevance.
+        Measures of the rankings of each query's documents by estimated relevance.
     rel
         Lowest relevant grade for the area under the curve.
 
     Returns
     -------
     polars.DataFrame
-        One row per model: the number of its `judged` documents, `AUC`, the probability that a
-        relevant document of any query is estimated higher than one that is judged not relevant
-        (ties one half; NaN for a single class), and the mean of each measure.
+        One row per model: the number of its `judged` documents; `AUC`, the probability that a
+        relevant document of any query has a higher estimate than a document that is judged not
+        relevant (ties count one half; NaN for a single class); and the mean of each measure.
 
     Examples
     --------
@@ -451,8 +453,8 @@ def predict_relevance(
     rows = []
     for model in model_list:
         docs = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
-        relevance, relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
-        area = area_under_curve(relevance, relevant, np.ones(docs.height))
+        relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
+        area = area_under_curve(relevance, is_relevant, np.ones(docs.height))
         scores = evaluate(model.as_run(), judged, list(measures))
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
         rows.append({"model": label(model), "judged": docs.height, "AUC": area, **means})
@@ -461,7 +463,7 @@ def predict_relevance(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatePrediction(TableResult):
-    """Observed and predicted click rates at the first rank; see :func:`predict_rates`.
+    """Observed and predicted click rates at the first rank; returned by :func:`predict_rates`.
 
     Attributes
     ----------
@@ -484,7 +486,7 @@ class RatePrediction(TableResult):
 
     @property
     def error(self) -> float:
-        """Root mean square of rate minus prediction, weighted by pages; NaN without any."""
+        """Root mean square of rate minus prediction, weighted by pages; NaN without documents."""
         if self.rows.is_empty():
             return np.nan
         return float(np.sqrt(np.average((self.rate - self.predicted) ** 2, weights=self.pages)))
@@ -497,16 +499,16 @@ class RatePrediction(TableResult):
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     """Predict click rates at the first rank from pages with the document at other ranks.
 
-    For each document that is at the first rank on some pages of a query and below on others, the
-    model is trained on the pages of the query where it is not first, and predicts the probability
-    of a click at the first rank.
+    For each document that is first on some pages of a query and lower on other pages, the model is
+    trained on the pages of the query where the document is not first, and predicts the probability
+    of a click on it at the first rank.
 
     Parameters
     ----------
     log
         Pages with results.
     model
-        Text form of a model.
+        Click model, such as `SDBN`; :func:`models` lists them.
 
     Returns
     -------
@@ -514,7 +516,7 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 
     Notes
     -----
-    The model is trained once per document, so this takes long for large logs.
+    The model is trained once per document, which takes long for large logs.
 
     Source: Chapelle and Zhang (2009), section 4.2.
 
@@ -525,34 +527,36 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     >>> cf.online.predict_rates(log, "SDBN")
     RatePrediction(SDBN, 94 documents, RMSE 0.2053)
     """
-    parsed = parse_model(model)
+    model = parse_model(model)
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
     positions = results.group_by("query", "doc").agg(
         first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
     )
     queries = positions.filter("first", "below")["query"].unique().sort().to_list()
-    rows = [row for query in queries for row in _rates(log, query, parsed)]
+    rows = [row for query in queries for row in _predict_query(log, query, model)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, types, strict=True))
-    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(parsed))
+    return RatePrediction(pl.DataFrame(rows, schema=schema, orient="row"), str(model))
 
 
-def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
-    """Predict the rates of the documents of a query."""
+def _predict_query(
+    log: QueryLog, query: str, model: Model
+) -> Iterable[tuple[str, str, int, float, float]]:
+    """Predict the click rates of the documents of a query."""
     query_log = log.where(pl.col("query") == query)
     items = Items.from_log(query_log, None)
     pages = patterns_of(query_log, items)
-    top = pages.codes[pages.slices[0]]
+    top_items = pages.codes[pages.slices[0]]
     lower_items = np.unique(pages.codes[pages.slices[0].stop :])
     clicks = pages.clicks[pages.slices[0]]
-    for item in np.intersect1d(top, lower_items).tolist():
-        is_first = top == item
+    for item in np.intersect1d(top_items, lower_items).tolist():
+        is_first = top_items == item
         weights: Floats = np.where(is_first, 0.0, pages.weights)
-        elsewhere = np.zeros(len(pages), dtype=bool)
-        elsewhere[pages.pattern[pages.codes == item]] = True
-        if not weights[elsewhere].any():
-            continue  # It is only below itself, on pages that repeat it.
+        has_item = np.zeros(len(pages), dtype=bool)
+        has_item[pages.pattern[pages.codes == item]] = True
+        if not weights[has_item].any():
+            continue  # The item is lower only on pages that also have it first.
         tallies, _ = model.fit(replace(pages, weights=weights))
         item_index = np.array([item])
         predicted = model.click_probability(model.values(tallies), 0, item_index, model.start(1))

@@ -37,7 +37,7 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
 
 KEYS = {None: ("query", "doc"), "grade": ("grade",)}
-"""Columns that identify the items with parameters, by how parameters are tied."""
+"""Columns that identify an item, by the variable that ties parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +59,16 @@ class Items:
         return self.frame.height
 
     def codes(self, log: QueryLog) -> Indices:
-        """Return the item of each result, shape (results,); the number of items if unknown."""
-        rows, numbered = item_keys(log, self.tied), self.frame.with_row_index("item")
-        options: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
-        joined = rows.join(numbered, on=rows.columns, **options)
-        return joined["item"].fill_null(self.size).to_numpy().astype(np.intp)
+        """Return the item of each result, or the number of items if unknown; shape (results,)."""
+        keys = item_keys(log, self.tied)
+        results = keys.join(
+            self.frame.with_row_index("item"),
+            on=keys.columns,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        return results["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
 def item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
@@ -77,7 +82,7 @@ def item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
 
 
 def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
-    """Return a log whose results have the grades of judgments.
+    """Add the grades of judgments to the results of a log.
 
     Parameters
     ----------
@@ -117,12 +122,12 @@ class Patterns:
     """Distinct pages with their frequencies; equal pages have the same items and clicks.
 
     Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
-    so that those with results at a rank are always the first: no padding is needed, and a pass over
-    ranks works on slices.
+    so that the patterns with results at a rank are always the first ones: no padding is needed, and
+    a pass over ranks works on slices.
     """
 
     starts: Indices  # Start of each rank, and the number of results; shape (ranks + 1,)
-    # Item of each result; the number of items for unknown ones; shape (results,)
+    # Item of each result, or the number of items if unknown; shape (results,)
     codes: Indices
     clicks: Bools  # Whether each result is clicked; shape (results,)
     weights: Floats  # Number of pages of each pattern; shape (patterns,)
@@ -164,7 +169,7 @@ class Patterns:
 
     @cached_property
     def last_clicks(self) -> Indices:
-        """Rank of the last click above each result, from 0; -1 without one."""
+        """Rank of the last click above each result, from 0; -1 without a click."""
         last = np.full(len(self), -1)
         last_ranks = np.empty(self.codes.size, dtype=np.intp)
         for r, rows in enumerate(self.slices):
@@ -182,13 +187,13 @@ class Patterns:
         lowest[self.pattern[click_rows]] = self.rank[click_rows]
         return lowest
 
-    def value_index(self, by: str) -> Indices:
-        """Return the index of each result in the values of a parameter; see `Model.by`."""
-        if by == "item":
+    def value_index(self, variable: str) -> Indices:
+        """Return the index of each result in the values of a parameter; see `Model.variables`."""
+        if variable == "item":
             return self.codes
-        if by == "rank":
+        if variable == "rank":
             return self.rank
-        if by == "rank and last click":
+        if variable == "rank and last click":
             return cell_index(self.rank, self.last_clicks)
         return np.zeros_like(self.codes)
 
@@ -209,41 +214,42 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     """
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")
-    clicked = log.clicks.select("page", "rank", clicked=True).unique()
+    clicks = log.clicks.select("page", "rank", is_clicked=True).unique()
     results = log.results.select("page", "rank", item=codes)
-    results = results.join(clicked, on=["page", "rank"], how="left", maintain_order="left")
-    observed = pl.col("item") * 2 + pl.col("clicked").fill_null(False)
-    pages = results.group_by("page", maintain_order=True).agg("rank", observed=observed)
+    results = results.join(clicks, on=["page", "rank"], how="left", maintain_order="left")
+    observation = pl.col("item") * 2 + pl.col("is_clicked").fill_null(False)
+    pages = results.group_by("page", maintain_order=True).agg("rank", observations=observation)
     length = pl.col("rank").list.len()
     gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
     if gaps.height:
         name = quoted(log.pages["id"][gaps["page"][0]])
         raise InputError(
-            f"click models need results at all ranks from 1; page {name} has gaps",
+            f"click models require results at all ranks from 1; page {name} has gaps",
             source=log.source,
         )
     pages = pages.sort(length, descending=True, maintain_order=True)
-    distinct = pages.group_by("observed", maintain_order=True).agg("page")
-    frequencies = distinct["page"].list.len().to_numpy()
-    pattern = np.full(log.pages.height, -1)
-    pattern[distinct["page"].explode().to_numpy()] = np.repeat(
+    patterns = pages.group_by("observations", maintain_order=True).agg("page")
+    frequencies = patterns["page"].list.len().to_numpy()
+    page_patterns = np.full(log.pages.height, -1)
+    page_patterns[patterns["page"].explode().to_numpy()] = np.repeat(
         np.arange(frequencies.size), frequencies
     )
-    ranks = distinct.select(pl.int_ranges(pl.col("observed").list.len())).to_series().explode()
-    order = np.argsort(ranks.to_numpy(), kind="stable")
-    observations = distinct["observed"].explode().to_numpy()[order]
+    lengths = pl.col("observations").list.len()
+    ranks = patterns.select(pl.int_ranges(lengths)).to_series().explode().to_numpy()
+    order = np.argsort(ranks, kind="stable")
+    observations = patterns["observations"].explode().to_numpy()[order]
     return Patterns(
-        starts=np.concatenate([[0], np.cumsum(np.bincount(ranks.to_numpy()))]),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(ranks))]),
         codes=observations >> 1,
         clicks=(observations & 1).astype(bool),
         weights=frequencies.astype(np.float64),
-        page=pattern,
+        page=page_patterns,
         items=items,
     )
 
 
 Values = Mapping[str, Floats]
-"""Values by name of the parameter; the last value is for unseen items or ranks."""
+"""Values of each parameter by name; the last value is for unseen items or ranks."""
 
 TINY = 1e-300
 """Lower bound of denominators to avoid 0/0; far below any relevant probability."""
@@ -260,7 +266,7 @@ def sum_by(index: Indices, values: Any, size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Successes and trials of each value of a parameter, counted or expected."""
+    """Successes and trials of each value of a parameter, observed or expected."""
 
     hits: Floats
     trials: Floats
@@ -270,20 +276,20 @@ Tallies = dict[str, Tally]
 
 
 Fit = tuple[Tallies, Floats]
-"""Counts, or expected counts of the last step; and log-likelihood plus logarithm of the priors
-before each step and after the last, empty for models without EM."""
+"""Counts, expected ones for EM; and the log-likelihood plus log-prior before each step of EM and
+after the last, empty for other models."""
 
 
 def values_at(values: Floats, rank: int | Indices) -> Floats:
     """Return values at ranks from 0; ranks after the last trained rank have its value.
 
-    values: by rank, followed by the prior mean.
+    `values` are those by rank, followed by the prior mean.
     """
     return np.asarray(values[np.minimum(rank, values.size - 2)])
 
 
 class Model(Spec):
-    """A click model: behaviour of users on a page, with probabilities as parameters.
+    """A click model: the behaviour of users on a page, with probabilities as parameters.
 
     Its text form is its identity, as for measures; :func:`parse_model` parses it.
 
@@ -297,13 +303,18 @@ class Model(Spec):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Publication that defines the model."""
-    by: ClassVar[dict[str, str]] = {}
-    """Variable of each parameter: `item`, `rank`, `rank and last click`, `case`, or empty."""
+    variables: ClassVar[dict[str, str]] = {}
+    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or empty."""
     cases: ClassVar[tuple[str, ...]] = ()
-    """Cases of a parameter by `case`."""
+    """The cases of a parameter that depends on `case`."""
 
     alpha: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior successes plus 1")
     beta: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior failures plus 1")
+
+    @property
+    def depends_on_rank(self) -> bool:
+        """Whether a parameter depends on the rank."""
+        return any(variable.startswith("rank") for variable in self.variables.values())
 
     def counts(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
         """Return successes and trials of each parameter at each result."""
@@ -314,16 +325,16 @@ class Model(Spec):
         sizes = self.sizes(pages.items.size, pages.ranks)
         tallies = {}
         for name, counts in self.counts(pages).items():
-            index = pages.value_index(self.by[name])
+            index = pages.value_index(self.variables[name])
             tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
-    def start(self, pages: int) -> Any:
-        """Return the state of users at the first rank, an array with an entry for each page."""
-        return np.ones(pages)
+    def start(self, n_pages: int) -> Any:
+        """Return the state of users at the first rank; shape (pages,)."""
+        return np.ones(n_pages)
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
-        """Probability of a click at a rank from 0, given the clicks above."""
+        """Return the probability of a click at a rank from 0, given the clicks above."""
         raise NotImplementedError
 
     def next_state(
@@ -349,8 +360,8 @@ class Model(Spec):
             click = decide(rank, probability)
             state = self.next_state(values, rank, item, state, probability, click)
 
-    def conditional(self, values: Values, pages: Patterns) -> Floats:
-        """Probability of the observation of each result, given the clicks above it."""
+    def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
+        """Compute the probability of the observation of each result, given the clicks above it."""
         probabilities = np.empty(pages.codes.size)
 
         def decide(rank: int, probability: Floats) -> Bools:
@@ -362,9 +373,9 @@ class Model(Spec):
         return np.where(pages.clicks, probabilities, 1 - probabilities)
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
-        """Marginal probability of a click on each result.
+        """Compute the marginal probability of a click on each result.
 
-        By default it does not depend on the clicks above.
+        This default is for models whose clicks do not depend on the clicks above.
         """
         probabilities = np.empty(pages.codes.size)
         for rank, rows in enumerate(pages.slices):
@@ -373,14 +384,14 @@ class Model(Spec):
         return probabilities
 
     def relevance(self, values: Values) -> Floats:
-        """Relevance of each item: the product of its parameters; shape (items,)."""
-        estimates = [values[name][:-1] for name, by in self.by.items() if by == "item"]
-        if not estimates:
+        """Return the relevance of each item: the product of its parameters; shape (items,)."""
+        names = [name for name, variable in self.variables.items() if variable == "item"]
+        if not names:
             raise self.error(f"{self.name} has no parameter of documents")
-        return np.asarray(np.prod(estimates, axis=0))
+        return np.asarray(np.prod([values[name][:-1] for name in names], axis=0))
 
-    def error_of(self, tally: Tally) -> Floats:
-        """Standard deviation of the posterior."""
+    def standard_error(self, tally: Tally) -> Floats:
+        """Compute the standard deviation of the posterior of each value."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
         return np.asarray(np.sqrt(a * b / (a + b + 1)) / (a + b))
 
@@ -389,27 +400,28 @@ class Model(Spec):
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return the posterior modes, or the prior mean without trials, which also comes last."""
-        fixed, values = self.fixed_values(), {}
+        """Return the posterior modes (prior mean if without trials), followed by the prior mean."""
+        fixed_values, values = self.fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
-            value = np.full(tally.hits.size + 1, fixed.get(name, prior_mean))
-            if name not in fixed:
+            value = np.full(tally.hits.size + 1, fixed_values.get(name, prior_mean))
+            if name not in fixed_values:
                 hits = tally.hits + (self.alpha - 1)
                 trials = tally.trials + (self.alpha + self.beta - 2)
                 np.divide(hits, trials, out=value[:-1], where=tally.trials > 0)
             values[name] = np.clip(value, 0.0, 1.0)
         return values
 
-    def sizes(self, items: int, ranks: int) -> dict[str, int]:
+    def sizes(self, n_items: int, n_ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        size_by_index = {
-            "item": items,
-            "rank": ranks,
-            "rank and last click": ranks * (ranks + 1) // 2,
+        sizes = {
+            "item": n_items,
+            "rank": n_ranks,
+            "rank and last click": n_ranks * (n_ranks + 1) // 2,
+            "case": len(self.cases),
+            "": 1,
         }
-        size_by_index |= {"case": len(self.cases), "": 1}
-        return {name: size_by_index[by] for name, by in self.by.items()}
+        return {name: sizes[variable] for name, variable in self.variables.items()}
 
 
 class EMModel(Model):
@@ -426,21 +438,23 @@ class EMModel(Model):
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
-        fixed = self.fixed_values()
-        values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
+        fixed_values = self.fixed_values()
+        values = {
+            name: np.full(size + 1, fixed_values.get(name, 0.5)) for name, size in sizes.items()
+        }
         expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
-            expected, log_likelihood = expect(values)
+            expected_tallies, log_likelihood = expect(values)
             objective.append(log_likelihood + self.log_prior(values))
             gain = objective[-1] - objective[-2] if step else np.inf
             if step == self.iterations or gain < self.tolerance:
                 break
-            tallies, values = expected, self.values(expected)
+            tallies, values = expected_tallies, self.values(expected_tallies)
         return tallies, np.array(objective)
 
     def log_prior(self, values: Values) -> float:
-        """Logarithm of the prior densities, up to a constant."""
+        """Compute the logarithm of the prior densities, up to a constant."""
         total = 0.0
         for estimates in (values[name][:-1] for name in values if name not in self.fixed_values()):
             for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
@@ -468,7 +482,7 @@ def models() -> pl.DataFrame:
     return MODELS.table(
         "model",
         {
-            "learns": lambda kind: ", ".join(kind.by),
+            "learns": lambda kind: ", ".join(kind.variables),
             "parameters": parameters_of,
             "description": summary_of,
             "source": attrgetter("source"),
@@ -496,6 +510,7 @@ VERSION = 1
 """Version of the file format."""
 
 KIND = "click model"
+"""Kind of the file."""
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
@@ -519,7 +534,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read the fields of a trained model from a file, and check their consistency."""
+    """Read the fields of a trained model from a JSON file, and check their consistency."""
     name = fspath(path)
     try:
         text = Path(name).read_bytes()
@@ -564,7 +579,9 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
-            raise PolicyError(f"{name} must have hits from 0 to its trials, at most 2^53")
+            raise PolicyError(
+                f"{name} must have hits from 0 to its trials, and at most 2^53 trials"
+            )
         tallies[name] = tally
     objective = numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():

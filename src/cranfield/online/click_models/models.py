@@ -46,7 +46,7 @@ class GCTR(Rate):
     name = "GCTR"
     aliases = ("RCM",)
     source = "Chuklin, Markov and de Rijke (2015)"
-    by: ClassVar = {"rate": ""}
+    variables: ClassVar = {"rate": ""}
 
 
 class RCTR(Rate):
@@ -57,7 +57,7 @@ class RCTR(Rate):
 
     name = "RCTR"
     source = "Craswell et al. (2008)"
-    by: ClassVar = {"rate": "rank"}
+    variables: ClassVar = {"rate": "rank"}
 
 
 class DCTR(Rate):
@@ -68,51 +68,55 @@ class DCTR(Rate):
 
     name = "DCTR"
     source = "Craswell et al. (2008)"
-    by: ClassVar = {"rate": "item"}
+    variables: ClassVar = {"rate": "item"}
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return values["rate"][item]
 
 
 class ExaminationModel(EMModel):
-    """Base class of models whose clicks require examination and attraction, hidden if no click."""
+    """Base class of models where a click requires examination and attraction, otherwise hidden."""
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        items = pages.items.size
-        cells = self.sizes(items, pages.ranks)["examination"]
+        n_items = pages.items.size
+        n_cells = self.sizes(n_items, pages.ranks)["examination"]
         # Results with the same item and cell have the same expectation.
-        keys = pages.codes * cells + pages.value_index(self.by["examination"])
-        distinct, groups = np.unique(keys, return_inverse=True)
-        item, cell = distinct // cells, distinct % cells
-        clicked = sum_by(groups, pages.weight * pages.clicks, distinct.size)
-        missed = sum_by(groups, pages.weight, distinct.size) - clicked
-        impressions = clicked + missed
-        by_item, by_cell = sum_by(item, impressions, items), sum_by(cell, impressions, cells)
+        keys = pages.codes * n_cells + pages.value_index(self.variables["examination"])
+        distinct_keys, groups = np.unique(keys, return_inverse=True)
+        item, cell = distinct_keys // n_cells, distinct_keys % n_cells
+        clicks = sum_by(groups, pages.weight * pages.clicks, distinct_keys.size)
+        non_clicks = sum_by(groups, pages.weight, distinct_keys.size) - clicks
+        impressions = clicks + non_clicks
+        item_trials = sum_by(item, impressions, n_items)
+        cell_trials = sum_by(cell, impressions, n_cells)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             a, x = values["attractiveness"][item], values["examination"][cell]
             click = a * x
             no_click = 1 - click
-            scale = missed / np.maximum(no_click, TINY)
-            hits = sum_by(item, clicked + scale * (a - click), items)
-            views = sum_by(cell, clicked + scale * (x - click), cells)
-            log_likelihood = clicked @ np.log(np.maximum(click, TINY))
-            log_likelihood += missed @ np.log(np.maximum(no_click, TINY))
-            tallies = {"attractiveness": Tally(hits, by_item), "examination": Tally(views, by_cell)}
+            scale = non_clicks / np.maximum(no_click, TINY)
+            attractions = sum_by(item, clicks + scale * (a - click), n_items)
+            examinations = sum_by(cell, clicks + scale * (x - click), n_cells)
+            log_likelihood = clicks @ np.log(np.maximum(click, TINY))
+            log_likelihood += non_clicks @ np.log(np.maximum(no_click, TINY))
+            tallies = {
+                "attractiveness": Tally(attractions, item_trials),
+                "examination": Tally(examinations, cell_trials),
+            }
             return tallies, float(log_likelihood)
 
         return expect
 
 
 class PBM(ExaminationModel):
-    """The position-based model: a rank is examined, and an examined document attracts.
+    """The position-based model: users click on a document that they examine and that attracts.
 
     .. math:: P(C_r = 1) = a_{q d_r} x_r
     """
 
     name = "PBM"
     source = "Craswell et al. (2008)"
-    by: ClassVar = {"attractiveness": "item", "examination": "rank"}
+    variables: ClassVar = {"attractiveness": "item", "examination": "rank"}
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         examination = values_at(values["examination"], rank)
@@ -131,14 +135,14 @@ class UBM(ExaminationModel):
 
     name = "UBM"
     source = "Dupret and Piwowarski (2008)"
-    by: ClassVar = {"attractiveness": "item", "examination": "rank and last click"}
+    variables: ClassVar = {"attractiveness": "item", "examination": "rank and last click"}
 
-    def start(self, pages: int) -> Indices:
-        return np.full(pages, -1)
+    def start(self, n_pages: int) -> Indices:
+        return np.full(n_pages, -1)
 
     def click_probability(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
         examination = values["examination"]
-        # The last trained rank n has the last n of the n (n + 1) / 2 values.
+        # The last trained rank n has the last n of n (n + 1) / 2 values.
         n_beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
         last = np.where(state < 0, state, np.maximum(state - n_beyond, 0))
         index = cell_index(rank - n_beyond, last)
@@ -157,22 +161,22 @@ class UBM(ExaminationModel):
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
-        # The probability that a rank has the last click; the first row is that of no click.
+        # Probability that a rank has the last click; the first row is for no click.
         last = np.zeros((pages.ranks + 1, len(pages)))
         last[0] = 1.0
         for rank, rows in enumerate(pages.slices):
             size = rows.stop - rows.start
-            earlier = last[: rank + 1, :size]
-            click = earlier * self.click_probability(
+            last_above = last[: rank + 1, :size]
+            click = last_above * self.click_probability(
                 values, rank, pages.codes[rows], np.arange(-1, rank)[:, np.newaxis]
             )
-            earlier -= click
+            last_above -= click
             probabilities[rows] = last[rank + 1, :size] = click.sum(axis=0)
         return probabilities
 
 
 Continuation = tuple[Any, Any, Any]
-"""Continuation probabilities: without a click, after an unsatisfying, after a satisfying one."""
+"""Continuation probabilities without a click, after an unsatisfying and a satisfying click."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +186,8 @@ class Posterior:
     examined: Floats  # Probability of examination; 1 for clicked results
     attracted: Floats
     satisfied: Floats  # Probability that a click satisfies; 0 without a click
-    # Joint probabilities of continuation and: examination without a click, an unsatisfying click, a
-    # satisfying click; shape (3, results)
+    # Joint probabilities of continuation with examination without a click, with an unsatisfying
+    # click, and with a satisfying click; shape (3, results)
     continued: Floats
     likelihood: Floats  # Probability of the observation, given the clicks above
 
@@ -191,11 +195,11 @@ class Posterior:
 def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation) -> Posterior:
     r"""Compute the posterior by the forward-backward algorithm.
 
-    With e the probability of examination given the clicks above, z whether nothing is clicked at or
-    below, and \(\beta_r = P(c_r, \dots \mid E_r = 1)\), the examination of a result without a
-    click has the odds :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to :math:`(1-e)z_{r+1}`. All
-    results above a click are examined, so beta matters only below the lowest click, and is 1
-    elsewhere, so that products over long pages do not underflow.
+    Let e be the probability of examination given the clicks above, z whether nothing is clicked at
+    or below a rank, and :math:`\beta_r = P(c_r, \dots \mid E_r = 1)`. The examination of a result
+    without a click has the odds :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to
+    :math:`(1-e)z_{r+1}`. All results above a click are examined, so beta matters only below the
+    lowest click; it is 1 elsewhere, so that products over long pages do not underflow.
     """
     t1, t2, t3 = continuation
     clicks = pages.clicks
@@ -241,17 +245,17 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
 
 
 class CascadeModel(Model):
-    """Users examine results from the top; the state is the probability of examination."""
+    """Base class of models whose users go down from the top; the state is P(examination)."""
 
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         """Return the probabilities to continue without a click, and after a click."""
         raise NotImplementedError
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        """Return the probabilities of hidden states, given all clicks of each page.
+        """Compute the probabilities of hidden states, given all clicks of each page.
 
-        By default all users continue without a click, and users who continue after a click were not
-        satisfied.
+        This default is for models in which all users continue without a click, and users who
+        continue after a click were not satisfied.
         """
         a = values["attractiveness"][pages.codes]
         _, after_click = self.continuations(values, pages.rank, pages.codes)
@@ -286,14 +290,14 @@ class CascadeModel(Model):
         return probabilities
 
 
-def counts_down_to(pages: Patterns, last: Indices) -> tuple[Floats, Floats]:
+def counts_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floats]:
     """Return clicks and results down to the last examined rank of each page."""
-    weights = pages.weight * (pages.rank <= last[pages.pattern])
+    weights = pages.weight * (pages.rank <= last_examined[pages.pattern])
     return weights * pages.clicks, weights
 
 
 def counts_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
-    """Return clicks and results down to the lowest click; all results without a click."""
+    """Return clicks and results down to the lowest click, or all results without a click."""
     lowest = pages.lowest_clicks
     return counts_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
 
@@ -304,13 +308,13 @@ class CM(CascadeModel):
     .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
 
     A second click is impossible. With a floor, conditional probabilities are those of PyClick: as
-    above down to the first click, and the floor for all observations below it. They are not
-    probabilities, and serve comparisons with figures computed in this way.
+    above down to the first click, and the floor for all observations below it. They do not sum to
+    1, and are meant for comparisons with results computed in this way.
     """
 
     name = "CM"
     source = "Craswell et al. (2008)"
-    by: ClassVar = {"attractiveness": "item"}
+    variables: ClassVar = {"attractiveness": "item"}
 
     floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional probabilities")
 
@@ -318,17 +322,18 @@ class CM(CascadeModel):
         return 1.0, 0.0
 
     def counts(self, pages: Patterns) -> Counts:
-        clicked = np.flatnonzero(pages.clicks)[::-1]
-        first = pages.lengths.copy()
-        first[pages.pattern[clicked]] = pages.rank[clicked]
-        return {"attractiveness": counts_down_to(pages, first)}
+        click_rows = np.flatnonzero(pages.clicks)[::-1]
+        first_clicks = pages.lengths.copy()
+        # The last assignment to a pattern is that of its first click.
+        first_clicks[pages.pattern[click_rows]] = pages.rank[click_rows]
+        return {"attractiveness": counts_down_to(pages, first_clicks)}
 
-    def conditional(self, values: Values, pages: Patterns) -> Floats:
+    def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
         if not self.floor:
-            return super().conditional(values, pages)
+            return super().conditional_probabilities(values, pages)
         probabilities = self.click_probabilities(values, pages)
-        observed = np.where(pages.clicks, probabilities, 1 - probabilities)
-        return np.where(pages.last_clicks >= 0, self.floor, observed)
+        conditional = np.where(pages.clicks, probabilities, 1 - probabilities)
+        return np.where(pages.last_clicks >= 0, self.floor, conditional)
 
 
 class DCM(CascadeModel):
@@ -341,7 +346,7 @@ class DCM(CascadeModel):
 
     name = "DCM"
     source = "Guo, Liu and Wang (2009)"
-    by: ClassVar = {"attractiveness": "item", "continuation": "rank"}
+    variables: ClassVar = {"attractiveness": "item", "continuation": "rank"}
 
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, values_at(values["continuation"], rank)
@@ -362,7 +367,7 @@ class SDBN(CascadeModel):
 
     name = "SDBN"
     source = "Chapelle and Zhang (2009)"
-    by: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
+    variables: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
 
     def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         return 1.0, 1 - values["satisfaction"][item]
@@ -374,15 +379,15 @@ class SDBN(CascadeModel):
 
 
 class DynamicModel(EMModel, CascadeModel):
-    """Users continue with a probability that depends on whether a click satisfied them.
+    """Base class of models whose users continue depending on whether a click satisfied them.
 
-    Without its own parameter, satisfaction is as likely as attraction. A single continuation
-    probability is that of users who are not satisfied.
+    Without a parameter of satisfaction, a clicked document satisfies with the probability that it
+    attracts. A single continuation probability applies to users who are not satisfied.
     """
 
     def satisfaction(self, values: Values) -> Floats:
         """Return the probability that each item satisfies a user who clicked it."""
-        return values["satisfaction" if "satisfaction" in self.by else "attractiveness"]
+        return values["satisfaction" if "satisfaction" in self.variables else "attractiveness"]
 
     def continuation(self, values: Values) -> Continuation:
         """Return the continuation probabilities."""
@@ -403,23 +408,24 @@ class DynamicModel(EMModel, CascadeModel):
         )
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        items, weight = pages.items.size, pages.weight
-        clicked = weight * pages.clicks
-        trials = [sum_by(pages.codes, weights, items) for weights in (weight, clicked)]
-        inner = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
+        n_items, weight = pages.items.size, pages.weight
+        impressions = sum_by(pages.codes, weight, n_items)
+        clicks = sum_by(pages.codes, weight * pages.clicks, n_items)
+        # Continuation cannot be observed at the last rank of a page.
+        inner_weight = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             states = self.posterior(values, pages)
-            attracted = sum_by(pages.codes, weight * states.attracted, items)
-            satisfied = sum_by(pages.codes, weight * states.satisfied, items)
+            attracted = sum_by(pages.codes, weight * states.attracted, n_items)
+            satisfied = sum_by(pages.codes, weight * states.satisfied, n_items)
             unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
             eligible = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
-            tallies = {"attractiveness": Tally(attracted, trials[0])}
-            if "satisfaction" in self.by:
-                tallies["satisfaction"] = Tally(satisfied, trials[1])
+            tallies = {"attractiveness": Tally(attracted, impressions)}
+            if "satisfaction" in self.variables:
+                tallies["satisfaction"] = Tally(satisfied, clicks)
             else:
-                tallies["attractiveness"] = Tally(attracted + satisfied, trials[0] + trials[1])
-            tally = Tally(states.continued @ inner, eligible @ inner)
+                tallies["attractiveness"] = Tally(attracted + satisfied, impressions + clicks)
+            tally = Tally(states.continued @ inner_weight, eligible @ inner_weight)
             if not self.cases:
                 counts = (tally.hits, tally.trials)
                 tally = Tally(*(count[:2].sum(keepdims=True) for count in counts))
@@ -440,7 +446,7 @@ class DBN(DynamicModel):
 
     name = "DBN"
     source = "Chapelle and Zhang (2009)"
-    by: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
+    variables: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
 
     gamma: float | None = parameter(
         None, optional(TRUE_SHARE), "probability of continuation; estimated by default"
@@ -459,5 +465,5 @@ class CCM(DynamicModel):
 
     name = "CCM"
     source = "Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"
-    by: ClassVar = {"attractiveness": "item", "continuation": "case"}
+    variables: ClassVar = {"attractiveness": "item", "continuation": "case"}
     cases = ("no click", "click, not satisfied", "click, satisfied")

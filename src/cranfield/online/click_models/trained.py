@@ -18,7 +18,6 @@ from cranfield.base.errors import (
     check_choice,
     check_several,
     check_whole,
-    quoted,
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("utility", "effort")
+"""Kinds of measures of a click model."""
 
 TIED_BY = ("none", "grade")
 """Variable of document parameters: the query and the document, or the grade."""
@@ -64,19 +64,19 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
     "SDBN": (("uM", "rrM"), _SATISFIED),
 }
-"""By model: its measures of utility and effort, and their parameters with those of the model."""
+"""Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
-    """Convert a model's parameter, down to a rank, to arguments of a measure."""
+def _measure_arguments(name: str, variable: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
+    """Convert a parameter of a model, down to a rank, to arguments of a measure."""
     values = frame["value"].to_list()
-    if by == "item":
+    if variable == "item":
         return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
-    if by == "rank":
+    if variable == "rank":
         return {name: dict(enumerate(values[:ranks], 1))}
-    if by == "case":
+    if variable == "case":
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
-    if by == "":
+    if variable == "":
         return {name: values[0]}
     rows = frame.filter(pl.col("rank") <= ranks)
     table = {
@@ -84,9 +84,6 @@ def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str,
         for (rank,), group in rows.group_by("rank", maintain_order=True)
     }
     return {name: table}
-
-
-UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,11 +95,11 @@ class ClickModel(Result):
     model
         The kind of model and its options.
     items
-        The items with parameters: by query and document, or by grade.
+        The items that have parameters: documents of a query, or grades.
     ranks
         Length of the longest training page.
     tallies
-        Successes and trials of each parameter, counted or expected, without the prior.
+        Successes and trials of each parameter, observed or expected, without the prior.
     objective
         Log-likelihood and logarithm of the prior, before each step of expectation-maximisation and
         after the last one; empty for models without EM.
@@ -120,7 +117,7 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "goes by": Column("Kind of key that the parameter depends on, such as `rank`."),
+        "goes by": Column("Variable that the parameter depends on, such as `rank`."),
         "values": Column("Number of values."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),
@@ -136,7 +133,7 @@ class ClickModel(Result):
 
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """The parameters by name; the last value, the prior mean, is for unseen results."""
+        """The parameters by name; each ends with the prior mean, for unseen results."""
         return self.model.values(self.tallies)
 
     @cached_property
@@ -145,28 +142,28 @@ class ClickModel(Result):
 
         The first columns are the keys of a value: `query` and `doc`, or `grade` (null is unjudged),
         `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
-        `value`, the standard `error` of the posterior Beta distribution (null for a fixed value),
-        and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
-        states they are too small.
+        `value`, the standard `error` (standard deviation of the posterior Beta distribution; null
+        for a fixed value), and `hits` out of `trials`. Errors treat expected counts as observed, so
+        with hidden states they are too small.
         """
         tables = {}
         for name, tally in self.tallies.items():
-            values = {"value": self.values[name][:-1], "error": self.model.error_of(tally)}
-            keys = self._keys(self.model.by[name]).to_dict()
+            values = {"value": self.values[name][:-1], "error": self.model.standard_error(tally)}
+            keys = self._keys(self.model.variables[name]).to_dict()
             tables[name] = pl.DataFrame({**keys, **values, **vars(tally)})
             if name in self.model.fixed_values():
                 tables[name] = tables[name].with_columns(error=pl.lit(None, pl.Float64))
         return tables
 
-    def _keys(self, by: str) -> pl.DataFrame:
+    def _keys(self, variable: str) -> pl.DataFrame:
         ranks = np.arange(1, self.ranks + 1)
-        if by == "item":
+        if variable == "item":
             return self.items.frame
-        if by == "case":
+        if variable == "case":
             return pl.DataFrame({"after": self.model.cases})
-        if by == "rank":
+        if variable == "rank":
             return pl.DataFrame({"rank": ranks})
-        if by == "rank and last click":
+        if variable == "rank and last click":
             start = ranks * (ranks - 1) // 2
             last = np.arange(ranks.sum()) - np.repeat(start, ranks)
             return pl.DataFrame({"rank": np.repeat(ranks, ranks), "last": last})
@@ -182,48 +179,50 @@ class ClickModel(Result):
         Returns
         -------
         polars.DataFrame
-            Results as in the log: `page`, `rank`, `doc`, `probability`, and whether a parameter of
-            the result was `unseen` in training, so that it has the prior mean.
+            Results of the log: `page`, `rank`, `doc`, `probability`, and `unseen`, whether a
+            parameter of the result was not seen in training, so that it has the prior mean.
         """
         pages = self.patterns(log)
-        return self._of_results(log, pages, self.model.click_probabilities(self.values, pages))
+        return self._result_table(log, pages, self.model.click_probabilities(self.values, pages))
 
-    def conditional(self, log: QueryLog) -> pl.DataFrame:
+    def conditional_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of the observation of each result, given the clicks above it.
 
         Returns
         -------
         polars.DataFrame
-            As from :meth:`click_probabilities`. The product over a page is the probability of its
+            As for :meth:`click_probabilities`. The product over a page is the probability of its
             clicks.
         """
         pages = self.patterns(log)
-        return self._of_results(log, pages, self.model.conditional(self.values, pages))
+        return self._result_table(
+            log, pages, self.model.conditional_probabilities(self.values, pages)
+        )
 
-    def _of_results(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
+    def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
         index = pages.result_index(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
         return rows.with_columns(
             pl.Series("probability", probability[index]),
-            pl.Series(UNSEEN, self.unseen(pages)[index]),
+            pl.Series("unseen", self.unseen(pages)[index]),
         )
 
     def unseen(self, pages: Patterns) -> Bools:
         """Return a mask of results with a parameter that was not seen in training."""
         is_unseen = np.zeros(pages.codes.size, dtype=bool)
-        if "item" in self.model.by.values():
+        if "item" in self.model.variables.values():
             is_unseen |= pages.codes == self.items.size
-        if any(by.startswith("rank") for by in self.model.by.values()):
+        if self.model.depends_on_rank:
             is_unseen |= pages.rank >= self.ranks
         return is_unseen
 
     def relevance(self) -> pl.DataFrame:
-        """Return the relevance of documents: attractiveness times satisfaction, if estimated.
+        """Estimate the relevance of documents: attractiveness times satisfaction, if modelled.
 
         Returns
         -------
         polars.DataFrame
-            `query`, `doc` and `relevance`; with parameters tied by grade `grade` and `relevance`.
+            `query`, `doc` and `relevance`; with parameters tied by grade, `grade` and `relevance`.
 
         Raises
         ------
@@ -242,7 +241,7 @@ class ClickModel(Result):
         return read_qrels(table.select("doc", topic="query", grade=grade))
 
     def as_run(self) -> Run:
-        """Return a run: the documents of each query by relevance."""
+        """Return a run that ranks the documents of each query by relevance."""
         from cranfield.collection.files.reading import read_run
 
         table = self.relevance_by_document()
@@ -286,8 +285,8 @@ class ClickModel(Result):
             `utility`, the gain of clicked results, or `effort`, the expected reciprocal rank of the
             satisfying click, for models of satisfaction.
         unjudged
-            Whether unjudged documents keep their probabilities in the log; by default they have
-            those of grade 0.
+            Whether unjudged documents have their own probabilities; by default they have those of
+            grade 0.
         digits
             Decimals of the probabilities, for a shorter text form; by default all.
         options
@@ -302,7 +301,7 @@ class ClickModel(Result):
         Raises
         ------
         PolicyError
-            For parameters by query and document, and models that cannot be such a measure.
+            For parameters by query and document, and models without such a measure.
 
         Examples
         --------
@@ -322,26 +321,27 @@ class ClickModel(Result):
         measure = measures[KINDS.index(kind)]
         if not measure:
             reason = NO_MEASURES.get(f"rr{name}", "it does not model whether a click satisfies")
-            raise PolicyError(f"{name} has no effort: {reason}")
+            raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
-            raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
-        by_rank = any(by.startswith("rank") for by in self.model.by.values())
-        if by_rank and options.get("cutoff") is None:
+            raise PolicyError("a measure requires parameters by grade: train(..., tied='grade')")
+        if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.ranks
         ranks = min(self.ranks, options.get("cutoff") or self.ranks)
         for argument, parameter in parameters.items():
-            frame, by = self.parameters[parameter], self.model.by[parameter]
+            frame, variable = self.parameters[parameter], self.model.variables[parameter]
             if digits is not None:
                 frame = frame.with_columns(pl.col("value").round(digits))
-            if by == "item" and not unjudged:
+            if variable == "item" and not unjudged:
                 frame = frame.drop_nulls("grade")
-            options |= _parameter(argument, by, frame, ranks)
+            options |= _measure_arguments(argument, variable, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)
         trained_measure.require_complete()
         if len(str(trained_measure)) > MAX_LENGTH:
-            raise MeasureError(f"the text of {measure} to rank {ranks} is too long; set a cutoff")
+            raise MeasureError(
+                f"the text form of {measure} down to rank {ranks} is too long; set a lower cutoff"
+            )
         return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
@@ -349,8 +349,7 @@ class ClickModel(Result):
 
         They continue with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
         :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` by CCM, and by PBM with
-        :math:`x_{i+1} / x_i`, where that is at most 1. All users of a user model read the first
-        rank.
+        :math:`x_{i+1} / x_i`, if it is at most 1. All users of a user model read the first rank.
 
         Parameters
         ----------
@@ -361,7 +360,7 @@ class ClickModel(Result):
 
         Returns
         -------
-        Measure
+        Continuing
             `CWL(...)`, the user model for `EU`, `ETU`, `EC`, `Depth` and `Residual`.
 
         Raises
@@ -369,8 +368,8 @@ class ClickModel(Result):
         PolicyError
             For parameters by query and document, and models whose users do not continue by rank.
         MeasureError
-            For a PBM in which a rank is examined more often than the rank above it, and DCM, whose
-            users continue by grade and rank together.
+            For a PBM in which a rank is examined more often than the rank above it, and for DCM,
+            whose users continue by both grade and rank.
         """
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
@@ -379,7 +378,7 @@ class ClickModel(Result):
         return user_of(utility, **options)
 
     def user(self) -> ModelUser:
-        """Return a simulated user who clicks by the model."""
+        """Return a simulated user who clicks according to the model."""
         return ModelUser(self)
 
     def simulate(self, lists: Mapping[str, Sequence[Any]], n: int = 1, seed: int = 0) -> QueryLog:
@@ -388,8 +387,8 @@ class ClickModel(Result):
         Parameters
         ----------
         lists
-            Documents shown for each query; with parameters tied by grade their grades, None for
-            unjudged.
+            Documents shown for each query; with parameters tied by grade, their grades, None for
+            unjudged documents.
         n
             Number of pages of each list.
         seed
@@ -398,7 +397,7 @@ class ClickModel(Result):
         Returns
         -------
         QueryLog
-            Pages of the first list come first.
+            The pages, in order of the lists.
         """
         check_whole("n", n, 1)
         tied, queries = self.items.tied, list(map(str, lists))
@@ -407,16 +406,16 @@ class ClickModel(Result):
             for index, items in enumerate(lists.values())
             for rank, item in enumerate(items, 1)
         ]
-        item = {"grade": pl.Int64} if tied else {"doc": pl.String}
-        schema = {"page": pl.Int64, "rank": pl.Int64, **item}
+        item_column = {"grade": pl.Int64} if tied else {"doc": pl.String}
+        schema = {"page": pl.Int64, "rank": pl.Int64, **item_column}
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
         list_log = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
-        longest = max(map(len, lists.values()), default=0)
-        codes = np.full((len(queries), longest), -1, dtype=np.intp)
+        max_length = max(map(len, lists.values()), default=0)
+        codes = np.full((len(queries), max_length), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.codes(list_log)
-        draws = [uniforms(seed, 0, n, 2 * longest, index) for index in range(len(queries))]
+        draws = [uniforms(seed, 0, n, 2 * max_length, index) for index in range(len(queries))]
         page, position = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
         pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
@@ -429,7 +428,7 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
+    def clicks(self, codes: Indices, uniforms: Floats) -> Bools:
         """Draw clicks on pages of item codes, -1 after the end of a list; see :class:`ModelUser`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
@@ -441,9 +440,9 @@ class ClickModel(Result):
         clicks = np.zeros(codes.shape, dtype=bool)
 
         def decide(rank: int, probability: Floats) -> Bools:
-            clicked = numbers[rows[rank], rank] < probability
-            clicks[rows[rank], rank] = clicked
-            return np.asarray(clicked)
+            is_clicked = uniforms[rows[rank], rank] < probability
+            clicks[rows[rank], rank] = is_clicked
+            return np.asarray(is_clicked)
 
         items = [codes[rank_rows, rank] for rank, rank_rows in enumerate(rows)]
         self.model.walk(self.values, items, decide)
@@ -453,25 +452,24 @@ class ClickModel(Result):
         item = self.items.tied or "query and document"
         rows = []
         for name, frame in self.parameters.items():
-            by, values = self.model.by[name] or "nothing", frame["value"]
-            sizes = values.len(), values.min(), values.to_numpy().mean(), values.max()
-            rows.append((name, item if by == "item" else by, *sizes))
+            variable, values = self.model.variables[name] or "nothing", frame["value"]
+            summary = values.len(), values.min(), values.to_numpy().mean(), values.max()
+            rows.append((name, item if variable == "item" else variable, *summary))
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
     def facts(self) -> dict[str, Any]:
         return {"model": str(self.model), "ranks": self.ranks, "pages": self.pages}
 
     def heading(self) -> list[str]:
-        item_name = "grade" if self.items.tied else "document"
-        size = f"{counted(self.items.size, item_name)}, {counted(self.pages, 'page')}"
-        return [f"{self.model}, {size}"]
+        items = counted(self.items.size, "grade" if self.items.tied else "document")
+        return [f"{self.model}, {items}, {counted(self.pages, 'page')}"]
 
 
 @dataclass(frozen=True, eq=False)
 class ModelUser:
     """A simulated user of a trained click model."""
 
-    trained: ClickModel
+    model: ClickModel
 
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
         """Draw clicks on pages.
@@ -479,8 +477,8 @@ class ModelUser:
         Parameters
         ----------
         grades
-            Grades of the results for a model tied by grade; else codes of its items, which are rows
-            of its parameters. -1 after the end of a list; shape (pages, ranks).
+            Grades of the results, for a model tied by grade; otherwise codes of its items, which
+            are rows of its parameters. -1 after the end of a list; shape (pages, ranks).
         uniforms
             Random numbers in [0, 1); shape (pages, at least 2 ranks).
 
@@ -492,14 +490,16 @@ class ModelUser:
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
             raise PolicyError(
-                f"expected grades of shape (pages, ranks), got shape {quoted(codes.shape)}"
+                "grades must have shape (pages, ranks), with a row of uniforms for each page, got"
+                f" shapes {codes.shape} and {uniforms.shape}"
             )
-        items = self.trained.items
-        rows = np.minimum(codes, items.size)
+        items = self.model.items
+        item_codes = np.minimum(codes, items.size)
         if items.tied is not None:
-            item_of_grade = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
-            rows = np.vectorize(lambda grade: item_of_grade.get(grade, items.size), [int])(codes)
-        return self.trained.clicks(rows.astype(np.intp), uniforms)
+            item_by_grade = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
+            convert = np.vectorize(lambda grade: item_by_grade.get(grade, items.size), [int])
+            item_codes = convert(codes)
+        return self.model.clicks(item_codes.astype(np.intp), uniforms)
 
 
 def train(
@@ -513,12 +513,12 @@ def train(
         Pages with all their results and the clicks on them. Several clicks on a result count once,
         clicks on no result are ignored; pages without results are skipped.
     model
-        Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
-        Each parameter is a probability with a Beta prior; `alpha` and `beta` of 2 are those of
-        PyClick.
+        Click model, such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists
+        them. Each parameter is a probability with a Beta prior, whose `alpha` and `beta` are 2 by
+        default, as in PyClick.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of
-        relevance, with a class of their own for results without a grade.
+        relevance, with a separate class for results without a grade.
     qrels
         Judgments with the grades to tie by, for a log without grades of results.
 
@@ -559,7 +559,7 @@ def train_models(
         Click models, such as `UBM` or `DBN(gamma=0.9)`; :func:`models` lists them.
     tied
         How documents share parameters: not at all (`none`, default), or by their grade of relevance
-        (`grade`), with a class of their own for results without a grade.
+        (`grade`), with a separate class for results without a grade.
 
     Examples
     --------
@@ -569,7 +569,7 @@ def train_models(
     [PBM, UBM]
     """
     check_several("models", models)
-    parsed = [parse_model(text) for text in models]
+    parsed_models = [parse_model(model) for model in models]
     check_choice("tied", "none" if tied is None else tied, TIED_BY)
     tied = "grade" if tied == "grade" else None
     if qrels is not None:
@@ -577,7 +577,8 @@ def train_models(
             raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.from_log(log, tied))
-    number = int(pages.weights.sum())
+    n_pages = int(pages.weights.sum())
     return tuple(
-        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), number) for model in parsed
+        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), n_pages)
+        for model in parsed_models
     )

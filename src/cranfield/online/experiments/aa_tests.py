@@ -1,4 +1,4 @@
-"""Simulated A/A tests: the same units, assigned to two variants again and again."""
+"""Simulated A/A tests: repeated random assignment of the same units to two variants."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from cranfield.base.errors import (
 )
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
-from cranfield.online.experiments.design import checked_weights, chi_square, hash_md5
+from cranfield.online.experiments.design import check_weights, chi_square, hash_md5
 from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
-from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
+from cranfield.online.experiments.units import Units, parse_measures, read_units, units_from_sums
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
 BLOCK_CELLS = 2**21
-"""Number of pairs of a simulated test and a unit that are in memory at a time."""
+"""Number of pairs of a simulated test and a unit in memory at the same time."""
 
 SRM = "(sample ratio)"
+"""Name of the sample ratio test."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,19 +45,21 @@ class AATests(Result):
     source, unit, units
         Source of the data, kind of unit, and number of units.
     names
-        The metrics, and the sample ratio.
+        Names of the metrics, and `(sample ratio)`.
     pvalues
-        Shape (names, tests).
+        p-values of the tests, shape (names, tests).
     alpha, salt
-        Significance level, and the prefix of the salts.
+        Significance level, and prefix of the salts.
     """
 
     name: ClassVar[str] = "aa-tests"
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or the sample ratio.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column("Proportion of them in which the test rejects."),
-        "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
+        "rejected": Column(
+            "Proportion of simulated tests in which the null hypothesis is rejected."
+        ),
+        "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the interval."),
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
@@ -75,13 +78,13 @@ class AATests(Result):
 
     def _frame(self) -> pl.DataFrame:
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
-        number = self.pvalues.shape[1]
-        low, high = wilson(proportion, np.full(proportion.shape, number), t_quantile(0.95, np.inf))
-        uniform = [
-            float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
+        n_tests = self.pvalues.shape[1]
+        low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
+        uniformity = [
+            float(kstest(row, "uniform").pvalue) if np.unique(row).size > n_tests / 2 else np.nan
             for row in self.pvalues
         ]
-        columns = [[*self.names], [number] * len(proportion), proportion, low, high, uniform]
+        columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniformity]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
@@ -101,13 +104,13 @@ def simulate_aa_tests(
     alpha: float = 0.05,
     salt: str = "replay",
 ) -> AATests:
-    """Simulate A/A tests, to check whether tests keep their level.
+    """Simulate A/A tests, to check whether tests keep their significance level.
 
     Units keep their data; their variants are hashed anew with the salts `replay-0`, `replay-1` and
-    so on. The null hypothesis is true, so p-values of a valid test are uniform: it rejects in a
-    proportion alpha of the simulated tests. The tests are Welch's. A test that rejects more often
-    treats dependent units as independent, or has too few units for the skewness of the metric and
-    an unequal split.
+    so on. The null hypothesis is true, so p-values of a valid test are uniform: it is rejected in a
+    proportion alpha of the simulated tests. The tests are Welch's. If it is rejected more often,
+    dependent units are treated as independent, or there are too few units for the skewness of the
+    metric and an unequal split.
 
     Parameters
     ----------
@@ -130,7 +133,7 @@ def simulate_aa_tests(
     Raises
     ------
     PolicyError, InputError, CranfieldError
-        As :func:`analyse_experiment`.
+        As for :func:`analyse_experiment`.
 
     Examples
     --------
@@ -143,54 +146,58 @@ def simulate_aa_tests(
     check_choice("theta", theta, THETAS)
     check_share("alpha", alpha)
     variants = ("control", "treatment") if weights is None else weights
-    proportions = np.array([*checked_weights(variants).values()])
+    proportions = np.array([*check_weights(variants).values()])
     if proportions.size != 2:
         raise PolicyError(f"weights must name two variants, got {proportions.size}")
     units = _read_units(data, metrics, unit, missing)
-    number = len(units.arm)
-    if number < 4:
-        raise CranfieldError(f"simulated A/A tests need at least 4 units, got {number}")
+    n_units = len(units.arm)
+    if n_units < 4:
+        raise CranfieldError(f"simulated A/A tests require at least 4 units, got {n_units}")
     ids = units.ids
     if ids is None:
-        ids = pl.Series(np.arange(number)).cast(pl.String)
+        ids = pl.Series(np.arange(n_units)).cast(pl.String)
     columns = units.columns
     centre = columns.mean(axis=0)
     residuals = columns - centre
     first, second = np.triu_indices(columns.shape[1])
     products = residuals[:, first] * residuals[:, second]
-    pvalues = np.empty((len(units.places) + 1, n_tests))
-    for block in row_slices(n_tests, number, BLOCK_CELLS):
-        probabilities = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
-        is_treated = np.stack(probabilities) >= proportions[0]
-        moments = moments_of_two(residuals, products, centre, is_treated)
-        for k, metric in enumerate(units.places.values()):
+    pvalues = np.empty((len(units.metric_columns) + 1, n_tests))
+    for block in row_slices(n_tests, n_units, BLOCK_CELLS):
+        hashes = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
+        is_treated = np.stack(hashes) >= proportions[0]
+        moments = two_variant_moments(residuals, products, centre, is_treated)
+        for k, metric in enumerate(units.metric_columns.values()):
             pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 0, 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
-    names = (*units.places, SRM)
-    return AATests(units.source, units.kind, number, names, pvalues, alpha, salt)
+    names = (*units.metric_columns, SRM)
+    return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
 
 
 def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
-    parsed = read_metrics(metrics)
+    metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        return read_units(data, parsed, variant=None, unit=unit, variants=("all",), missing=missing)
-    texts = {name: str(measure) for name, measure in measures_of(parsed).items()}
+        return read_units(
+            data, metrics, variant=None, unit=unit, variants=("all",), missing=missing
+        )
+    texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data
     pooled = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
-    units = units_of_sums(pooled, texts, variants=("all",))
+    units = units_from_sums(pooled, texts, variants=("all",))
     for note in units.notes:
         warn(f"{units.source}: {note}")
     return units
 
 
-def moments_of_two(residuals: Floats, products: Floats, centre: Floats, mask: Bools) -> Moments:
-    """Return moments of both variants of each test, shape (tests, 2), by sums around a centre.
+def two_variant_moments(
+    residuals: Floats, products: Floats, centre: Floats, is_treated: Bools
+) -> Moments:
+    """Compute the moments of both variants of each test, shape (tests, 2), around a centre.
 
     Both means of a random assignment are near the centre, which avoids cancellation.
     """
-    membership = np.stack([~mask, mask], axis=1).astype(np.float64)
+    membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
     count, sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (membership @ residuals) / count[..., None]

@@ -23,7 +23,7 @@ from cranfield.online.experiments.comparisons import (
     compare_variants,
     overall_criterion,
 )
-from cranfield.online.experiments.design import checked_weights, chi_square
+from cranfield.online.experiments.design import check_weights, chi_square
 from cranfield.online.experiments.estimates import (
     INFERENCE,
     LIFTS,
@@ -49,7 +49,7 @@ from cranfield.online.experiments.units import (
     Units,
     read_units,
     set_directions,
-    units_of_log,
+    units_from_log,
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums
@@ -61,19 +61,21 @@ SRM = ("stop", "warn")
 """How to treat a sample ratio mismatch."""
 
 
-def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
+def _sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     """Test the numbers of units at each level of each segment by chi-square, with Holm's method.
 
     Levels with fewer than five expected units in a variant are not tested.
     """
     rows: list[Any] = []
-    arms = len(units.variants)
+    n_arms = len(units.variants)
     for segment, (levels, code) in units.segments.items():
         has_level = code >= 0
-        cells = code[has_level] * arms + units.arm[has_level]
-        counts = np.bincount(cells, minlength=len(levels) * arms).reshape(-1, arms)
+        cells = code[has_level] * n_arms + units.arm[has_level]
+        counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
-        pvalues = np.where(totals * shares.min() < 5, np.nan, chi_square(counts, shares)[1])
+        pvalues = np.where(
+            totals * proportions.min() < 5, np.nan, chi_square(counts, proportions)[1]
+        )
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
@@ -84,23 +86,24 @@ def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
 def _effects_by_segment(
     units: Units, segments: Sequence[str], options: Options
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    r"""Return effects at each level, and tests of equal effects at all levels.
+    r"""Estimate effects at each level, and test whether effects are equal at all levels.
 
     Levels with fewer than ten units in a variant, or a variant without variance, are not tested.
 
     .. math:: Q = \sum_g \frac{(d_g - \bar{d})^2}{s_g^2}, \quad
         \bar{d} = \frac{\sum_g d_g / s_g^2}{\sum_g 1 / s_g^2}
 
-    is then chi-square with k - 1 degrees of freedom for k levels (Cochran, 1954).
+    has a chi-square distribution with k - 1 degrees of freedom for k levels with equal effects
+    (Cochran, 1954).
     """
-    arms = len(units.variants)
+    n_arms = len(units.variants)
     frames, tests = [], []
     critical: Critical = partial(t_quantile, 1 - options.alpha)
     for segment in segments:
         levels, code = units.segments[segment]
-        cell = np.where(code >= 0, code * arms + units.arm, -1)
-        by_level = moments(units.columns, cell, (len(levels), arms))
-        for name, metric in units.places.items():
+        cell = np.where(code >= 0, code * n_arms + units.arm, -1)
+        by_level = moments(units.columns, cell, (len(levels), n_arms))
+        for name, metric in units.metric_columns.items():
             means = arm_means(by_level, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, 0, k)
@@ -170,29 +173,29 @@ def analyse_experiment(
     independent, and reject far more often than alpha.
 
     The p-value is that of Welch's test. If a metric is skewed and the split is unequal, this test
-    rejects too often to one side; with few units, or a variant without variance, its Type I error
+    rejects too often in one tail; with few units, or a variant without variance, its Type I error
     rate is unknown. Then the metric is tested by permutations of the same statistic instead, by all
-    of them if there are at most 50,000, and a note reports it. Intervals of the lift, the
-    difference relative to the mean of the control, are those of its logarithm, or `linear` or
-    `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED). Nothing is
-    tested if the numbers of units are not as planned: a sample ratio mismatch at p < .0005, in all
-    or at a level of a segment.
+    of them if there are at most 50,000, and a note reports it. The interval of the lift, the
+    difference relative to the mean of the control, is computed on the log scale, or by the method
+    `linear` or `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED).
+    Nothing is tested if the numbers of units are not as planned: a sample ratio mismatch at
+    p < .0005, overall or at a level of a segment.
 
     Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
-    skewness Boos and Hughes-Oliver (2000), Kohavi et al. (2014); Janssen (1997) and Chung and
-    Romano (2013) on permutations.
+    skewness, Boos and Hughes-Oliver (2000) and Kohavi et al. (2014); on permutations, Janssen
+    (1997) and Chung and Romano (2013).
 
     Parameters
     ----------
     data
         A table with one row per unit, or with several rows per `unit`, which are summed: a file, a
-        data frame, a mapping of columns. Or a :class:`QueryLog`, or sums by unit of its measures.
+        data frame or a mapping of columns. Or a :class:`QueryLog`, or sums of its measures by unit.
     metrics
-        Columns by name, such as `{"revenue": "revenue", "ctr": "clicks/pages"}`, or
-        :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as
-        `["CTR", "ClickRR"]`.
+        Columns of numbers or booleans by name of the metric, such as `{"revenue": "revenue",
+        "ctr": "clicks/pages"}`, or a :class:`Metric` of each; for a log, measures such as `["CTR",
+        "ClickRR"]`.
     unit
-        Column with the unit of randomisation, or `row`; for a log `user` (default), `session` or
+        Column with the unit of randomisation, or `row`; for a log, `user` (default), `session` or
         `query`. By default each row of a table is a unit, and tables whose rows seem to be parts of
         a unit, or totals of many units, are refused.
     variant
@@ -208,42 +211,42 @@ def analyse_experiment(
         How to treat units that occur in more than one variant: `drop`, or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
-        metric, also if it has a value in other rows; or `zero`.
+        metric, even if it has a value in other rows; or `zero`.
     before
-        Of a log: the log of the same users before the experiment; its measures are covariates.
+        For a log, the log of the same users before the experiment; its measures are covariates.
     theta
         Units from which to estimate the coefficient of a covariate: `pooled` over all, or `within`
         variants. It requires a covariate.
     lift
         Method for the confidence intervals of relative lifts: `log`, `linear` or `fieller`.
     errors
-        Significance test of the differences. `delta`, Welch's test by the delta method;
+        Significance test of the differences: `delta`, Welch's test by the delta method;
         `permutation` of its statistic, with the interval of the lift by Fieller's method; `auto`,
         which is `permutation` for fewer than 10 units in a variant, for a variant without variance,
-        and for a metric whose difference has a skewness above :math:`1/\sqrt{355}`, and else
+        and for a metric whose difference has a skewness above :math:`1/\sqrt{355}`, and otherwise
         `delta`; or `bootstrap` over units, with percentile intervals. Permutations assume that a
-        treatment without effect on the mean has none on the distribution.
+        treatment without effect on the mean has no effect on the distribution.
     correction
         Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
         `bonferroni`, `sidak`, `bh`, `by`, `none`.
     alpha
         Significance level.
     segments
-        Columns whose levels are analysed separately, with a test whether the effects differ between
-        them.
+        Columns whose levels are analysed separately, with a test whether effects differ between
+        levels.
     time
         Column with the time of a unit, for sample ratios by day and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest row.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)` or
-        `mSPRT(tau=0.1)`. Their tau is in the unit of the metric; see :func:`always_valid`.
+        `mSPRT(tau=0.1)`, whose tau is in the unit of the metric; see :func:`always_valid`.
     looks
-        Numbers of units after which the data are analysed, in order of time; by default only at the
-        end. They require `sequential`.
+        Numbers of units after which the data are analysed, in order of time; by default the data
+        are analysed only at the end. Requires `sequential`.
     oec
         Weights of the metrics in an overall evaluation criterion (OEC). This is the weighted sum of
         the means, each divided by the standard deviation over units of the control, with a minus
-        where `down` is good (Roy, 2001).
+        sign if `down` is good (Roy, 2001).
     resamples
         Number of permutations or bootstrap resamples of units.
     draws
@@ -254,13 +257,13 @@ def analyse_experiment(
     Returns
     -------
     ExperimentReport
-        Arrays by metric and variant.
+        Sample ratio, means, and effects by metric and variant.
 
     Raises
     ------
     PolicyError
         For an option that is unknown, out of its range, or without effect; if `control` is not
-        set and no variant has a usual name of the control; and without a unit, if another column
+        set and no variant has a usual name of the control; and if no unit is set, but a column
         shows that rows are not units: ids of users that repeat, numbers of users, labels that occur
         once in each variant, or values that repeat within one variant only.
     InputError
@@ -289,31 +292,29 @@ def analyse_experiment(
     control = None if control is None else str(control)
     method = None if sequential is None else parse_sequential(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
-    parsed_metrics = read_metrics(metrics)
-    has_covariate = before is not None or any(m.covariate for m in parsed_metrics.values())
+    metrics = read_metrics(metrics)
+    has_covariate = before is not None or any(metric.covariate for metric in metrics.values())
     if theta != "pooled" and not has_covariate:
         raise PolicyError(f"theta={theta!r} requires a covariate")
-    shares = None if weights is None else checked_weights(weights)
-    arguments: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
+    proportions = None if weights is None else check_weights(weights)
+    arguments: dict[str, Any] = {"control": control, "variants": proportions and tuple(proportions)}
     if isinstance(data, (QueryLog, UnitSums)):
         table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
         for name, value in {**table_options, "missing": missing != "error"}.items():
             if value:
                 raise PolicyError(f"{name} requires a table of units, got a log")
-        parsed_metrics = set_directions(parsed_metrics)
-        units = units_of_log(
-            data, parsed_metrics, unit=unit or "user", before=before, mixed=mixed, **arguments
+        metrics = set_directions(metrics)
+        units = units_from_log(
+            data, metrics, unit=unit or "user", before=before, mixed=mixed, **arguments
         )
     else:
         if before is not None:
             raise PolicyError(
-                "before requires a log; in a table the covariate is a column of its own"
+                "before requires a log; in a table the covariate is a column, see Metric"
             )
         arguments |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
-        units = read_units(data, parsed_metrics, variant=variant, unit=unit, **arguments)
-    return analyse_units(
-        units, parsed_metrics, options, shares, srm=srm, segments=segments, oec=oec
-    )
+        units = read_units(data, metrics, variant=variant, unit=unit, **arguments)
+    return analyse_units(units, metrics, options, proportions, srm=srm, segments=segments, oec=oec)
 
 
 def analyse_units(
@@ -326,21 +327,23 @@ def analyse_units(
     segments: Sequence[str],
     oec: Mapping[str, float] | None,
 ) -> ExperimentReport:
-    """Check the sample ratio, and compare each variant with the control by each metric."""
+    """Check the sample ratio, and compare each variant with the control on each metric."""
     if len(units.variants) < 2:
         raise CranfieldError(f"{units.source}: expected at least two variants, got one")
     for name, count in units.counts.items():
         if count < 2:
             raise CranfieldError(
-                f"expected at least two units per variant, got fewer in variant {quoted(name)}"
+                f"expected at least two units per variant, got {count} in variant {quoted(name)}"
             )
-    shares = None if weights is None else {name: weights[name] for name in units.variants}
-    checks = sample_ratio(units.counts, shares)
+    proportions = None if weights is None else {name: weights[name] for name in units.variants}
+    checks = sample_ratio(units.counts, proportions)
     by_level = _sample_ratios(units, checks.expected_proportion)
-    stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
+    is_stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     by_arm = units.moments()
-    theta, places = options.theta, units.places
-    arms = {name: arm_means(by_arm, place, theta) for name, place in places.items()}
+    arms = {
+        name: arm_means(by_arm, columns, options.theta)
+        for name, columns in units.metric_columns.items()
+    }
     if oec is not None:
         arms[OEC] = overall_criterion(by_arm, arms, metrics, oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
@@ -352,14 +355,15 @@ def analyse_units(
         *_notes_on_skewness(units, metrics, rows, options),
     ]
     by_segment = interactions = None
-    if segments and not stopped:
+    if segments and not is_stopped:
         by_segment, interactions = _effects_by_segment(units, segments, options)
         notes += _notes_on_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
-    table = _table(rows, metrics, options, stopped=stopped)
+    table = _comparison_table(rows, metrics, options, is_stopped)
     notes += _notes_on_intervals(table, options)
-    # Results that cannot be trusted are not shown.
-    factor = np.nan if stopped else 1.0
+    if is_stopped:
+        # Results that cannot be trusted are not shown.
+        mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
     return ExperimentReport(
@@ -371,21 +375,21 @@ def analyse_units(
         sample_ratio=checks,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
-        mean_low=mean_low * factor,
-        mean_high=mean_high * factor,
+        mean_low=mean_low,
+        mean_high=mean_high,
         comparisons=table,
         sample_ratios=by_level,
         segments=by_segment,
         interactions=interactions,
-        looks=None if stopped else looks,
+        looks=looks,
         options=options,
-        stopped=stopped,
+        stopped=is_stopped,
         notes=tuple(notes),
     )
 
 
-def _table(
-    rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, *, stopped: bool
+def _comparison_table(
+    rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
     """Return the table of comparisons, with corrected p-values and verdicts."""
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
@@ -393,36 +397,37 @@ def _table(
     is_overall = (table["metric"] == OEC).to_numpy()
     for family in (is_overall, ~is_overall):
         adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
-    # Results that cannot be trusted are not shown.
-    factor = np.nan if stopped else 1.0
-    unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
-    table = table.with_columns(pl.col(unreliable) * factor)
-    lower = {name for name, metric in metrics.items() if metric.good == "down"}
+    if is_stopped:
+        # Results that cannot be trusted are not shown.
+        table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "p not worse") * np.nan)
+    lower_is_better = {name for name, metric in metrics.items() if metric.good == "down"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
-    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower)
-    # The bounds of two-sided intervals at alpha are one-sided at alpha / 2.
+    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower_is_better)
+    # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
     fallback = pl.when(is_not_worse).then(pl.lit("not worse")).otherwise(pl.lit("undecided"))
     verdict = pl.when(is_significant).then(direction).otherwise(fallback)
-    return table.with_columns(verdict=pl.lit("no verdict") if stopped else verdict)
+    return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
 
 def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
-    """Return notes on comparisons whose decision differs from that of their interval."""
+    """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
-    excludes = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
-    has_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
-    significant = pl.col("adjusted p") <= options.alpha
-    by_correction = ~significant & (pl.col("p") <= options.alpha)
+    excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
+    contains_zero = ((low <= 0) & (high >= 0)) | ((lift_low <= 0) & (lift_high >= 0))
+    is_significant = pl.col("adjusted p") <= options.alpha
+    is_corrected = ~is_significant & (pl.col("p") <= options.alpha)
     cases = {
         f"not significant after the correction {options.correction}, though the unadjusted interval"
-        " excludes 0": excludes & by_correction,
-        "not significant, though an interval excludes 0; the p-value decides": excludes
-        & ~significant
-        & ~by_correction,
-        "significant, though an interval contains 0; the p-value decides": has_zero & significant,
+        " excludes 0": excludes_zero & is_corrected,
+        "not significant, though an interval excludes 0; the p-value decides": (
+            excludes_zero & ~is_significant & ~is_corrected
+        ),
+        "significant, though an interval contains 0; the p-value decides": (
+            contains_zero & is_significant
+        ),
     }
     rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
     notes = []
@@ -443,12 +448,12 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
-            remark = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
+            remark = f"; {method} is not valid, so no test is made: errors='permutation' is exact"
     return [f"few units ({variant_list}): only large differences can be detected{remark}"]
 
 
 def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> list[str]:
-    """Return notes on margins that no loss can reach, as a percentage without its sign may be."""
+    """Return notes on margins above the mean of the control, which may lack a percent sign."""
     controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
     notes = []
     for name, control in controls.items():
@@ -474,11 +479,12 @@ def _notes_on_constants(
                 " no interval of the difference can be computed"
             )
             if row["test"] == "exact permutation":
-                note += f"; p = {row['p']:.2g} is that of the exact permutation test"
+                note += f"; p = {row['p']:.2g} is from the exact permutation test"
             notes.append(note)
     for name, arm in arms.items():
         constants = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
-        if constants and not (name in units.places and units.is_proportion(units.places[name])):
+        columns = units.metric_columns.get(name)
+        if constants and not (columns is not None and units.is_proportion(columns)):
             variant_list = ", ".join(constants)
             notes.append(f"{name}: all values equal in {variant_list}: no interval of the mean")
     return notes
@@ -497,18 +503,18 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
-            f"without any effect Welch's test would call it worse in about {worse:.2g} and better"
-            f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
+            f"without any effect, Welch's test would call it worse in about {worse:.2g} and better"
+            f" in about {better:.2g} of experiments, instead of {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
         consequence = {
             "permutation": f"{effect}; it is tested by permutation, exact if the variants have"
             " the same distribution",
             "delta": effect + remedy,
-            "bootstrap": "a percentile bootstrap rejects far too often to one side; a permutation"
+            "bootstrap": "a percentile bootstrap rejects far too often in one tail; a permutation"
             " test keeps its level",
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
-            " too often to one side; analyse more units, or cap the values",
+            " too often in one tail; analyse more units, or cap the values",
         }[row["test"]]
         fraction = n_treated / (n_treated + n_control)
         notes.append(

@@ -46,14 +46,14 @@ from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_interval, ratio, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
-RULE = 355
-"""A mean of n units needs n > 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
+SKEWNESS_FACTOR = 355
+"""A mean needs more units than 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
 
 MAX_ENUMERATED = 50_000
-"""Maximum number of assignments that are all computed."""
+"""Maximum number of assignments that are enumerated."""
 
 TOLERANCE = 1e-12
-"""Relative difference of statistics that is due to rounding."""
+"""Largest relative difference of statistics that counts as rounding error."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +69,21 @@ class Distortion:
     the rule n > 355 :math:`\gamma^2` (Boos and Hughes-Oliver, 2000; Kohavi et al., 2014).
     """
 
-    skewness: float  # Of the units of both variants together
+    skewness: float  # Of the units of both variants
     difference_skewness: float  # A, of the difference of the means
 
     @classmethod
     def from_sizes(cls, gamma: float, n: float, m: float) -> Distortion:
-        """Return the distortion for n units of the variant and m of the control."""
+        """Compute the distortion for n units of the variant and m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
     def is_large(self) -> bool:
-        """Whether the skewness of the difference exceeds the bound of the rule."""
-        return bool(abs(self.difference_skewness) * RULE**0.5 > 1)
+        """Whether the skewness of the difference is not negligible."""
+        return bool(abs(self.difference_skewness) * SKEWNESS_FACTOR**0.5 > 1)
 
     def tails(self, alpha: float) -> tuple[float, float]:
-        r"""Return the probabilities that Welch's test rejects in the lower and the upper tail.
+        r"""Compute the probabilities that Welch's test rejects in the lower and the upper tail.
 
         By the first term of the Edgeworth expansion of the studentised difference (Hall, 1992),
         :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`.
@@ -105,43 +105,43 @@ class PermutationTest:
     """Studentised differences of one metric under random reassignment of the units.
 
     The statistic is that of Welch's test, by the delta method for ratios. If the variants have the
-    same distribution the test is exact; if only their means are the same it is right in the limit
-    of many units (Janssen, 1997; Chung and Romano, 2013).
+    same distribution, the test is exact; if only their means are the same, it is valid in the
+    limit of many units (Janssen, 1997; Chung and Romano, 2013).
     """
 
     observed: float  # Statistic of the variants as assigned
     statistics: Floats  # Statistics of the permutations, in ascending order
-    is_exact: bool = False  # Whether these are all other assignments, each once
+    is_exact: bool = False  # Whether all other assignments are enumerated
 
     def tail(self, statistic: float, alternative: str) -> float:
-        """Return the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
-        slack = TOLERANCE * abs(statistic)
+        """Compute the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
+        tolerance = TOLERANCE * abs(statistic)
         if alternative == "greater":
-            is_extreme = self.statistics >= statistic - slack
+            is_extreme = self.statistics >= statistic - tolerance
         else:
-            is_extreme = self.statistics <= statistic + slack
+            is_extreme = self.statistics <= statistic + tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
     def pvalue(self) -> float:
-        """Return the two-sided p-value: twice the smaller tail."""
+        """Compute the two-sided p-value: twice the smaller tail."""
         tails = [self.tail(self.observed, side) for side in ("greater", "less")]
         return min(1.0, 2 * min(tails))
 
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
-        """Return the bounds of the difference, those of the lift (Fieller), and the p-value.
+        """Compute the bounds of the difference, the bounds of the lift (Fieller), and the p-value.
 
-        The intervals exclude a difference and a ratio that the test rejects.
+        The intervals exclude the differences and ratios that the test rejects.
         """
         low, high = percentiles(self.statistics, level)
         error = float(effects.error)
         bounds = (self.observed - high) * error, (self.observed - low) * error
         lifts = np.nan, np.nan
         if effects.control != 0:
-            # The lower bound belongs to the upper critical value; a critical value of the wrong
-            # sign takes the other root.
-            first, second = (self._ratios(effects, quantile) for quantile in (high, low))
-            ends = first[0 if high >= 0 else 1], second[1 if low <= 0 else 0]
-            lifts = float(ends[0] - 1), float(ends[1] - 1)
+            # The lower bound belongs to the upper critical value; for a critical value of the wrong
+            # sign it is the other root.
+            lower, upper = (self._ratios(effects, quantile) for quantile in (high, low))
+            ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
+            lifts = float(ratios[0] - 1), float(ratios[1] - 1)
         return (*bounds, *lifts, self.pvalue())
 
     def _ratios(self, effects: Effects, quantile: float) -> Bounds:
@@ -163,16 +163,16 @@ def permutation_test(
 ) -> PermutationTest:
     """Permute units between two variants of fixed sizes, and compute the statistics.
 
-    If there are at most 50,000 assignments, each is computed once. Sums are exact, so that a seed
+    If there are at most 50,000 assignments, all are enumerated. Sums are exact, so that a seed
     gives the same result on any processor.
     """
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
-    numbers = sorted({0, metric.numerator, metric.denominator, *covariate})
+    indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
-        scatter = all_units.scatter[np.ix_(numbers, numbers)]
-        all_units = Moments(all_units.count, all_units.mean[numbers], scatter)
-    by_arm = permutation_moments(columns[:, numbers], is_treated, resamples, stream(seed, key))
-    local_columns = MetricColumns(*(k if k < 0 else numbers.index(k) for k in astuple(metric)))
+        scatter = all_units.scatter[np.ix_(indices, indices)]
+        all_units = Moments(all_units.count, all_units.mean[indices], scatter)
+    by_arm = permutation_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
+    local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
@@ -184,34 +184,40 @@ def permutation_test(
 def permutation_moments(
     columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
-    """Return the moments of control and treatment, as assigned and for each permutation.
+    """Compute the moments of control and treatment, as assigned and for each permutation.
 
     Shape (permutations + 1, 2).
     """
-    units, width = columns.shape
+    n_units, width = columns.shape
     centre = columns.mean(axis=0)
     residuals = columns - centre
     first, second = np.triu_indices(width)
     products = residuals.T[first] * residuals.T[second]
-    scaled = [as_integers(values, units) for values in (*residuals.T, *products)]
+    scaled = [as_integers(values, n_units) for values in (*residuals.T, *products)]
     integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
-    # Only units of the smaller variant are drawn; the others follow from the total.
-    is_swapped = is_treated.sum() * 2 > units
-    smaller = ~is_treated if is_swapped else is_treated
-    size = int(smaller.sum())
-    if (number := comb(units, size)) <= MAX_ENUMERATED:
-        picks = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
-        is_observed = (picks == np.flatnonzero(smaller)).all(axis=1)
-        samples: Iterable[Indices] = np.array_split(picks[~is_observed], number // 1000 + 1)
+    # Only units of the smaller variant are drawn; sums of the larger one follow from the total.
+    is_swapped = is_treated.sum() * 2 > n_units
+    is_smaller = ~is_treated if is_swapped else is_treated
+    size = int(is_smaller.sum())
+    if (n_assignments := comb(n_units, size)) <= MAX_ENUMERATED:
+        assignments = np.fromiter(
+            combinations(range(n_units), size), np.dtype((np.intp, size)), n_assignments
+        )
+        is_observed = (assignments == np.flatnonzero(is_smaller)).all(axis=1)
+        samples: Iterable[Indices] = np.array_split(
+            assignments[~is_observed], n_assignments // 1000 + 1
+        )
     else:
-        choices = range(resamples)
-        samples = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
+        samples = (
+            random.choice(n_units, (1, size), replace=False, shuffle=False)
+            for _ in range(resamples)
+        )
     sample_sums = [features[rows].sum(axis=1) for rows in samples]
-    sums = np.concatenate([features[smaller].sum(axis=0, keepdims=True), *sample_sums])
-    arms = slice(None, None, -1 if is_swapped else 1)
-    by_arm = np.stack([features.sum(axis=0) - sums, sums][arms], axis=1) * scale
-    counts = np.array([units - size, size][arms], dtype=np.float64)
+    sums = np.concatenate([features[is_smaller].sum(axis=0, keepdims=True), *sample_sums])
+    order = slice(None, None, -1 if is_swapped else 1)
+    by_arm = np.stack([features.sum(axis=0) - sums, sums][order], axis=1) * scale
+    counts = np.array([n_units - size, size][order], dtype=np.float64)
     count = np.broadcast_to(counts, by_arm.shape[:2])
     mean = by_arm[..., :width] / count[..., None]
     scatter = np.empty((*count.shape, width, width))
@@ -243,10 +249,10 @@ class Options:
 
 
 Pair = tuple[str, int]
-"""A metric, and the number of a variant."""
+"""A metric, and the index of a variant."""
 
 Row = dict[str, Any]
-"""A comparison with the control by a metric: columns of the report, and its `distortion`."""
+"""A comparison with the control on a metric: columns of the report, and the `distortion`."""
 
 
 def compare_variants(
@@ -256,15 +262,17 @@ def compare_variants(
     all_units: Moments,
     options: Options,
 ) -> tuple[list[Row], pl.DataFrame | None]:
-    """Compare each variant with the control by the chosen tests; also return looks."""
+    """Compare each variant with the control by the chosen tests; also return the table of looks."""
     treatments = range(1, len(units.variants))
     pairs = [*product(arms, treatments)]
-    # The overall criterion is a family of its own in the correction.
+    # The overall criterion is a separate family in the correction.
     levels = {
         name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
         for name in arms
     }
-    bootstrapped = _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
+    bootstrap_values = (
+        _bootstrap(units, arms, levels, options) if options.errors == "bootstrap" else {}
+    )
     looks, last_pvalues = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
@@ -276,20 +284,19 @@ def compare_variants(
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
         gamma = units.skewness(gradient, treatment)
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
-        test = _test_of(effect, distortion, options, is_metric=name in units.places)
+        test = _choose_test(effect, distortion, options, is_metric=name in units.metric_columns)
         permutations: PermutationTest | None = None
-        values: Sequence[Any] = bootstrapped.get((name, treatment), ())
+        values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
-            draws: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-            metric, theta = units.places[name], options.theta
             permutations = permutation_test(
                 columns,
                 is_treated,
-                metric,
-                theta=theta,
+                units.metric_columns[name],
+                theta=options.theta,
                 all_units=all_units,
+                resamples=options.resamples,
+                seed=options.seed,
                 key=treatment,
-                **draws,
             )
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
@@ -299,7 +306,7 @@ def compare_variants(
                 critical = _sequential_critical(options.sequential, effect, options.alpha)
             *bounds, pvalue = effect.inference(critical, options.lift)
             values = (*bounds, last_pvalues.get((name, treatment), pvalue))
-        # Neither method is valid for a few units.
+        # Neither method is valid for few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
         row: Row = {
@@ -324,14 +331,16 @@ def compare_variants(
     return rows, looks
 
 
-def _level(options: Options, comparisons: int) -> float:
+def _level(options: Options, n_comparisons: int) -> float:
     """Return the level of each interval, simultaneous for corrections that have intervals."""
     if options.correction == "bonferroni":
-        return 1 - options.alpha / comparisons
-    return float((1 - options.alpha) ** (1 / comparisons if options.correction == "sidak" else 1))
+        return 1 - options.alpha / n_comparisons
+    return float((1 - options.alpha) ** (1 / n_comparisons if options.correction == "sidak" else 1))
 
 
-def _test_of(effect: Effects, distortion: Distortion, options: Options, *, is_metric: bool) -> str:
+def _choose_test(
+    effect: Effects, distortion: Distortion, options: Options, *, is_metric: bool
+) -> str:
     if options.sequential is not None:
         return "always valid"
     if effect.error == 0:
@@ -353,9 +362,9 @@ def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> C
 def _margin_pvalue(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
-    """Return the one-sided p-value that the loss is smaller than the margin."""
+    """Compute the one-sided p-value of the test that the loss is smaller than the margin."""
     direction = metric.good or "up"
-    shifted = effect.with_margin(metric.margin or 0.0, direction)
+    shifted = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"
     if permutations is not None:
         return permutations.tail(float(shifted.statistic), side)
@@ -363,7 +372,7 @@ def _margin_pvalue(
         return float(shifted.pvalue(side))
     look = (shifted.difference[None], shifted.error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
-    # The p-value is two-sided, so it is valid for the side of the difference.
+    # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
     return float(pvalue[0]) if (shifted.difference > 0) == (direction == "up") else 1.0
 
 
@@ -371,50 +380,55 @@ def _compare_looks(
     units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
 ) -> tuple[pl.DataFrame, dict[Pair, float]]:
     """Compare variants at each look; return the table, and the p-values at the last look."""
-    number, variants = len(units.arm), len(units.variants)
-    looks = _look_sizes(options.looks, number)
-    look = np.searchsorted(looks, np.arange(number), side="right")
-    cells = look * variants + units.arm
-    cumulative = moments(units.columns, cells, (looks.size, variants)).cumulative()
+    n_units, n_variants = len(units.arm), len(units.variants)
+    looks = _look_sizes(options.looks, n_units)
+    look = np.searchsorted(looks, np.arange(n_units), side="right")
+    cells = look * n_variants + units.arm
+    cumulative = moments(units.columns, cells, (looks.size, n_variants)).cumulative()
     frames, last_pvalues = [], {}
     for name, arm in arms.items():
         # An overall criterion is standardised by all units, so it has the last look only.
-        is_overall = name not in units.places
-        means = arm if is_overall else arm_means(cumulative, units.places[name], options.theta)
-        for variant in range(1, variants):
+        columns = units.metric_columns.get(name)
+        means = arm if columns is None else arm_means(cumulative, columns, options.theta)
+        for variant in range(1, n_variants):
             effects = Effects.from_arms(means, 0, variant)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
             keys = {"metric": name, "variant": units.variants[variant]}
-            sizes = {"units": looks[-1:] if is_overall else looks, "difference": difference}
+            sizes = {"units": looks[-1:] if columns is None else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
             last_pvalues[name, variant] = float(p[-1])
     return pl.concat(frames), last_pvalues
 
 
-def _look_sizes(looks: Sequence[int] | None, number: int) -> Indices:
+def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     if looks is None:
-        return np.array([number], dtype=np.intp)
+        return np.array([n_units], dtype=np.intp)
     sizes = list(looks)
     for size in sizes:
         check_whole("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
         raise PolicyError("looks must be ascending numbers of units, at least one")
     # Units after the last look are analysed at the end.
-    return np.unique([*(size for size in sizes if size < number), number]).astype(np.intp)
+    return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 
 
 def _bootstrap(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
-    """Return percentile intervals and p-values with fixed coefficients of covariates."""
-    draws: dict[str, Any] = {"resamples": options.resamples, "weights": options.draws}
-    draws["seed"] = options.seed
-    resampled = resampled_means(units.columns, units.arm, len(units.variants), **draws)
+    """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
+    column_means = resampled_means(
+        units.columns,
+        units.arm,
+        len(units.variants),
+        resamples=options.resamples,
+        weights=options.draws,
+        seed=options.seed,
+    )
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
-        values, level = means.evaluate(resampled), levels[name]
+        values, level = means.evaluate(column_means), levels[name]
         for k in range(1, len(units.variants)):
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -427,7 +441,7 @@ def _bootstrap(
 def overall_criterion(
     by_arm: Moments, arms: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
-    """Return the weighted sum of standardised metrics, with covariances from those of columns."""
+    """Compute the weighted sum of standardised metrics, with its squared standard error."""
     if not isinstance(weights, Mapping) or not weights:
         raise PolicyError("oec must be a mapping of metrics to weights")
     if OEC in metrics:
@@ -453,18 +467,19 @@ def overall_criterion(
         terms = (factor * arms[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
-    error = squared_error(by_arm, gradient)
-    return ArmMeans(evaluate(by_arm.mean), error, by_arm.count, gradient, evaluate)
+    squared = squared_error(by_arm, gradient)
+    return ArmMeans(evaluate(by_arm.mean), squared, by_arm.count, gradient, evaluate)
 
 
 def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
-    """Return the interval of the mean of each variant: Wilson's for proportions, else Student's t.
+    """Compute intervals of the means of variants: Wilson's for proportions, else Student's t.
 
     NaN for constant values that are not proportions.
     """
     intervals = []
     for name, means in arms.items():
-        if name in units.places and units.is_proportion(units.places[name]):
+        columns = units.metric_columns.get(name)
+        if columns is not None and units.is_proportion(columns):
             intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
             error = np.where(means.squared > 0, np.sqrt(means.squared), np.nan)

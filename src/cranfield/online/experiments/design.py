@@ -49,12 +49,12 @@ def hash_md5(salt: str, units: pl.Series) -> Floats:
 
 
 def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
-    """Hash as version 1 of GrowthBook's SDKs: unit and salt, in thousandths."""
+    """Hash unit and salt as version 1 of GrowthBook's SDKs, in thousandths."""
     return np.asarray((fnv1a(units + salt) % 1000) / 1000)
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
-    """Hash as version 2 of GrowthBook's SDKs: salt and unit, twice, in 1/10,000."""
+    """Hash salt and unit twice as version 2 of GrowthBook's SDKs, in 1/10,000."""
     first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
     return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 
@@ -68,11 +68,11 @@ HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
 
 
 def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
-    """Hash texts by FNV-1a of 32 bits over their characters, shape (texts,)."""
+    """Hash texts by 32-bit FNV-1a over their characters, shape (texts,)."""
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)
     starts = np.cumsum(lengths) - lengths
-    # The longest first, so that texts with a character at a position are adjacent.
+    # With the longest texts first, those with a character at a position are adjacent.
     order = np.argsort(-lengths, kind="stable")
     starts, negated_lengths = starts[order], -lengths[order]
     hashes = np.full(lengths.size, FNV_START)
@@ -85,7 +85,7 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
 
 
 BINS = 20
-"""Number of bins of the test that a hash is uniform."""
+"""Number of bins in the test of uniform hashes."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Experiment:
 
     .. math:: u = \text{MD5}(\text{salt}, \texttt{0x1f}, \text{unit}) / 2^{64}
 
-    of the first 8 bytes, with salt and unit in UTF-8. The number for the salt of the layer decides
-    whether a unit is in the experiment; the number for its name decides the variant. So experiments
-    of different names are independent, and experiments in one layer with disjoint parts of the
-    traffic have no unit in common (Kohavi, Tang and Xu, 2020).
+    from the first 8 bytes, with salt and unit in UTF-8. The number for the salt of the layer
+    decides whether a unit is in the experiment; the number for the name of the experiment decides
+    the variant. So experiments of different names are independent, and experiments in one layer
+    with disjoint parts of the traffic have no unit in common (Kohavi, Tang and Xu, 2020).
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ class Experiment:
         Name of the layer (the salt of its hash), shared by experiments that exclude each other; by
         default a layer of this experiment alone.
     traffic
-        Proportion of the units that are in the experiment, or its part of the layer, such as
-        `(0.5, 1)`.
+        Proportion of the units that are in the experiment, or the part of the layer that it uses,
+        such as `(0.5, 1)`.
     hash
         Hash function that assigns units. `md5` (default), or `growthbook-1` or `growthbook-2`,
         which give the same variants as GrowthBook's SDKs: traffic is then their coverage, or with a
@@ -148,7 +148,7 @@ class Experiment:
                 f"layer must differ from the name of the experiment, got {quoted(self.name)}"
             )
         check_choice("hash", self.hash, HASHES)
-        object.__setattr__(self, "weights", checked_weights(self.weights))
+        object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
         if self.layer is not None and (start, stop) == (0.0, 1.0):
             raise PolicyError("layer requires traffic, the part of the layer, such as (0, 0.5)")
@@ -159,7 +159,7 @@ class Experiment:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The variants, in order."""
+        """Names of the variants, in order."""
         return tuple(self.weights)
 
     @property
@@ -222,8 +222,8 @@ def _proportions(experiment: Experiment) -> Floats:
     return np.fromiter(weights.values(), dtype=np.float64)
 
 
-def checked_weights(weights: Any) -> dict[str, float]:
-    """Return the proportion of each variant; refuse invalid proportions."""
+def check_weights(weights: Any) -> dict[str, float]:
+    """Return the proportion of units of each variant; refuse invalid proportions."""
     if isinstance(weights, Mapping):
         weights_by_name = [*weights.items()]
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
@@ -237,7 +237,7 @@ def checked_weights(weights: Any) -> dict[str, float]:
         # A variant may be a number, as in tables.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
         if name in proportions:
-            raise PolicyError("weights must name different variants, got one twice")
+            raise PolicyError(f"weights must name different variants, got {quoted(name)} twice")
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (isinstance(name, str) and name and is_number and 0 < weight <= 1):
             raise PolicyError(
@@ -253,7 +253,7 @@ def checked_weights(weights: Any) -> dict[str, float]:
 
 
 def unit_ids(units: Any) -> pl.Series:
-    """Return ids of units as text."""
+    """Return the ids of units as text; refuse missing ids."""
     if isinstance(units, str) or not hasattr(units, "__iter__"):
         raise PolicyError(f"units must be a list of ids, got {quoted(units)}")
     cells = units if isinstance(units, pl.Series) else list(units)
@@ -280,14 +280,15 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
 
     For each experiment, the hashes of the units are counted in 20 bins, and its variants are
     compared with their weights; for each pair, the variants are cross-tabulated over the units in
-    both. All tests are chi-square: p-values are uniform if the hash is as good as random.
+    both experiments. All tests are chi-square tests; p-values are uniform if the hash is as good as
+    random.
 
     Parameters
     ----------
     experiments
         One or more experiments.
     units
-        Distinct ids; at least some thousand.
+        Distinct ids, at least a few thousand.
 
     Returns
     -------
@@ -332,7 +333,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
 
 
 def chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
-    """Return chi-square and its p-value for counts of shape (..., variants)."""
+    """Compute Pearson's chi-square and its p-value for counts of shape (..., variants)."""
     observed = np.asarray(counts, dtype=np.float64)
     expected = observed.sum(axis=-1, keepdims=True) * proportions
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -348,22 +349,24 @@ MAX_EXPERIMENT_UNITS = 10**12
 class ExperimentSize(Result):
     """Units, lift and power of an experiment with a control and one other variant.
 
-    Its attributes are the columns of the table, of one row.
+    The attributes are the columns of the table, which has one row.
     """
 
     name: ClassVar[str] = "size"
     columns: ClassVar[Columns] = {
-        "mean": Column("Mean of a unit of the control."),
-        "deviation": Column("Standard deviation of a unit, after adjustment for a covariate."),
+        "mean": Column("Mean of the metric over units of the control."),
+        "deviation": Column(
+            "Standard deviation of the metric over units, after adjustment for a covariate."
+        ),
         "lift": Column("Relative difference that is detected."),
-        "power": Column("Probability to detect it."),
+        "power": Column("Probability of detecting it."),
         "units": Column("Number of units of both variants."),
         "control_units": Column("Number of units of the control."),
         "alpha": Column("Significance level."),
         "alternative": Column("Alternative hypothesis."),
         "rule": Column(
             "Number of units of both variants by the rule of thumb of 16 s^2 / d^2 per variant (van"
-            " Belle, 2008), for a power of .8 at .05 with equal proportions.",
+            " Belle, 2008), for power .8 at alpha .05 with equal proportions.",
             decimals=0,
         ),
         "days": Column("Duration; NaN if the number of units per day is unknown.", decimals=1),
@@ -415,10 +418,10 @@ def experiment_size(
     .. math:: P(|T| > t_{\alpha/2}), \quad T \sim t(n - 2; \lambda), \quad
         \lambda = \frac{d}{s \sqrt{1 - \rho^2}} \sqrt{n\, w (1 - w)}
 
-    for the difference d = lift times mean, and a proportion w of the n units. A covariate with the
-    correlation rho leaves 1 - rho^2 of the variance (CUPED). The deviation of a ratio, such as
-    clicks per page, is that of its linearised value: its standard error in a report times the
-    square root of the number of units.
+    for the difference d = lift times mean, and a proportion w of the n units in the treatment. A
+    covariate with correlation rho multiplies the variance by 1 - rho^2 (CUPED). The deviation of a
+    ratio, such as clicks per page, is that of its linearised value: its standard error in a report
+    times the square root of the number of units.
 
     Parameters
     ----------
@@ -428,9 +431,9 @@ def experiment_size(
     lift
         Relative difference, such as 0.05 or -0.05.
     units
-        Number of units of both variants together.
+        Total number of units of both variants.
     power
-        Power; 0.8 by default, unless both lift and units are set.
+        Probability of detecting the lift; 0.8 by default, unless both lift and units are set.
     alpha, alternative
         Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
     treatment_proportion
@@ -438,7 +441,7 @@ def experiment_size(
     correlation
         Correlation of the covariate with the metric.
     daily
-        Number of new units a day, for the duration.
+        Number of new units per day, from which the duration is computed.
 
     Returns
     -------
@@ -448,7 +451,7 @@ def experiment_size(
     Raises
     ------
     PolicyError
-        Unless exactly two of the three are set, or if an option is out of its range.
+        Unless exactly two of lift, units and power are set, or if an option is out of its range.
 
     Examples
     --------
@@ -475,32 +478,32 @@ def experiment_size(
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)
 
-    def power_of(number: float, lift: float) -> float:
+    def compute_power(n_units: float, lift: float) -> float:
         with np.errstate(over="ignore"):
             weight = treatment_proportion * (1 - treatment_proportion)
-            half_noncentrality = number * weight * (lift * mean / residual_deviation) ** 2 / 2
+            half_noncentrality = n_units * weight * (lift * mean / residual_deviation) ** 2 / 2
         return float(
-            t_power(np.array(half_noncentrality), np.array(number - 2.0), alpha, alternative)
+            t_power(np.array(half_noncentrality), np.array(n_units - 2.0), alpha, alternative)
         )
 
     if units is None:
         target, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
-        units = _smallest_size(lambda number: power_of(number, effect) >= target)
+        units = _smallest_size(lambda n_units: compute_power(n_units, effect) >= target)
     elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
-        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,} units, got {units:,}")
+        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,}, got {units:,}")
     elif lift is None:
-        target, number = power or 0.0, units
-        if target <= power_of(units, 0.0):
-            raise PolicyError(f"power must be above that without any difference, got {target:g}")
+        target, n_units = power or 0.0, units
+        if target <= compute_power(units, 0.0):
+            raise PolicyError(f"power must exceed the power at a lift of 0, got {target:g}")
         upper = residual_deviation / abs(mean)
-        while power_of(units, upper) < target:
+        while compute_power(units, upper) < target:
             upper *= 2
-        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, upper, xtol=1e-14))
+        lift = float(brentq(lambda x: compute_power(n_units, x) - target, 0.0, upper, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
     # Python integers may exceed the range of a column.
-    values = float(mean), float(residual_deviation), float(lift), power_of(units, lift)
+    values = float(mean), float(residual_deviation), float(lift), compute_power(units, lift)
     sizes = units, round(units * (1 - treatment_proportion))
     rule = float(2 * 16 * (residual_deviation / (lift * mean)) ** 2) if lift else np.inf
     days = np.nan if daily is None else float(np.ceil(units / daily))
@@ -509,13 +512,13 @@ def experiment_size(
 
 def _smallest_size(is_enough: Callable[[int], bool]) -> int:
     """Return the smallest sufficient number of units, at least 4."""
-    high = 4
-    while not is_enough(high):
-        high *= 2
-        if high > MAX_EXPERIMENT_UNITS:
+    upper = 4
+    while not is_enough(upper):
+        upper *= 2
+        if upper > MAX_EXPERIMENT_UNITS:
             raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
-    low = max(4, high // 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
-    return high
+    lower = max(4, upper // 2)
+    while lower < upper:
+        middle = (lower + upper) // 2
+        lower, upper = (lower, middle) if is_enough(middle) else (middle + 1, upper)
+    return upper

@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.resampling import as_integers, draw_counts, tail_rank
 
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
-"""Inference on a difference: its bounds, the bounds of the lift, and the p-value."""
+"""Columns of inference on a difference: its bounds, the bounds of the lift, and the p-value."""
 
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
@@ -46,14 +46,14 @@ class Effects:
 
     control: Floats  # Mean of the control
     treatment: Floats  # Mean of the other variant
-    control_squared: Floats  # Squared standard errors of both means
+    control_squared: Floats  # Squared standard errors of the two means
     treatment_squared: Floats
-    control_count: Floats  # Numbers of units of both
+    control_count: Floats  # Numbers of units of the two variants
     treatment_count: Floats
 
     @classmethod
     def from_arms(cls, arms: ArmMeans, control: int, treatment: int) -> Effects:
-        """Return the effects for two variants of the last axis."""
+        """Compare two variants of the last axis."""
         return cls(
             *(arms.value[..., k] for k in (control, treatment)),
             *(arms.squared[..., k] for k in (control, treatment)),
@@ -62,12 +62,12 @@ class Effects:
 
     @property
     def difference(self) -> Floats:
-        """The other mean minus that of the control."""
+        """Mean of the treatment minus mean of the control."""
         return self.treatment - self.control
 
     @property
     def lift(self) -> Floats:
-        """The difference relative to the control's mean; NaN if this mean is 0."""
+        """Difference relative to the mean of the control; NaN if this mean is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.control == 0, np.nan, self.treatment / self.control - 1)
 
@@ -107,14 +107,14 @@ class Effects:
 
     @property
     def statistic(self) -> Floats:
-        """The difference divided by its standard error; 0 if the means are equal."""
+        """Difference divided by its standard error; 0 if the means are equal."""
         return ratio(self.difference, self.error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
-        """Return the p-value of Welch's test; NaN if the standard error is unknown.
+        """Compute the p-value of Welch's test; NaN if the standard error is unknown.
 
-        If nothing varies within either variant and the means differ, it is the p-value of the exact
-        permutation test: no other assignment of the units has so large a difference.
+        If values are constant within both variants and the means differ, it is the p-value of the
+        exact permutation test: no other assignment of the units has so large a difference.
         """
         pvalue = difference_pvalues(self.statistic, self.error, self.df, alternative)
         n, m = self.control_count, self.treatment_count
@@ -125,18 +125,18 @@ class Effects:
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
     def interval(self, critical: Critical) -> Bounds:
-        """Return the interval of the difference; NaN if nothing varies within either variant."""
+        """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
             half_width = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half_width, self.difference + half_width
 
     def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
-        r"""Return the confidence interval of the lift.
+        r"""Compute the confidence interval of the lift.
 
         `log` is computed for the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
         contains the ratios that a test does not reject, and is unbounded if the control's mean may
-        be 0. NaN if the method has no interval, or no values vary within either variant.
+        be 0. NaN if the method has no interval, or values are constant within both variants.
         """
         check_choice("lift", method, LIFTS)
         control, treatment = self.control, self.treatment
@@ -149,8 +149,9 @@ class Effects:
                     control, treatment, v, w, np.zeros_like(control), squared
                 )
             elif method == "linear":
-                half = critical(self.df) * np.sqrt(w / control**2 + v / control**2 * quotient**2)
-                low, high = quotient - half, quotient + half
+                error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
+                half_width = critical(self.df) * error
+                low, high = quotient - half_width, quotient + half_width
             else:
                 a, b = v / control**2, w / treatment**2
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
@@ -160,15 +161,15 @@ class Effects:
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
-        """Return the values of :data:`INFERENCE`."""
+        """Return the values of the columns :data:`INFERENCE`."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
-    def with_margin(self, margin: float | str, good: str) -> Effects:
-        """Return effects with the control shifted by the accepted loss (absolute or percent)."""
-        size, percentage = read_margin(margin)
+    def shift_by_margin(self, margin: float | str, good: str) -> Effects:
+        """Shift the control by the accepted loss, a number or a percentage."""
+        size, is_percentage = read_margin(margin)
         sign = -1 if good == "up" else 1
-        factor = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
-        control = self.control * factor + (0.0 if percentage else sign * size)
+        factor = 1 + sign * size / 100 * np.sign(self.control) if is_percentage else np.ones(())
+        control = self.control * factor + (0.0 if is_percentage else sign * size)
         return replace(self, control=control, control_squared=self.control_squared * factor**2)
 
 
@@ -179,15 +180,15 @@ class Sequential(Spec):
 
     .. math:: \log \Lambda = -\frac12 \log(1 + r) + \frac{d^2}{s^2} \frac{r}{2 (1 + r)}
 
-    Without a difference the probability that this ever reaches :math:`\log(1/\alpha)` is at most
-    alpha, for normal estimates with known variance (Robbins, 1970), and nearly so for means of many
-    units. So p is the smallest :math:`1/\Lambda` at any look.
+    Without a difference, the probability that it ever reaches :math:`\log(1/\alpha)` is at most
+    alpha for normal estimates with known variance (Robbins, 1970), and approximately so for means
+    of many units. So the p-value is the smallest :math:`1/\Lambda` at any look.
     """
 
     name: ClassVar[str]
 
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
-        """Return the prior variance divided by the squared error, for each look."""
+        """Return the prior variance divided by the squared standard error, for each look."""
         raise NotImplementedError
 
 
@@ -204,8 +205,8 @@ class ConfidenceSequence(Sequential):
     tuned = parameter(5000, number(1), "units of both variants at which intervals are narrowest")
 
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
-        log = -2 * np.log(alpha)
-        return np.asarray(units * (log + np.log(1 + log)) / self.tuned)
+        log_term = -2 * np.log(alpha)
+        return np.asarray(units * (log_term + np.log(1 + log_term)) / self.tuned)
 
 
 class MixtureSPRT(Sequential):
@@ -214,7 +215,7 @@ class MixtureSPRT(Sequential):
     .. math:: \Lambda = \sqrt{\frac{V}{V + n \tau^2}}
         \exp\left(\frac{n^2 \tau^2 d^2}{2 V (V + n \tau^2)}\right)
 
-    with the variance V/n of the difference. Source: Johari, Pekelis and Walsh (2015).
+    where V/n is the variance of the difference. Source: Johari, Pekelis and Walsh (2015).
     """
 
     name = "mSPRT"
@@ -244,13 +245,13 @@ def parse_sequential(text: str | Sequential) -> Sequential:
 
 
 def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:
-    """Return the logarithm of the mixture of likelihood ratios of a z statistic."""
+    """Compute the logarithm of the mixture of likelihood ratios for a z statistic."""
     factor = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
     return np.asarray(z**2 * factor / 2 - np.log1p(ratio) / 2)
 
 
 def half_width(ratio: Floats, alpha: float) -> Floats:
-    """Return the half-width of intervals in standard errors: the z that reaches 1/alpha."""
+    """Compute the half-width of intervals in standard errors: the z that reaches 1/alpha."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(2 * (1 + 1 / ratio) * (np.log1p(ratio) / 2 - np.log(alpha))))
 
@@ -263,27 +264,27 @@ def always_valid(
     *,
     alpha: float = 0.05,
 ) -> tuple[Floats, Floats, Floats]:
-    r"""Return intervals and p-values of differences that are valid at every look.
+    r"""Compute intervals and p-values of differences that are valid at every look.
 
     Parameters
     ----------
     difference, error
-        The estimate so far and its standard error at each look, the last axis of arrays.
+        Estimate so far and its standard error at each look; looks are the last axis.
     units
         Number of units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
         `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.
-        It must be fixed before the first look.
+        The method must be chosen before the first look.
     alpha
-        Significance level of all looks together.
+        Significance level, over all looks.
 
     Returns
     -------
     low, high
-        Interval at each look.
+        Bounds of the confidence interval at each look.
     p
-        The smallest p-value so far.
+        Smallest p-value so far, at each look.
 
     Raises
     ------
@@ -307,13 +308,13 @@ def always_valid(
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
         half_widths = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
-        log = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
-    p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)
+        log_ratio = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
+    p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log_ratio)), axis=-1)
     return d - half_widths, d + half_widths, p
 
 
 WEIGHTS = ("poisson", "multinomial")
-"""Bootstrap weights of units: independent, or with their number as the sum."""
+"""Bootstrap weights of units: independent, or with the number of units as their sum."""
 
 BLOCK_DRAWS = 2**20
 """Number of weights drawn at a time; results of a seed depend on it."""
@@ -322,62 +323,63 @@ BLOCK_DRAWS = 2**20
 def resampled_means(
     columns: Floats,
     arm: Indices,
-    arms: int,
+    n_arms: int,
     *,
     resamples: int = 2000,
     weights: str = "poisson",
     seed: int = 0,
 ) -> Floats:
-    """Return means of columns of resampled units, shape (variants, resamples, columns).
+    """Compute means of columns over resampled units, shape (variants, resamples, columns).
 
-    Columns are scaled to integers, whose sums are exact, so that results of a seed do not depend on
-    the order of additions. The first column must be all 1.
+    Columns are scaled to integers, whose sums are exact, so that the results for a seed do not
+    depend on the order of additions. The first column must be all 1.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)
-    check_whole("the seed", seed, 0)
-    means = np.full((arms, resamples, columns.shape[1]), np.nan)
-    for k in range(arms):
+    check_whole("seed", seed, 0)
+    means = np.full((n_arms, resamples, columns.shape[1]), np.nan)
+    for k in range(n_arms):
         arm_columns = columns[arm == k]
         # A sum has at most about twice as many terms as units.
         terms = 2 * len(arm_columns) + 64
-        numbers, units = zip(*(as_integers(column, terms) for column in arm_columns.T), strict=True)
-        integers = np.stack(numbers, axis=1)
+        scaled_columns = [as_integers(column, terms) for column in arm_columns.T]
+        integers = np.stack([values for values, _ in scaled_columns], axis=1)
+        scales = np.array([scale for _, scale in scaled_columns])
         for rows, counts in _draw_weights(stream(seed, k), resamples, len(arm_columns), weights):
-            sums = (counts @ integers) * np.array(units)
+            sums = (counts @ integers) * scales
             with np.errstate(divide="ignore", invalid="ignore"):
                 means[k, rows] = sums / sums[:, :1]
     return means
 
 
 def _draw_weights(
-    random: np.random.Generator, resamples: int, units: int, weights: str
+    random: np.random.Generator, resamples: int, n_units: int, weights: str
 ) -> Iterator[tuple[slice, Floats]]:
     if weights == "multinomial":
-        yield from draw_counts(random, resamples, units)
+        yield from draw_counts(random, resamples, n_units)
         return
-    for rows in row_slices(resamples, units, BLOCK_DRAWS):
-        draws = random.poisson(1.0, size=(rows.stop - rows.start, units))
+    for rows in row_slices(resamples, n_units, BLOCK_DRAWS):
+        draws = random.poisson(1.0, size=(rows.stop - rows.start, n_units))
         # A resample of few units may be empty, and is drawn again.
         while (is_empty := ~draws.any(axis=1)).any():
-            draws[is_empty] = random.poisson(1.0, size=(int(is_empty.sum()), units))
+            draws[is_empty] = random.poisson(1.0, size=(int(is_empty.sum()), n_units))
         yield rows, draws.astype(np.float64)
 
 
-def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Return the bounds of the percentile interval; NaN if any value is NaN."""
-    if np.isnan(resampled).any():
+def percentiles(values: Floats, level: float) -> tuple[float, float]:
+    """Return the bounds of the percentile interval of resampled values; NaN if any is NaN."""
+    if np.isnan(values).any():
         return np.nan, np.nan
-    ordered = np.sort(resampled)
-    rank = int(tail_rank((1 - level) / 2, ordered.size))
+    sorted_values = np.sort(values)
+    rank = int(tail_rank((1 - level) / 2, sorted_values.size))
     if rank < 1:
         return -np.inf, np.inf
-    return float(ordered[rank - 1]), float(ordered[-rank])
+    return float(sorted_values[rank - 1]), float(sorted_values[-rank])
 
 
-def two_sided_pvalue(resampled: Floats) -> float:
-    """Return the two-sided percentile p-value of 0: twice the smaller tail."""
-    if np.isnan(resampled).any():
+def two_sided_pvalue(values: Floats) -> float:
+    """Compute the two-sided percentile p-value of 0: twice the smaller tail."""
+    if np.isnan(values).any():
         return np.nan
-    tail = min(int((resampled <= 0).sum()), int((resampled >= 0).sum()))
-    return min(1.0, 2 * (tail + 1) / (resampled.size + 1))
+    tail = min(int((values <= 0).sum()), int((values >= 0).sum()))
+    return min(1.0, 2 * (tail + 1) / (values.size + 1))

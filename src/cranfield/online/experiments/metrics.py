@@ -15,7 +15,7 @@ from cranfield.significance.comparison.equivalence import read_margin
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Numbers, means and scatter of columns by group."""
+    """Numbers of units, and means and scatter matrices of columns, by group."""
 
     count: Floats  # Number of units, shape (...,), such as (segments, variants)
     mean: Floats  # Shape (..., columns)
@@ -32,53 +32,55 @@ class Moments:
         """Merge all groups along the last axis."""
         axis = self.count.ndim - 1
         merged = self._merge(lambda array: array.sum(axis=axis, keepdims=True), axis)
-        parts = (merged.count, merged.mean, merged.scatter)
-        return Moments(*(np.squeeze(part, axis) for part in parts))
+        arrays = (merged.count, merged.mean, merged.scatter)
+        return Moments(*(np.squeeze(array, axis) for array in arrays))
 
     def cumulative(self) -> Moments:
         """Merge each group with all groups before it along the first axis."""
         return self._merge(lambda array: np.cumsum(array, axis=0), 0)
 
     def _merge(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
-        """Add sums around a centre near all means, to avoid cancellation."""
+        """Merge groups along an axis, with sums around a common centre to avoid cancellation."""
         is_nonempty = (self.count > 0)[..., None]
         sums = np.where(is_nonempty, self.count[..., None] * self.mean, 0.0)
-        number = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
-        centre = sums.sum(axis=axis, keepdims=True) / number
+        n_units = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
+        centre = sums.sum(axis=axis, keepdims=True) / n_units
         deviations = np.where(is_nonempty, self.mean - centre, 0.0)
         weighted = self.count[..., None] * deviations
-        count, first = add(self.count), add(weighted)
-        second = add(self.scatter + weighted[..., :, None] * deviations[..., None, :])
+        count, first_moment = add(self.count), add(weighted)
+        second_moment = add(self.scatter + weighted[..., :, None] * deviations[..., None, :])
         with np.errstate(divide="ignore", invalid="ignore"):
-            shift = first / count[..., None]
-        scatter = second - np.nan_to_num(first[..., :, None] * shift[..., None, :])
+            shift = first_moment / count[..., None]
+        correction = first_moment[..., :, None] * shift[..., None, :]
+        scatter = second_moment - np.nan_to_num(correction)
         return Moments(count, centre + shift, scatter)
 
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
-    """Return the moments of each group of units."""
+    """Compute the moments of each group of units; -1 is no group."""
     has_group = group >= 0
     if not has_group.all():
         columns, group = columns[has_group], group[has_group]
-    groups, width = int(np.prod(shape)), columns.shape[1]
-    count = np.bincount(group, minlength=groups).astype(np.float64)
-    # The mean of a column with equal values is set to this value exactly.
-    examples = np.zeros((groups, width))
+    n_groups, width = int(np.prod(shape)), columns.shape[1]
+    count = np.bincount(group, minlength=n_groups).astype(np.float64)
+    # If all values of a column in a group are equal, the mean is exactly this value.
+    examples = np.zeros((n_groups, width))
     examples[group] = columns
-    varies, mean = columns != examples[group], np.empty((groups, width))
+    differs, mean = columns != examples[group], np.empty((n_groups, width))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(width):
-            mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=groups) / count
-            n_varying = np.bincount(group, weights=varies[:, k], minlength=groups)
-            is_equal = (count > 0) & (n_varying == 0)
-            mean[is_equal, k] = examples[is_equal, k]
+            mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=n_groups) / count
+            n_different = np.bincount(group, weights=differs[:, k], minlength=n_groups)
+            is_constant = (count > 0) & (n_different == 0)
+            mean[is_constant, k] = examples[is_constant, k]
     residuals = columns - mean[group]
     # Equal values may differ from their mean by rounding.
     residuals[np.abs(residuals) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
-    scatter = np.empty((groups, width, width))
+    scatter = np.empty((n_groups, width, width))
     for i in range(width):
         for j in range(i, width):
-            sums = np.bincount(group, weights=residuals[:, i] * residuals[:, j], minlength=groups)
+            products = residuals[:, i] * residuals[:, j]
+            sums = np.bincount(group, weights=products, minlength=n_groups)
             scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
@@ -86,7 +88,7 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
 
 
 def skewness(values: Floats) -> float:
-    """Return the standardised third moment; 0 if nothing varies."""
+    """Compute the standardised third moment; 0 if all values are equal."""
     centred = values - values.mean()
     variance = float((centred**2).mean())
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
@@ -106,14 +108,15 @@ class Metric:
     Parameters
     ----------
     value
-        Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
-        second. A pair of names if a name has a slash.
+        A column such as `revenue`, or a ratio of two such as `clicks/pages`, the sum of the first
+        divided by the sum of the second; as a pair of names if a name has a slash.
     covariate
         Pre-experiment values of the same units, for variance reduction (CUPED): a column, or the
         ratio of two. It must be known before a unit is exposed: a quantity that the experiment can
         change is not a valid covariate.
     good
-        Whether `up` or `down` is better; by default the direction of the measure of a log, or `up`.
+        Whether `up` or `down` is better; by default `up`, or for a log the direction of the
+        measure.
     margin
         Non-inferiority margin, the largest loss that is still accepted: a number is in the unit of
         the metric; a percentage such as `2%` is relative to the mean of the control.
@@ -137,7 +140,7 @@ class Metric:
             read_margin(self.margin)
 
     def parts(self) -> tuple[str, str, str, str]:
-        """Return numerator and denominator of value and covariate; empty if missing."""
+        """Return numerator and denominator of value and covariate; an empty string if missing."""
         covariate = ("", "") if self.covariate is None else _split_ratio(self.covariate)
         return (*_split_ratio(self.value), *covariate)
 
@@ -159,19 +162,19 @@ def _split_ratio(value: Any) -> tuple[str, str]:
 
 
 def read_metrics(metrics: Any) -> dict[str, Metric]:
-    """Return metrics by name, from a mapping or names of columns."""
+    """Convert a mapping, or names of columns, to metrics by name."""
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if isinstance(metrics, Sequence):
-        items = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
+        metric_list = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
         metrics = {
             metric.value
             if isinstance(metric.value, str)
             else "/".join(filter(None, metric.parts()[:2])): metric
-            for metric in items
+            for metric in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        raise PolicyError("metrics must be columns by name, at least one")
+        raise PolicyError(f"metrics must be one or more columns by name, got {quoted(metrics)}")
     return {
         str(name): item if isinstance(item, Metric) else Metric(item)
         for name, item in metrics.items()
@@ -180,7 +183,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class MetricColumns:
-    """Column numbers of a metric; -1 without a covariate."""
+    """Column numbers of a metric; `covariate` is -1 without a covariate."""
 
     numerator: int
     denominator: int = ONES_COLUMN
@@ -190,14 +193,14 @@ class MetricColumns:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeans:
-    """Means of variants with squared standard errors."""
+    """Values of a metric by variant, with squared standard errors."""
 
     value: Floats  # Shape (..., variants)
-    squared: Floats  # Squared standard errors, in the same shape
-    count: Floats  # Units, in the same shape
-    # Gradient by the means of all columns, shape (..., variants, columns)
+    squared: Floats  # Squared standard errors, of the same shape
+    count: Floats  # Numbers of units, of the same shape
+    # Gradient with respect to the means of all columns, shape (..., variants, columns)
     gradient: Floats
-    # Computes the metric, with the same coefficient, from other means of columns
+    # Computes the metric, with the same coefficient of a covariate, from means of columns
     evaluate: Callable[[Floats], Floats]
 
 
@@ -206,15 +209,15 @@ def arm_means(
 ) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
 
-    A ratio of means R = x/y has the variance of x - R y by the squared mean of y (delta method:
-    Deng et al., 2018). With a covariate C, itself a mean or a ratio,
+    A ratio of means R = x/y has the variance of x - R y divided by the squared mean of y (delta
+    method: Deng et al., 2018). With a covariate C, itself a mean or a ratio,
 
     .. math:: R_j - \theta (C_j - \bar{C}), \quad
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
-    (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or of units
-    within their variant. `all_units` are the moments of all units, by default the sums over the
-    variants.
+    (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or over units
+    within their variant. `all_units` has the moments of all units, by default those of the
+    variants, merged.
     """
     check_choice("theta", theta, THETAS)
     value, gradient = _ratio(groups, metric.numerator, metric.denominator)
@@ -238,24 +241,24 @@ def arm_means(
 
     def evaluate(mean: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            raw = mean[..., metric.numerator] / mean[..., metric.denominator]
+            unadjusted = mean[..., metric.numerator] / mean[..., metric.denominator]
             if metric.covariate < 0:
-                return raw
+                return unadjusted
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
-            return np.asarray(raw - factor * (covariate - pivot))
+            return np.asarray(unadjusted - factor * (covariate - pivot))
 
     return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, evaluate)
 
 
 def squared_error(groups: Moments, gradient: Floats) -> Floats:
-    """Return the squared standard error of a function of means, by the delta method."""
+    """Compute the squared standard error of a function of means, by the delta method."""
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = _product(gradient, groups.covariance, gradient) / groups.count
     return np.maximum(squared, 0.0)
 
 
 def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
-    """Return a ratio of means, and its gradient by the means of all columns."""
+    """Return a ratio of means, and its gradient with respect to the means of all columns."""
     with np.errstate(divide="ignore", invalid="ignore"):
         divisor = groups.mean[..., denominator]
         value = groups.mean[..., numerator] / divisor

@@ -14,16 +14,16 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
 from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
-from cranfield.online.experiments.design import checked_weights, chi_square
+from cranfield.online.experiments.design import check_weights, chi_square
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
 ALARM = 0.0005
-"""P-value below which there is a sample ratio mismatch (Fabijan et al., 2019)."""
+"""P-value below which a sample ratio mismatch is reported (Fabijan et al., 2019)."""
 
 MAX_EXACT_UNITS = 1000
-"""Number of units below which the test is exact."""
+"""Number of units below which the exact test is used."""
 
 MAX_UNITS = 2**52
 """Maximum number of units of a variant, so that sums are exact."""
@@ -33,19 +33,19 @@ METHODS = ("auto", "chi-square", "exact")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleRatio(TableResult):
-    """Observed and expected numbers of units of the variants, with their test.
+    """Observed and expected numbers of units of the variants, with the test of a mismatch.
 
     Attributes
     ----------
     rows
         The table, one row per variant.
     method
-        `chi-square`, or `exact`: binomial, of several variants each against the others with
-        Bonferroni's correction.
+        `chi-square`, or `exact`: the binomial test; with more than two variants, of each variant
+        against all others with Bonferroni's correction.
     statistic
-        Chi-square.
+        Chi-square statistic.
     pvalue
-        Its p-value, or the exact one.
+        p-value of the method.
     """
 
     name: ClassVar[str] = "sample-ratio"
@@ -90,8 +90,8 @@ def sample_ratio(
 
     with k - 1 degrees of freedom for k variants. A mismatch means that units were lost or added in
     one variant rather than in another, so that variants no longer differ by chance alone, and no
-    result can be trusted. The alarm is at p < .0005, since a daily test must rarely give a false
-    alarm. Below 1,000 units the test is the exact binomial test; with more than two variants, it
+    result can be trusted. The alarm is at p < .0005, as a test that runs daily should rarely give a
+    false alarm. Below 1,000 units the exact binomial test is used; with more than two variants, it
     tests each against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
@@ -99,23 +99,23 @@ def sample_ratio(
     Parameters
     ----------
     counts
-        Units by variant.
+        Number of units of each variant.
     weights
-        Proportions by variant, which sum to 1; by default equal.
+        Expected proportions by variant, which sum to 1; by default equal.
     method
         `auto`, `chi-square`, or `exact`.
 
     Returns
     -------
     SampleRatio
-        With `.alarm` and `.pvalue`.
+        Observed and expected numbers of units, with `pvalue` and `alarm`.
 
     Raises
     ------
     PolicyError
-        For weights that do not sum to 1, or of other variants.
+        For weights that do not sum to 1, or lack a variant.
     CranfieldError
-        If there is no unit.
+        If there are no units.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def sample_ratio(
     SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482 for 0.5 : 0.5; chi-square p 1.8...)
     """
     check_choice("method", method, METHODS)
-    weights = checked_weights(list(counts) if weights is None else weights)
+    weights = check_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
     if unlisted := [name for name in counts if name not in weights]:
         raise PolicyError(
@@ -131,21 +131,22 @@ def sample_ratio(
         )
     for count in counts.values():
         check_whole("the number of units of a variant", count, 0, MAX_UNITS)
-    number = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
-    total = int(number.sum())
+    sizes = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
+    total = int(sizes.sum())
     if not total:
         raise CranfieldError("expected at least one unit, got none")
-    shares = np.fromiter(weights.values(), dtype=np.float64)
-    shares /= shares.sum()
+    proportions = np.fromiter(weights.values(), dtype=np.float64)
+    proportions /= proportions.sum()
     is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
-    statistic, pvalue = map(float, chi_square(number, shares))
+    statistic, pvalue = map(float, chi_square(sizes, proportions))
     if is_exact:
         pvalues = [
             float(binomial_pvalues(n, total - n, expected=p))
-            for n, p in zip(number, shares, strict=True)
+            for n, p in zip(sizes, proportions, strict=True)
         ]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
-    columns = [[*weights], number, shares * total, number / total, shares * total / total]
+    expected = proportions * total
+    columns = [[*weights], sizes, expected, sizes / total, expected / total]
     rows = pl.DataFrame(dict(zip(SampleRatio.columns, columns, strict=True)))
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
@@ -169,28 +170,28 @@ _METRIC_COLUMNS = {
 _EFFECT = {
     "difference": Column("Mean minus the mean of the control."),
     "low": Column(
-        "Lower bound of its confidence interval: simultaneous with `bonferroni` and `sidak`, else"
-        " unadjusted, of each comparison alone."
+        "Lower bound of the confidence interval of the difference: simultaneous with `bonferroni`"
+        " and `sidak`, otherwise unadjusted."
     ),
     "high": Column("Upper bound of the interval."),
     "lift": Column("Difference relative to the mean of the control."),
-    "lift low": Column("Lower bound of its confidence interval."),
+    "lift low": Column("Lower bound of the confidence interval of the lift."),
     "lift high": Column("Upper bound of the interval."),
 }
 
 
 SIMULTANEOUS = ("bonferroni", "sidak")
-"""Corrections whose confidence intervals are simultaneous; those of the others are unadjusted."""
+"""Corrections with simultaneous confidence intervals; other corrections have unadjusted ones."""
 
 _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
-"""Columns of comparisons by the name of their attribute, if it differs."""
+"""Columns of comparisons by attribute name, where the names differ."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExperimentReport(Result):
     """Means of all metrics by variant, and differences from the control.
 
-    Each option of the analysis is also an attribute, such as `alpha`; so is each column of the
+    Each option of the analysis, such as `alpha`, is also an attribute, and so is each column of the
     comparisons, such as `difference` or `lift_low`, of shape (metrics, variants - 1).
 
     Attributes
@@ -200,7 +201,7 @@ class ExperimentReport(Result):
     variants
         The variants, the control first.
     metrics
-        The metrics; the last one is `OEC` if there is one.
+        Names of the metrics; an overall evaluation criterion is last, as `OEC`.
     margins
         Non-inferiority margins by metric, None without one: a number in the unit of the metric, or
         a percentage of the mean of the control.
@@ -209,17 +210,17 @@ class ExperimentReport(Result):
     units
         Units of each variant, shape (variants,).
     means, mean_low, mean_high
-        Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
-        Those of proportions are Wilson's.
+        Means, adjusted for covariates, and their confidence intervals (Wilson's for proportions);
+        shape (metrics, variants).
     comparisons
-        Data frame, one row per metric and variant: the table `effects` with two more columns.
-        `error` is the standard error of the difference; `test` is `delta`, `permutation`, `exact
+        Data frame, one row per metric and variant: the table `effects` with two more columns,
+        `error`, the standard error of the difference, and `test`: `delta`, `permutation`, `exact
         permutation` (of all assignments), `bootstrap` or `always valid`. p-values and intervals
         are NaN if the report is `stopped`.
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested.
     options
-        Options of the analysis; `resamples` is 0 if none were drawn.
+        Options of the analysis; `resamples` is 0 if no resamples were drawn.
     stopped
         Whether a sample ratio mismatch rules out a verdict.
     notes
@@ -305,7 +306,7 @@ class ExperimentReport(Result):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _grid(self, column: str) -> NDArray[Any]:
-        """Return a column of the comparisons, shape (metrics, variants - 1)."""
+        """Return a column of the comparisons as an array, shape (metrics, variants - 1)."""
         return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
 
     @property
@@ -315,7 +316,7 @@ class ExperimentReport(Result):
 
     @property
     def control(self) -> str:
-        """The variant with which the others are compared."""
+        """The variant with which all other variants are compared."""
         return self.variants[0]
 
     def is_significant(self) -> Bools:
@@ -383,12 +384,12 @@ class ExperimentReport(Result):
 
     @property
     def interval_scope(self) -> str:
-        """`simultaneous` or `unadjusted` intervals; empty without a correction."""
+        """Whether intervals are `simultaneous` or `unadjusted`; empty without a correction."""
         if self.difference.size == 1 or self.correction == "none":
             return ""
-        # Always-valid intervals are those of each comparison alone.
-        adjusted = self.correction in SIMULTANEOUS and self.sequential is None
-        return "simultaneous" if adjusted else "unadjusted"
+        # Always-valid intervals are not adjusted for the number of comparisons.
+        is_adjusted = self.correction in SIMULTANEOUS and self.sequential is None
+        return "simultaneous" if is_adjusted else "unadjusted"
 
     def methods(self) -> list[str]:
         """Return one sentence per test, with its metrics if there are several tests."""

@@ -15,18 +15,18 @@ from cranfield.base.kinds import OneOf, Share, check_arguments
 from cranfield.base.text import some_of
 from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
 from cranfield.online.experiments.comparisons import Options
-from cranfield.online.experiments.design import checked_weights
+from cranfield.online.experiments.design import check_weights
 from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS
 from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
-from cranfield.online.experiments.units import Units, ordered_variants
+from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import LAWS
 
 MAX_ROWS = 1_000_000
-"""Maximum number of units of proportions that are analysed with one row of 0 or 1 each."""
+"""Maximum number of units whose proportions are analysed with one row of 0 or 1 per unit."""
 
 Total = tuple[float, float] | tuple[float, float, float]
-"""Successes and units of a variant; or sum, sum of squares and units."""
+"""Successes and number of units of a variant; or sum, sum of squares and number of units."""
 
 _UNKNOWN_SKEWNESS = (
     "totals do not show the skewness of the values: Welch's test assumes that the means are"
@@ -42,7 +42,7 @@ class _Totals(Units):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Units by variant."""
+        """Number of units of each variant."""
         return dict(zip(self.variants, map(int, self.moments().count), strict=True))
 
     def moments(self) -> Moments:
@@ -50,12 +50,12 @@ class _Totals(Units):
         assert self.by_variant is not None
         return self.by_variant
 
-    def skewness(self, gradient: Floats, other: int) -> float:
-        """Return the pooled skewness of two variants for values 0 and 1; 0 (unknown) for others."""
-        if not self.is_proportion(self.places[next(iter(self.places))]):
+    def skewness(self, gradient: Floats, treatment: int) -> float:
+        """Compute the pooled skewness of two variants for values 0 and 1; 0 (unknown) otherwise."""
+        if not self.is_proportion(next(iter(self.metric_columns.values()))):
             return 0.0
         moments = self.moments()
-        rate = np.average(moments.mean[[0, other], 1], weights=moments.count[[0, other]])
+        rate = np.average(moments.mean[[0, treatment], 1], weights=moments.count[[0, treatment]])
         spread = np.sqrt(rate * (1 - rate))
         return float((1 - 2 * rate) / spread) if spread > 0 else 0.0
 
@@ -80,25 +80,25 @@ def analyse_totals(
 ) -> ExperimentReport:
     r"""Analyse an A/B test from totals by variant.
 
-    Proportions of up to a million units are analysed as :func:`analyse_experiment` does a table
-    with a row of 0 or 1 for each unit. Means, and larger proportions, are compared by Welch's test
-    with the variances
+    Proportions of up to a million units are analysed by :func:`analyse_experiment`, as a table with
+    a row of 0 or 1 for each unit. Means, and proportions of more units, are compared by Welch's
+    test with the variances
 
     .. math:: s^2 = \frac{\sum x^2 - (\sum x)^2 / n}{n - 1}
 
-    Totals must be of the units that were randomised: totals of sessions or page views, where users
-    were randomised, make intervals too short, and nothing in the totals shows that.
+    Totals must be over the units that were randomised. If users were randomised, totals over
+    sessions or page views make intervals too short, and the totals do not reveal it.
 
     Parameters
     ----------
     totals
-        By variant, `(successes, units)`; or `(sum, sum of squares, units)` of the values.
+        For each variant, `(successes, units)`; or `(sum, sum of squares, units)` of the values.
     control, weights, srm, lift, correction, alpha
-        As of :func:`analyse_experiment`.
+        As for :func:`analyse_experiment`.
     good
         Whether `up` or `down` is better.
     margin
-        Non-inferiority margin, as of :class:`Metric`.
+        Non-inferiority margin, as for :class:`Metric`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def analyse_totals(
     ------
     PolicyError
         For impossible totals, such as more successes than units; for means of fewer than ten units
-        in a variant, whose test requires their values; and as :func:`analyse_experiment`.
+        in a variant, as their test requires the values; and as for :func:`analyse_experiment`.
 
     Examples
     --------
@@ -118,14 +118,14 @@ def analyse_totals(
     ([[0.0289]], (('better',),))
     """
     check_arguments(analyse_totals, locals())
-    checked = _check_totals(totals)
-    shares = None if weights is None else checked_weights(weights)
-    is_mean = any(len(total) == 3 for total in checked.values())
+    totals = _check_totals(totals)
+    proportions = None if weights is None else check_weights(weights)
+    is_mean = any(len(total) == 3 for total in totals.values())
     name = "mean" if is_mean else "proportion"
-    units = sum(total[-1] for total in checked.values())
-    if not is_mean and units <= MAX_ROWS:
+    n_units = sum(total[-1] for total in totals.values())
+    if not is_mean and n_units <= MAX_ROWS:
         return analyse_experiment(
-            _unit_rows(checked),
+            _unit_rows(totals),
             {name: Metric("success", good=good, margin=margin)},
             control=control,
             weights=weights,
@@ -135,16 +135,19 @@ def analyse_totals(
             alpha=alpha,
         )
     metric = Metric(name, good=good, margin=margin)
-    labels = pl.Series(list(checked), dtype=pl.String)
+    labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
-    variants = ordered_variants(labels, control, tuple(shares) if shares else None, "totals")
-    if small := [name for name in variants if is_mean and checked[name][-1] < MIN_UNITS]:
-        raise PolicyError(
-            f"expected at least {MIN_UNITS} units in each variant, got {checked[small[0]][-1]:g} in"
-            f" {quoted(small[0])}; fewer units require a permutation test of their values"
-        )
-    moments = _total_moments([checked[variant] for variant in variants])
-    table = _Totals(
+    variants = order_variants(
+        labels, control, tuple(proportions) if proportions else None, "totals"
+    )
+    for variant in variants:
+        if is_mean and totals[variant][-1] < MIN_UNITS:
+            raise PolicyError(
+                f"expected at least {MIN_UNITS} units in each variant, got {totals[variant][-1]:g}"
+                f" in {quoted(variant)}; fewer units require a permutation test of their values"
+            )
+    moments = _total_moments([totals[variant] for variant in variants])
+    units = _Totals(
         "totals",
         "unit",
         None,
@@ -156,7 +159,9 @@ def analyse_totals(
         by_variant=moments,
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
-    return analyse_units(table, {name: metric}, options, shares, srm=srm, segments=(), oec=None)
+    return analyse_units(
+        units, {name: metric}, options, proportions, srm=srm, segments=(), oec=None
+    )
 
 
 def parse_totals(text: str) -> dict[str, Total]:
@@ -181,25 +186,25 @@ def parse_totals(text: str) -> dict[str, Total]:
                 f" commas, got {quoted(entry)}"
             )
         if name.strip() in totals:
-            raise PolicyError(f"variant {quoted(name.strip())} has two totals")
+            raise PolicyError(f"expected one total per variant, got two for {quoted(name.strip())}")
         totals[name.strip()] = total  # type: ignore[assignment]
     return totals
 
 
 def _check_totals(totals: Any) -> dict[str, Total]:
-    """Return totals by name of variant; refuse impossible ones."""
+    """Return the totals of each variant; refuse impossible totals."""
     if not isinstance(totals, Mapping) or len(totals) < 2:
-        raise PolicyError(f"expected totals of two variants or more, got {quoted(totals)}")
+        raise PolicyError(f"expected totals of two or more variants, got {quoted(totals)}")
     sizes = {len(total) for total in totals.values()}
     if sizes not in ({2}, {3}):
         raise PolicyError(
-            "expected (successes, units) of each variant, or (sum, sum of squares, units) of each,"
-            f" got {some_of(map(repr, totals.values()), 3)}"
+            "expected (successes, units), or (sum, sum of squares, units), for each variant, got"
+            f" {some_of(map(repr, totals.values()), 3)}"
         )
     for name, total in totals.items():
         units = total[-1]
         if not all(np.isfinite(number) for number in total) or units != int(units) or units < 2:
-            raise PolicyError(f"variant {quoted(name)}: expected 2 units or more, got {total}")
+            raise PolicyError(f"variant {quoted(name)}: expected at least 2 units, got {total}")
         if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= units):
             raise PolicyError(
                 f"variant {quoted(name)}: expected successes from 0 to {units:g}, got {total[0]:g}"
@@ -214,7 +219,7 @@ def _check_totals(totals: Any) -> dict[str, Total]:
 
 
 def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
-    """Return a row of 0 or 1 for each unit."""
+    """Make a table with a row of 0 or 1 for each unit."""
     frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))
@@ -224,11 +229,11 @@ def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
 
 
 def _total_moments(totals: list[Total]) -> Moments:
-    """Return the moments of a column of ones and the column of the values."""
+    """Compute the moments of a column of ones and the column of values."""
     count = np.array([total[-1] for total in totals])
-    total = np.array([total[0] for total in totals])
+    sums = np.array([total[0] for total in totals])
     squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
-    mean = np.stack([np.ones(count.size), total / count], axis=1)
+    mean = np.stack([np.ones(count.size), sums / count], axis=1)
     scatter = np.zeros((count.size, 2, 2))
-    scatter[:, 1, 1] = np.maximum(squares - total**2 / count, 0.0)
+    scatter[:, 1, 1] = np.maximum(squares - sums**2 / count, 0.0)
     return Moments(count, mean, scatter)

@@ -63,15 +63,11 @@ _LABEL = replace(
     missing=absent,
 )
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"
-"""Start of times that are text, so that sorting them sorts by time."""
+"""Start of times as text, which then sort in order of time."""
 
 _TIME_KIND = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), problem="no time", missing=absent
 )
-
-
-Places = dict[str, MetricColumns]
-"""Column numbers of metrics by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +80,24 @@ class Units:
     variants: tuple[str, ...]  # The variants, the control first
     arm: Indices  # Variant of each unit
     columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
-    places: Places  # Column numbers of each metric
+    metric_columns: dict[str, MetricColumns]  # Column numbers of each metric
     # Levels of each segment, and the level of each unit; -1 without a level
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # Excluded and merged rows
 
     @property
     def counts(self) -> dict[str, int]:
-        """Units by variant."""
-        number = np.bincount(self.arm, minlength=len(self.variants))
-        return dict(zip(self.variants, map(int, number), strict=True))
+        """Number of units of each variant."""
+        sizes = np.bincount(self.arm, minlength=len(self.variants))
+        return dict(zip(self.variants, map(int, sizes), strict=True))
 
     def moments(self) -> Moments:
         """Return the moments of the columns by variant."""
         return moments(self.columns, self.arm, (len(self.variants),))
 
-    def skewness(self, gradient: Floats, other: int) -> float:
-        """Return the skewness of a linear function of the columns in the control and a variant."""
-        is_compared = (self.arm == 0) | (self.arm == other)
+    def skewness(self, gradient: Floats, treatment: int) -> float:
+        """Compute the skewness of a linear function of the columns in the control and a variant."""
+        is_compared = (self.arm == 0) | (self.arm == treatment)
         return skewness(self.columns[is_compared] @ gradient)
 
     def is_proportion(self, metric: MetricColumns) -> bool:
@@ -126,12 +122,12 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without a column of the variant, all units are in the first of `variants`. Truth values of
-    metrics become 0 and 1.
+    Without a column of variants, all units are in the first of `variants`. Truth values of metrics
+    become 0 and 1.
     """
     check_choice("missing", missing, MISSING)
-    parts = [part for metric in metrics.values() for part in metric.parts()]
-    names = list(dict.fromkeys(filter(None, parts)))
+    metric_parts = [part for metric in metrics.values() for part in metric.parts()]
+    names = list(dict.fromkeys(filter(None, metric_parts)))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
     kinds = {name: _TIME_KIND if name == time else _LABEL for name in labels}
@@ -144,13 +140,13 @@ def read_units(
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
-    gaps = {name: number for name in names if (number := frame[name].null_count())}
-    for name, number in gaps.items() if missing == "error" else ():
-        reason = f"column {quoted(name)} has no value in {counted(number, 'row')}"
+    null_counts = {name: count for name in names if (count := frame[name].null_count())}
+    for name, count in null_counts.items() if missing == "error" else ():
+        reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
         remedy = "missing='drop' excludes them from its means, missing='zero' counts them as 0"
         raise InputError(f"{reason}; {remedy}", source=table.source)
-    if gaps and missing == "zero":
-        notes.append(f"{counted(sum(gaps.values()), 'missing value')} counted as 0")
+    if null_counts and missing == "zero":
+        notes.append(f"{counted(sum(null_counts.values()), 'missing value')} counted as 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
@@ -161,13 +157,15 @@ def read_units(
         sorted_table = replace(table, frame=frame)
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed)
         notes += unit_notes
-    if n_without := frame[variant].null_count():
-        notes.append(f"{counted(n_without, unit or 'row')} without a variant excluded")
+    if n_excluded := frame[variant].null_count():
+        notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
-    if n_lost := sum(frame[name].null_count() for name in names):
-        notes.append(f"{counted(n_lost, 'missing value')} excluded from the means of their metrics")
-    arms = ordered_variants(frame[variant], control, variants, table.source)
-    values, places = _columns_of(frame, metrics)
+    if n_missing := sum(frame[name].null_count() for name in names):
+        notes.append(
+            f"{counted(n_missing, 'missing value')} excluded from the means of their metrics"
+        )
+    arms = order_variants(frame[variant], control, variants, table.source)
+    columns, metric_columns = _collect_columns(frame, metrics)
     levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
@@ -176,7 +174,15 @@ def read_units(
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
     return Units(
-        table.source, unit or "unit", ids, arms, codes, values, places, levels, tuple(notes)
+        table.source,
+        unit or "unit",
+        ids,
+        arms,
+        codes,
+        columns,
+        metric_columns,
+        levels,
+        tuple(notes),
     )
 
 
@@ -193,67 +199,66 @@ def check_rows(
 ) -> None:
     """Refuse rows that are parts of a unit, or totals of many units.
 
-    The evidence: ids of users or sessions repeat; values of any column repeat, and each occurs in
-    one variant only; a column has numbers of units, counts or weights; or labels such as a day or
-    country occur once in each variant. If the ids of users are all different, rows are users, and
-    a column whose values occur in one variant only is reported.
+    There are four signs: ids of users or sessions repeat; values of any column repeat, and each
+    occurs in one variant only; a column has numbers of units, counts or weights; or labels such as
+    a day or country occur once in each variant. If the ids of users are all different, rows are
+    users, and a column whose values each occur in one variant only causes a warning.
     """
-    places = schema.places(columns.names, columns.source)
-    divisors = {places[name] for name in denominators}
+    positions = schema.places(columns.names, columns.source)
+    divisors = {positions[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
-    *_, kinds = unit_schema.unused(columns.names, {*places.values()} - divisors)
-    by_user = False
+    *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)
+    has_user_rows = False
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
-            items = [] if isinstance(cells, pl.Series) else cells
-            if nested_values := [value for value in items if isinstance(value, (list, dict))]:
+            values = [] if isinstance(cells, pl.Series) else cells
+            if nested_values := [value for value in values if isinstance(value, (list, dict))]:
                 reason = f"expected text or a number in {quoted(columns.names[k])}"
                 raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=columns.source)
             ids = _texts(cells)
             n_ids, n_rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < n_ids < n_rows:
                 raise _cluster_error(columns, k, n_rows, n_ids)
-            by_user |= n_ids == ids.len() and kind == "user"
+            has_user_rows |= n_ids == ids.len() and kind == "user"
     if variant is not None:
-        _check_clusters(columns, {*places.values()}, places[variant], by_user=by_user)
-    if by_user:
+        _check_clusters(columns, {*positions.values()}, positions[variant], has_user_rows)
+    if has_user_rows:
         return
     for k, kind in kinds.items():
         # The denominator of a metric may be a number of impressions, but not of users.
         if kind in {"count", "weight", "units"} and (kind == "units" or k not in divisors):
-            values = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
-            is_constant = kind == "weight" and values.n_unique() < 2
-            if not (is_constant or values.is_in([0.0, 1.0]).all()):
+            numbers = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
+            is_constant = kind == "weight" and numbers.n_unique() < 2
+            if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
                 raise _totals_error(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
-        metric_places = {places[name] for name in metrics}
-        _check_labels(columns, places[variant], metric_places)
+        _check_labels(columns, positions[variant], {positions[name] for name in metrics})
 
 
 def _check_clusters(
-    columns: Columns, used_columns: set[int], variant: int, *, by_user: bool
+    columns: Columns, used_columns: set[int], variant: int, has_user_rows: bool
 ) -> None:
     """Refuse columns whose values are each in one variant only; only warn if rows are users."""
     for k in sorted({*range(len(columns.names))} - used_columns):
-        n_values = _in_one_variant(columns, k, variant)
-        if n_values and not by_user:
+        n_values = _count_clusters(columns, k, variant)
+        if n_values and not has_user_rows:
             raise _cluster_error(columns, k, len(columns.cells(k)), n_values)
         if n_values:
             name = columns.names[k]
             warn(
-                f"{columns.source}: column not used: {quoted(name)}, of which each value is in one"
-                f" variant only; if it is the unit that was randomised, unit={name!r} names it",
+                f"{columns.source}: column not used: {quoted(name)}, whose values are each in one"
+                f" variant only; if it is the unit that was randomised, set unit={name!r}",
                 stacklevel=6,
             )
 
 
 _MIN_REPEATS = 10
-"""Minimum number of repeats: by chance, all are in the first variant 1 in 1,024 times."""
+"""Minimum number of repeated values; all are in one variant with probability 2^-10 by chance."""
 
 
-def _in_one_variant(columns: Columns, column: int, variant: int) -> int:
-    """Return the number of values of a column if they repeat within one variant each; else 0."""
+def _count_clusters(columns: Columns, column: int, variant: int) -> int:
+    """Return the number of values of a column if each repeats in one variant only; else 0."""
     if spelt(columns.names[column]) in TIMES:
         return 0
     rows = pl.DataFrame(
@@ -266,17 +271,17 @@ def _in_one_variant(columns: Columns, column: int, variant: int) -> int:
     return values.height
 
 
-def _cluster_error(columns: Columns, column: int, rows: int, number: int) -> PolicyError:
+def _cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
     name = columns.names[column]
     return PolicyError(
-        f"{columns.source}: expected one row per unit, got {rows:,} rows of {number:,} values of"
-        f" {quoted(name)}, whose rows are not independent: name the unit, such as"
+        f"{columns.source}: expected one row per unit, got {n_rows:,} rows of {n_values:,} values"
+        f" of {quoted(name)}, whose rows are not independent: set the unit, such as"
         f" unit={name!r}, or unit='row' if rows were randomised"
     )
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
-    """Refuse one row per variant and label."""
+    """Refuse tables with one row per variant and label."""
     arm = _texts(columns.cells(variant))
     labels = {}
     for k in sorted({*range(len(columns.names))} - {variant} - metrics):
@@ -285,11 +290,11 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
         if is_text or spelt(columns.names[k]) in TIMES:
             labels[str(columns.names[k])] = values
     rows = pl.DataFrame({"(arm)": arm, **labels}).drop_nulls("(arm)")
-    arms = rows["(arm)"].n_unique()
+    n_arms = rows["(arm)"].n_unique()
     for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
-        if arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
+        if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
             sizes = rows.group_by(names).len()["len"]
-            if 2 * sizes.filter(sizes == arms).sum() > len(rows):
+            if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
                 label_list = " and ".join(map(quoted, names))
                 raise _totals_error(columns, f"one row per variant and {label_list}")
 
@@ -302,14 +307,18 @@ def _texts(cells: Cells) -> pl.Series:
 
 def _totals_error(columns: Columns, evidence: str) -> PolicyError:
     return PolicyError(
-        f"{columns.source}: expected one row per unit, got {evidence}, so that rows seem to be"
-        " totals of many units: give the rows of the units; or unit='row' if each row was"
-        " randomised as a whole"
+        f"{columns.source}: expected one row per unit, got {evidence}, so rows seem to be totals"
+        " of many units: pass the rows of the units, or set unit='row' if each row was randomised"
+        " as a whole"
     )
 
 
 def _read_table(
-    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, divisors: list[str]
+    data: Any,
+    kinds: Mapping[str, Kind],
+    unit: str | None,
+    variant: str | None,
+    denominators: list[str],
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
@@ -327,12 +336,12 @@ def _read_table(
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
-        check_rows(columns, schema, variant, metrics, divisors)
+        check_rows(columns, schema, variant, metrics, denominators)
     return columns.table(schema), unit
 
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
-    """Refuse columns with two uses or no name; segments and time may also be metrics."""
+    """Refuse columns with two uses or no name; segments and the time may also be metrics."""
     names = [name for name in exclusive if name is not None]
     names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
     if clash := [name for name in names if not name or names.count(name) > 1]:
@@ -359,7 +368,7 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
 def _sum_by_unit(
     table: Table, unit: str, variant: str, names: list[str], labels: list[str], mixed: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit in one variant; units in several are excluded, or an error."""
+    """Sum the rows of each unit; exclude or refuse units in several variants."""
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
@@ -382,7 +391,7 @@ def _sum_by_unit(
         for name, number in unnamed.value_counts(sort=True).rows():
             notes.append(
                 f"{counted(number, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
-                " rows if it stands for unknown units"
+                " rows if the name stands for unknown units"
             )
     row = "earliest" if TIME in labels else "first"
     for name in labels:
@@ -406,13 +415,13 @@ CONTROLS = ("control", "baseline", "old", "a", "0")
 """Names of variants that are the control by default, in upper or lower case."""
 
 
-def ordered_variants(
+def order_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first; by default it is found by its usual names."""
-    present = labels.unique().drop_nulls().sort().to_list()
-    names = list(variants) if variants is not None else present
-    if unlisted := [name for name in present if name not in names]:
+    """Return the variants, the control first, which by default has one of the usual names."""
+    data_variants = labels.unique().drop_nulls().sort().to_list()
+    names = list(variants) if variants is not None else data_variants
+    if unlisted := [name for name in data_variants if name not in names]:
         raise CranfieldError(
             f"{source}: weights must name every variant; missing: {quoted(unlisted[0])}"
         )
@@ -421,13 +430,13 @@ def ordered_variants(
     variant_list = some_of(names, 9)
     if control is None:
         # A wrong guess would reverse the result.
-        usual = [name for name in names if name.casefold() in CONTROLS]
-        usual = [name for name in usual if name.casefold() == CONTROLS[0]] or usual
-        if len(names) > 1 and len(usual) != 1:
+        candidates = [name for name in names if name.casefold() in CONTROLS]
+        candidates = [name for name in candidates if name.casefold() == CONTROLS[0]] or candidates
+        if len(names) > 1 and len(candidates) != 1:
             raise PolicyError(
                 f"the variants are {variant_list}; set which of them is the control: control='...'"
             )
-        control = usual[0] if usual else names[0]
+        control = candidates[0] if candidates else names[0]
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
     return (control, *(name for name in names if name != control))
@@ -445,10 +454,12 @@ def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
     return tuple(levels), _codes(labels, levels)
 
 
-def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, Places]:
-    """Return the distinct columns of all metrics, and their numbers.
+def _collect_columns(
+    frame: pl.DataFrame, metrics: Mapping[str, Metric]
+) -> tuple[Floats, dict[str, MetricColumns]]:
+    """Return the distinct columns of all metrics, and the column numbers of each metric.
 
-    A mean with missing values is the sum of the other values divided by their number.
+    A mean with missing values is the sum of the known values divided by their number.
     """
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
@@ -461,37 +472,35 @@ def _columns_of(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Flo
                 columns.setdefault((name,), column)
             keys = [(numerator,), (denominator,) if denominator else ()]
         else:
-            keys = [(numerator, denominator, "above"), (numerator, denominator, "below")]
+            keys = [(numerator, denominator, name) for name in ("numerator", "denominator")]
             columns[keys[0]] = np.where(is_known, values[0], 0.0)
             columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
         order = list(columns)
         return order.index(keys[0]), order.index(keys[1])
 
-    places = {}
+    metric_columns = {}
     for name, metric in metrics.items():
-        numerator, denominator, covariate, covariate_below = metric.parts()
-        covariate_places = (
-            add_columns(covariate, covariate_below) if covariate else (-1, ONES_COLUMN)
-        )
-        places[name] = MetricColumns(*add_columns(numerator, denominator), *covariate_places)
-    return np.column_stack(list(columns.values())), places
+        parts = metric.parts()
+        covariate = add_columns(*parts[2:]) if parts[2] else (-1, ONES_COLUMN)
+        metric_columns[name] = MetricColumns(*add_columns(*parts[:2]), *covariate)
+    return np.column_stack(list(columns.values())), metric_columns
 
 
-def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
-    """Return the online measures of metrics of a log."""
+def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
+    """Parse the online measures of metrics of a log."""
     return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Set the direction of metrics to that of their measures."""
-    lower = {name for name, metric in measures_of(metrics).items() if metric.better == "lower"}
+    """Set the direction of metrics to the direction of their measures."""
+    lower = {name for name, metric in parse_measures(metrics).items() if metric.better == "lower"}
     return {
         name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
         for name, metric in metrics.items()
     }
 
 
-def units_of_log(
+def units_from_log(
     data: QueryLog | UnitSums,
     metrics: Mapping[str, Metric],
     *,
@@ -501,13 +510,13 @@ def units_of_log(
     control: str | None = None,
     variants: Sequence[str] | None = None,
 ) -> Units:
-    """Sum measures by unit, with those of the log `before` the experiment as covariates."""
+    """Sum measures by unit; measures of the log `before` the experiment become covariates."""
     for name, metric in metrics.items():
         if metric.covariate is not None:
             raise PolicyError(
                 f"{name}: metrics of a log cannot have a covariate; use before= for an earlier log"
             )
-    texts = {name: str(metric) for name, metric in measures_of(metrics).items()}
+    texts = {name: str(metric) for name, metric in parse_measures(metrics).items()}
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
         source = data.source
@@ -518,19 +527,19 @@ def units_of_log(
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
-    return units_of_sums(data, texts, before=before, source=source, notes=notes, **arms)
+    return units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
 
 
 def _assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
-    """Return the pages of units in one variant, and notes on excluded ones."""
+    """Return the pages of units in one variant, and notes on excluded pages and units."""
     log.require("pages", unit, "variant", purpose="an experiment")
     notes = [f"{number:,} {kind}" for kind, number in log.anomalies.items() if number]
     pages = log.pages.filter(pl.col("variant").is_not_null())
-    if n_without := log.pages.height - pages.height:
-        notes.append(f"{counted(n_without, 'page')} without a variant excluded")
+    if n_excluded := log.pages.height - pages.height:
+        notes.append(f"{counted(n_excluded, 'page')} without a variant excluded")
     groups = pages.drop_nulls(unit).group_by(unit, maintain_order=True)
-    by_unit = groups.agg(pl.col("variant").n_unique())
-    mixed_units = by_unit.filter(pl.col("variant") > 1)[unit]
+    n_variants = groups.agg(pl.col("variant").n_unique())
+    mixed_units = n_variants.filter(pl.col("variant") > 1)[unit]
     if len(mixed_units):
         count = f"{len(mixed_units):,} {unit}s in more than one variant"
         if mixed == "error":
@@ -540,7 +549,7 @@ def _assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, lis
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 
 
-def units_of_sums(
+def units_from_sums(
     sums: UnitSums,
     measures: Mapping[str, str],
     *,
@@ -550,20 +559,20 @@ def units_of_sums(
     source: str = "log",
     notes: Sequence[str] = (),
 ) -> Units:
-    """Return units from sums by unit, with the measure of each metric, and covariates `before`."""
+    """Convert sums by unit to units; `measures` names the measure of each metric."""
     has_variant = sums.variant >= 0
     messages = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.unassigned:
-            pages, share = counted(table.unassigned, "page"), table.unassigned / table.pages
-            messages.append(f"{pages}{period} ({share:.1%}) without a {table.kind} excluded")
-    if n_without := int((~has_variant).sum()):
-        messages.append(f"{counted(n_without, sums.kind)} without a single variant excluded")
+            pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
+            messages.append(f"{pages}{period} ({proportion:.1%}) without a {table.kind} excluded")
+    if n_excluded := int((~has_variant).sum()):
+        messages.append(f"{counted(n_excluded, sums.kind)} without a single variant excluded")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
-    arms = ordered_variants(labels, control, variants, source)
-    past = None if before is None else _codes(ids, before.units)
-    if past is not None and (n_new := int((past < 0).sum())):
+    arms = order_variants(labels, control, variants, source)
+    before_codes = None if before is None else _codes(ids, before.units)
+    if before_codes is not None and (n_new := int((before_codes < 0).sum())):
         messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]
 
@@ -574,16 +583,24 @@ def units_of_sums(
         columns.append(numbers)
         return len(columns) - 2, len(columns) - 1
 
-    places = {}
+    metric_columns = {}
     for name, measure in measures.items():
         k = sums.names.index(measure)
         totals, numbers = sums.totals[has_variant, k], sums.numbers[has_variant, k]
         indices = add_columns(totals, numbers)
         covariate = (-1, ONES_COLUMN)
-        if before is not None and past is not None:
+        if before is not None and before_codes is not None:
             j = before.names.index(measure)
-            parts = (before.totals[past, j], before.numbers[past, j])
-            covariate = add_columns(*(np.where(past >= 0, part, 0.0) for part in parts))
-        places[name] = MetricColumns(*indices, *covariate)
-    values, codes = np.column_stack(columns), _codes(labels, arms)
-    return Units(source, sums.kind, ids, arms, codes, values, places, notes=tuple(messages))
+            parts = (before.totals[before_codes, j], before.numbers[before_codes, j])
+            covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
+        metric_columns[name] = MetricColumns(*indices, *covariate)
+    return Units(
+        source,
+        sums.kind,
+        ids,
+        arms,
+        _codes(labels, arms),
+        np.column_stack(columns),
+        metric_columns,
+        notes=tuple(messages),
+    )

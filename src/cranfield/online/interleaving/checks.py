@@ -22,7 +22,7 @@ from cranfield.online.interleaving.method import (
 from cranfield.result import Column, Columns, Result, TableResult
 
 STOP = ("examined", "clicked")
-"""Results after which a user may stop: all examined results, or only clicked ones."""
+"""Results after which a user may stop: every examined result, or only clicked ones."""
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -54,7 +54,8 @@ PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
 class CascadeUser:
     r"""A user of the cascade model, with probabilities of clicks and of stopping by grade.
 
-    The probability of a click at rank r is, with those of a click c and of stopping s by grade g,
+    With c(g) and s(g) the probabilities of a click and of stopping for grade g, the probability of
+    a click at rank r is
 
     .. math:: P(C_r = 1) = c(g_r) \prod_{i<r} (1 - s(g_i))
 
@@ -65,7 +66,7 @@ class CascadeUser:
     ----------
     click, stop
         Probabilities by grade, from 0 on.
-    after
+    stop_after
         `examined`: users may stop at every result that they examine, as in most programs;
         `clicked`: only after a click, as in the papers.
     name
@@ -80,11 +81,11 @@ class CascadeUser:
 
     click: tuple[float, ...]
     stop: tuple[float, ...]
-    after: str = "examined"
+    stop_after: str = "examined"
     name: str = "own"
 
     def __post_init__(self) -> None:
-        check_choice("stop", self.after, STOP)
+        check_choice("stop_after", self.stop_after, STOP)
         for name in ("click", "stop"):
             probabilities = numbers(getattr(self, name), f"the probabilities of a {name}")
             is_valid = (probabilities >= 0) & (probabilities <= 1)
@@ -93,7 +94,7 @@ class CascadeUser:
             object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             raise PolicyError(
-                f"click and stop must have as many grades, got {len(self.click)} and"
+                f"click and stop must have the same number of grades, got {len(self.click)} and"
                 f" {len(self.stop)}"
             )
 
@@ -113,41 +114,44 @@ class CascadeUser:
         PolicyError
             For a grade without probabilities, or too few random numbers.
         """
-        click, stop, is_listed = self._rows(grades)
+        click, stop, is_listed = self._probabilities(grades)
         width = 2 * is_listed.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(is_listed) or uniforms.shape[1] < width:
-            raise PolicyError(f"expected {width} numbers per page for {is_listed.shape[1]} ranks")
+            raise PolicyError(
+                f"uniforms must have {width} numbers for each of {counted(len(is_listed), 'page')},"
+                f" got shape {uniforms.shape}"
+            )
         is_clicked = (uniforms[:, 0:width:2] < click) & is_listed
         has_stopped = uniforms[:, 1:width:2] < stop
-        if self.after == "clicked":
+        if self.stop_after == "clicked":
             has_stopped &= is_clicked
         is_clicked[:, 1:] &= ~np.logical_or.accumulate(has_stopped, axis=1)[:, :-1]
         return is_clicked
 
     def click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
-        click, stop, is_listed = self._rows(grades)
-        if self.after == "clicked":
+        click, stop, is_listed = self._probabilities(grades)
+        if self.stop_after == "clicked":
             stop = stop * click
         examined = np.ones(click.shape)
         examined[:, 1:] = np.cumprod(1 - stop, axis=1)[:, :-1]
         return np.where(is_listed, click * examined, 0.0)
 
-    def _rows(self, grades: Any) -> tuple[Floats, Floats, Bools]:
-        """Return the probabilities of a click and of stopping, and a mask of existing results."""
-        rows = np.asarray(grades)
-        if rows.ndim != 2 or rows.dtype.kind not in "iu":
+    def _probabilities(self, grades: Any) -> tuple[Floats, Floats, Bools]:
+        """Return the probabilities of a click and of stopping, and a mask of listed results."""
+        grades = np.asarray(grades)
+        if grades.ndim != 2 or grades.dtype.kind not in "iu":
             raise PolicyError("grades must be integers of shape (pages, ranks)")
-        if rows.size and rows.max() >= len(self.click):
+        if grades.size and grades.max() >= len(self.click):
             raise PolicyError(
-                f"grade {rows.max()} has no click probability: the {self.name} user has grades 0"
+                f"grade {grades.max()} has no click probability: the {self.name} user has grades 0"
                 f" to {len(self.click) - 1}"
             )
-        grade_index = np.maximum(rows, 0).astype(np.intp)
-        return np.array(self.click)[grade_index], np.array(self.stop)[grade_index], rows >= 0
+        index = np.maximum(grades, 0).astype(np.intp)
+        return np.array(self.click)[index], np.array(self.stop)[index], grades >= 0
 
     def __str__(self) -> str:
-        return self.name if self.after == "examined" else f"{self.name} ({self.after})"
+        return self.name if self.stop_after == "examined" else f"{self.name} ({self.stop_after})"
 
     def __repr__(self) -> str:
         click, stop = (", ".join(f"{x:g}" for x in values) for values in (self.click, self.stop))
@@ -164,12 +168,12 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     grades
         Number of grades: 2, 3 or 5.
     stop
-        As `after` of :class:`CascadeUser`.
+        As `stop_after` of :class:`CascadeUser`.
 
     Raises
     ------
     PolicyError
-        For another name or number of grades; :class:`CascadeUser` takes custom probabilities.
+        For another name or number of grades; :class:`CascadeUser` accepts custom probabilities.
 
     Notes
     -----
@@ -182,13 +186,13 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     CascadeUser(navigational: clicks 0.05, 0.5, 0.95; stops 0.2, 0.5, 0.9)
     """
     check_choice("user", name, PRESETS)
-    by_grades = PRESETS[name]
-    if grades not in by_grades:
+    presets = PRESETS[name]
+    if grades not in presets:
         raise PolicyError(
-            f"grades must be 2, 3 or 5 grades, got {quoted(grades)}; CascadeUser takes custom"
+            f"grades must be 2, 3 or 5, got {quoted(grades)}; CascadeUser accepts custom"
             " probabilities"
         )
-    return CascadeUser(*by_grades[grades], after=stop, name=name)
+    return CascadeUser(*presets[grades], stop_after=stop, name=name)
 
 
 CLICKS = ("one click", "any clicks")
@@ -198,26 +202,26 @@ _MAX_LENGTH = 12
 """Maximum length of lists whose 2^ranks sets of clicks are enumerated."""
 
 _MAX_WORK = 1 << 27
-"""Maximum number of documents times sets of clicks and pairs of rankers: about ten seconds."""
+"""Maximum product of the numbers of documents, click sets and pairs; takes about ten seconds."""
 
 _TIE = 1e-9
-"""Outcomes up to this value are ties."""
+"""Absolute outcomes up to this value are ties."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bias(Result):
-    """Bias of an interleaving method: outcomes if users click at random; returned by :func:`bias`.
+    """Bias of an interleaving method: outcomes under random clicks; returned by :func:`bias`.
 
     Attributes
     ----------
     method
         The method of interleaving.
     rankers
-        The rankers.
+        Names of the rankers.
     credits
         Expected credit by kind of clicks (`one click`, `any clicks`), shape (2, rankers).
     outcomes
-        Expected outcome of each ranker against each other, shape (2, rankers, rankers).
+        Expected outcome of each ranker against each other ranker, shape (2, rankers, rankers).
     """
 
     name: ClassVar[str] = "bias"
@@ -228,7 +232,7 @@ class Bias(Result):
         "credit": Column(
             "Expected credit of the first ranker minus expected credit of the second."
         ),
-        "outcome": Column("Expected outcome of the first; 0 without bias."),
+        "outcome": Column("Expected outcome for the first ranker; 0 without bias."),
     }
 
     method: str
@@ -262,8 +266,8 @@ def bias(
 ) -> Bias:
     """Compute the bias of a method: the expected outcome if users click at random.
 
-    The bias is exact: over all lists, with one click on any document of the list, or with any set
-    of clicks, including the empty set, all equally likely.
+    The expectation is exact, over all lists. Clicks are either one click on any document of the
+    list, or any set of clicks, including the empty set; all are equally likely.
 
     Parameters
     ----------
@@ -275,7 +279,7 @@ def bias(
     Raises
     ------
     PolicyError
-        If there are more lists, they are longer than 12, or the sets of clicks on them would take
+        For more lists than `limit`, lists longer than 12, or sets of clicks that would take
         minutes.
 
     Examples
@@ -288,37 +292,41 @@ def bias(
     0.0
     """
     interleaver = interleave(lists, method, length)
-    law = _distribution_of(interleaver, limit)
-    rankers = len(interleaver.rankers)
-    is_filled = law.lists >= 0
-    ranks = int(is_filled.sum(axis=1).max())
-    if ranks > _MAX_LENGTH:
-        raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {ranks}")
-    pairs = list(combinations(range(rankers), 2))
-    if 2**ranks * law.lists.size * (1 + len(pairs)) > _MAX_WORK:
-        raise PolicyError(
-            f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
-            f" {counted(rankers, 'ranker')} takes too long; use fewer rankers or a smaller length"
-        )
-    sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
-    credits = np.zeros((2, rankers))
-    outcomes = np.zeros((2, rankers, rankers))
+    distribution = _merged_distribution(interleaver, limit)
+    n_rankers = len(interleaver.rankers)
+    is_filled = distribution.lists >= 0
     sizes = is_filled.sum(axis=1)
-    for click_set in sets:
-        clicks = np.zeros(law.lists.shape, dtype=bool)
-        clicks[:, :ranks] = click_set
+    n_ranks = int(sizes.max())
+    if n_ranks > _MAX_LENGTH:
+        raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {n_ranks}")
+    pairs = list(combinations(range(n_rankers), 2))
+    if 2**n_ranks * distribution.lists.size * (1 + len(pairs)) > _MAX_WORK:
+        raise PolicyError(
+            f"computing the bias of {counted(n_rankers, 'ranker')} for {counted(2**n_ranks, 'set')}"
+            f" of clicks on {counted(len(distribution.lists), 'list')} takes too long; use fewer"
+            " rankers or a smaller length"
+        )
+    click_sets: Bools = (np.arange(2**n_ranks)[:, None] >> np.arange(n_ranks) & 1).astype(bool)
+    credits = np.zeros((2, n_rankers))
+    outcomes = np.zeros((2, n_rankers, n_rankers))
+    for click_set in click_sets:
+        clicks = np.zeros(distribution.lists.shape, dtype=bool)
+        clicks[:, :n_ranks] = click_set
         is_possible = np.asarray((is_filled | ~clicks).all(axis=1))
         clicks &= is_possible[:, None]
-        credit = interleaver.credits(law.lists, clicks, law.teams)
+        credit = interleaver.credits(distribution.lists, clicks, distribution.teams)
         # In a list of n documents each click has probability 1/n, and each set 1/2^n.
-        single_click = is_possible * (click_set.sum() == 1) / np.maximum(sizes, 1)
-        for kind, probability in enumerate((single_click, is_possible / 2.0**sizes)):
-            weights = law.probabilities * probability
+        one_click = is_possible * (click_set.sum() == 1) / np.maximum(sizes, 1)
+        any_clicks = is_possible / 2.0**sizes
+        for kind, probability in enumerate((one_click, any_clicks)):
+            weights = distribution.probabilities * probability
             if not weights.any():
                 continue
             credits[kind] += weights @ credit
             for a, b in pairs:
-                outcome = weights @ interleaver.outcomes(law.lists, clicks, law.teams, (a, b))
+                outcome = weights @ interleaver.outcomes(
+                    distribution.lists, clicks, distribution.teams, (a, b)
+                )
                 outcomes[kind, a, b] += outcome
                 outcomes[kind, b, a] -= outcome
     return Bias(str(interleaver.method), interleaver.rankers, credits, outcomes)
@@ -326,10 +334,11 @@ def bias(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(TableResult):
-    """Outcomes if one ranker is certainly better; returned by :func:`fidelity`.
+    """Outcomes for pairs of rankers of which one dominates; returned by :func:`fidelity`.
 
-    A case consists of two orders of the same documents and a set of relevant ones, of which the
-    better ranker has none lower and one higher. All relevant documents that are shown are clicked.
+    A case is a pair of orders of the same documents and a set of relevant documents, none of which
+    the better ranker ranks lower, and at least one of which it ranks higher. All relevant documents
+    that are shown are clicked.
 
     Attributes
     ----------
@@ -361,7 +370,7 @@ class Fidelity(TableResult):
 
     @property
     def ties(self) -> int:
-        """Cases that neither ranker wins, as the method does not detect the difference."""
+        """Number of cases that neither ranker wins: the method does not detect the difference."""
         return self.rows.height - self.wins - self.losses
 
     def heading(self) -> list[str]:
@@ -380,13 +389,13 @@ def fidelity(
 ) -> Fidelity:
     """Compute whether the better ranker wins, for all pairs of orders of a few documents.
 
-    One ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it has no relevant
-    document lower, and one higher. Moving a document up in one ranker is such a case.
+    The better ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it ranks no
+    relevant document lower, and at least one higher.
 
     Parameters
     ----------
     method
-        A method of interleaving.
+        Interleaving method.
     docs
         Number of documents, from 2 to 5; all pairs of their orders are enumerated.
     length
@@ -398,33 +407,35 @@ def fidelity(
     >>> cf.online.fidelity("TeamDraft")
     Fidelity(TeamDraft: of 20 cases the better ranker wins 18, loses 0 and ties 2)
     """
-    parsed = parse_interleaving(method)
+    method = parse_interleaving(method)
     check_whole("docs", docs, 2, 5)
     n_ranks = docs if length is None else length
     check_whole("length", n_ranks, 1, docs)
     names = "abcde"[:docs]
     cases: list[tuple[str, str, str, float]] = []
     sizes = range(1, docs + 1)
-    sets = ["".join(subset) for size in sizes for subset in combinations(names, size)]
+    relevant_sets = ["".join(subset) for size in sizes for subset in combinations(names, size)]
     for order in map("".join, permutations(names)):
         if order == names:
             continue
-        interleaver = interleave([list(names), list(order)], parsed, n_ranks)
-        law = _distribution_of(interleaver)
-        for relevant in sets:
+        interleaver = interleave([list(names), list(order)], method, n_ranks)
+        distribution = _merged_distribution(interleaver)
+        for relevant in relevant_sets:
             gains = [order.index(doc) - names.index(doc) for doc in relevant]
             codes = [interleaver.docs.index(doc) for doc in relevant]
-            clicks: Bools = np.isin(law.lists, codes)
+            clicks: Bools = np.isin(distribution.lists, codes)
             for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
                 if min(sign * gain for gain in gains) >= 0 and any(gains):
                     first, second = (names, order)[::sign]
-                    outcomes = interleaver.outcomes(law.lists, clicks, law.teams, pair)
-                    outcome = float(law.probabilities @ outcomes)
+                    outcomes = interleaver.outcomes(
+                        distribution.lists, clicks, distribution.teams, pair
+                    )
+                    outcome = float(distribution.probabilities @ outcomes)
                     cases.append((first, second, relevant, outcome))
-    return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(parsed))
+    return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(method))
 
 
-def _distribution_of(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
-    """Return all lists, merged over teams for methods that give no credit to teams."""
+def _merged_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
+    """Return all lists, merged over teams unless the method credits teams."""
     distribution = interleaver.distribution(limit)
-    return distribution if interleaver.method.by_team else distribution.of_lists()
+    return distribution if interleaver.method.has_team_credit else distribution.merge_teams()

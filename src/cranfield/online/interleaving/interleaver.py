@@ -27,11 +27,11 @@ from cranfield.online.interleaving.method import (
     InterleavingMethod,
     RankedLists,
     Rankings,
-    Steps,
+    StepwiseDistribution,
     find_duplicates,
     parse_interleaving,
     rank_documents,
-    rankings_of,
+    rankings_from_lists,
 )
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -40,12 +40,11 @@ from cranfield.sources.values import ID
 MAX_LENGTH = 10_000
 """Maximum number of documents of a list."""
 
-_BATCH_NUMBERS = 1 << 20
+_BATCH_VALUES = 1 << 20
 """Maximum number of values per rank of a batch of draws."""
 
-
 _MAX_DRAWS = 100_000_000
-"""Maximum number of impressions of one call, which are in memory together."""
+"""Maximum number of impressions of one call, which are in memory at the same time."""
 
 
 class DrawnLists(NamedTuple):
@@ -64,7 +63,7 @@ class Interleaver:
     method
         The method of interleaving.
     rankings
-        The rankings, as codes of documents.
+        The rankings, as codes of the documents.
     length
         Maximum number of documents of a list.
     topic
@@ -78,7 +77,7 @@ class Interleaver:
 
     @property
     def docs(self) -> tuple[Id, ...]:
-        """Ids of all documents; a code is an index into it."""
+        """Ids of all documents; a code is an index into this tuple."""
         return self.rankings.docs
 
     @property
@@ -92,7 +91,7 @@ class Interleaver:
         return f"Interleaver({self.method}: {rankings} of {docs}, lists of {self.length})"
 
     @cached_property
-    def _lists(self) -> Distribution | Steps:
+    def _lists(self) -> Distribution | StepwiseDistribution:
         return self.method.lists(self.rankings, self.length)
 
     def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = 1) -> DrawnLists:
@@ -124,8 +123,8 @@ class Interleaver:
         topic = number_of(self.topic)
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
-            start, number = first + rows.start, rows.stop - rows.start
-            return self._lists.draw(uniforms(seed, start, number, self._lists.width, topic, 0))
+            start, size = first + rows.start, rows.stop - rows.start
+            return self._lists.draw(uniforms(seed, start, size, self._lists.width, topic, 0))
 
         return _concatenate(in_threads(draw_rows, self._batches(n), jobs))
 
@@ -145,15 +144,15 @@ class Interleaver:
         check_whole("seed", seed, 0)
         topic, names = number_of(self.topic), list(keys)
         if not all(isinstance(name, str) for name in names):
-            raise PolicyError("keys of impressions must be text")
-        rows = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
-        numbers = np.array(rows).reshape(len(rows), self._lists.width)
-        return _concatenate([self._lists.draw(numbers[part]) for part in self._batches(len(rows))])
+            raise PolicyError("keys of impressions must be strings")
+        draws = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
+        numbers = np.array(draws).reshape(len(names), self._lists.width)
+        return _concatenate(self._lists.draw(numbers[rows]) for rows in self._batches(len(names)))
 
-    def _batches(self, impressions: int) -> list[slice]:
-        """Cut impressions into batches, at least one, that fit in memory."""
-        breadth = len(self.docs) * len(self.rankers)
-        return [*row_slices(impressions, breadth, _BATCH_NUMBERS)] or [slice(0, 0)]
+    def _batches(self, n_impressions: int) -> list[slice]:
+        """Split impressions into batches, at least one, that fit in memory."""
+        values_per_impression = len(self.docs) * len(self.rankers)
+        return [*row_slices(n_impressions, values_per_impression, _BATCH_VALUES)] or [slice(0, 0)]
 
     def distribution(self, limit: int = 100_000) -> Distribution:
         """Return all lists that may be shown, with their teams and probabilities.
@@ -180,16 +179,16 @@ class Interleaver:
         return distribution
 
     def credits(self, lists: Any, clicks: Any, teams: Any = None) -> Floats:
-        """Return the credit of each ranker for clicks, shape (impressions, rankers).
+        """Compute the credit of each ranker for clicks, shape (impressions, rankers).
 
         Parameters
         ----------
         lists
             Codes of the documents shown, shape (impressions, ranks).
         clicks
-            Whether the documents were clicked, truth values of the same shape.
+            Whether the documents were clicked, booleans of the same shape.
         teams
-            Rankers that gave the documents, if the method needs them.
+            Indices of the rankers that gave the documents, for methods that credit teams.
 
         Examples
         --------
@@ -205,10 +204,10 @@ class Interleaver:
     def outcomes(
         self, lists: Any, clicks: Any, teams: Any = None, pair: tuple[int, int] = (0, 1)
     ) -> Floats:
-        """Return the outcome of each impression for two rankers, shape (impressions,).
+        """Compute the outcome of each impression for two rankers, shape (impressions,).
 
-        Above 0 if the first ranker wins, 0 for a tie. The option `outcome` of the method selects
-        the sign of the difference of credits or the difference; with marginal scoring, it is the
+        An outcome is above 0 if the first ranker wins, and 0 for a tie. The option `outcome` of the
+        method selects the difference of credits or its sign; with marginal scoring, the sign is the
         expected sign.
 
         Parameters
@@ -230,16 +229,16 @@ class Interleaver:
     ) -> Iterator[tuple[Indices, Bools, Indices]]:
         """Check impressions, and yield them in batches."""
         codes = _check_codes(lists, "lists", len(self.docs))
-        is_clicked = as_array(clicks, "clicks must be truth values, one row per impression")
+        is_clicked = as_array(clicks, "clicks must be booleans, one row per impression")
         if is_clicked.dtype != bool or is_clicked.shape != codes.shape:
             raise PolicyError(
-                f"clicks must be truth values of shape {codes.shape}, as the lists, got"
+                f"clicks must be booleans of shape {codes.shape}, as the lists, got"
                 f" {is_clicked.dtype} of shape {is_clicked.shape}"
             )
         if (is_clicked & (codes < 0)).any():
-            raise PolicyError("a click is on a rank below the end of its list")
-        if teams is None and self.method.by_team:
-            raise PolicyError(f"{self.method} requires teams, which are credited")
+            raise PolicyError("clicks must be on documents, got a click below the end of its list")
+        if teams is None and self.method.has_team_credit:
+            raise PolicyError(f"{self.method} credits teams; set teams, as drawn with the lists")
         owners = np.full_like(codes, NOBODY)
         if teams is not None:
             owners = _check_codes(teams, "teams", len(self.rankers))
@@ -285,8 +284,8 @@ def interleave(
     length
         Maximum number of documents of a list.
     topic
-        For runs, the topic whose rankings are interleaved; for lists, its name. Draws of different
-        topics are independent.
+        For runs, the topic whose rankings are interleaved; for lists, the name of their topic.
+        Draws of different topics are independent.
     ties
         For runs, the order of documents with equal scores.
 
@@ -303,7 +302,7 @@ def interleave(
     >>> interleaver = cf.online.interleave(rankings, "TeamDraft")
     >>> interleaver
     Interleaver(TeamDraft: 2 rankings of 4 documents, lists of 10)
-    >>> lists = interleaver.distribution().of_lists().to_polars()
+    >>> lists = interleaver.distribution().merge_teams().to_polars()
     >>> for docs, probability in lists.drop("teams").rows():
     ...     print(*docs, probability)
     a b c d 0.25
@@ -317,37 +316,41 @@ def interleave(
         raise PolicyError(f"rankings must be lists of ids, or runs, got {quoted(lists)}")
     entries: Any = [] if isinstance(lists, Mapping) else lists
     runs = [entry for entry in entries if isinstance(entry, Run)]
-    parsed = checked_method(method, length, len(lists))
+    method = check_method(method, length, len(lists))
     if not runs:
-        return Interleaver(parsed, rankings_of(cast("RankedLists", lists)), length, topic or "")
+        return Interleaver(
+            method, rankings_from_lists(cast("RankedLists", lists)), length, topic or ""
+        )
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
-        problem = "is missing" if topic is None else f"{quoted(topic)} is in none of them"
-        raise PolicyError(f"runs are interleaved for one topic, which {problem}")
+        raise PolicyError(
+            f"topic must be a topic of the runs, got {quoted(topic)}; interleave_runs interleaves"
+            " all topics"
+        )
     check_names(runs)
     rankings = {}
     for run in runs:
         rows = run.restricted(run.codes == run.topics.index(topic)) if topic in run.topics else None
         rankings[run.name] = [] if rows is None else rank_documents(rows, ties)[topic]
-    return Interleaver(parsed, rankings_of(rankings), length, topic)
+    return Interleaver(method, rankings_from_lists(rankings), length, topic)
 
 
 def check_names(runs: Sequence[Run]) -> None:
-    """Refuse two runs of one name."""
+    """Refuse runs with equal names."""
     if duplicates := find_duplicates(run.name for run in runs):
         raise PolicyError(f"runs must have different names, got {quoted(duplicates[0])} twice")
 
 
-def checked_method(
-    method: str | InterleavingMethod, length: int, rankers: int
+def check_method(
+    method: str | InterleavingMethod, length: int, n_rankings: int
 ) -> InterleavingMethod:
     """Parse a method, and check the length and the number of rankings."""
-    parsed = parse_interleaving(method)
+    method = parse_interleaving(method)
     check_whole("length", length, 1, MAX_LENGTH)
-    if parsed.max_rankers is not None and rankers > parsed.max_rankers:
-        raise PolicyError(f"{parsed} takes {parsed.max_rankers} rankings, got {rankers}")
-    return parsed
+    if method.max_rankers is not None and n_rankings > method.max_rankers:
+        raise PolicyError(f"{method} accepts {method.max_rankers} rankings, got {n_rankings}")
+    return method
 
 
 _PAGES = Schema(
@@ -363,7 +366,7 @@ _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)
 _LIST_SCHEMA = {**_TEXTS, "rank": pl.Int64, "doc": pl.String, "team": pl.String}
 
 _MAX_PAGES = 10_000_000
-"""Maximum number of pages of all topics, whose lists are in memory together."""
+"""Maximum number of pages of all topics, whose lists are in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -378,25 +381,27 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Names of the runs.
     missing
         Topics that are not in all runs; they are not interleaved.
+    interleavers
+        Interleaver of each topic.
     """
 
     method: InterleavingMethod
     rankers: tuple[str, ...]
     missing: tuple[str, ...]
-    by_topic: Mapping[str, Interleaver]
+    interleavers: Mapping[str, Interleaver]
 
     def __getitem__(self, topic: str) -> Interleaver:
-        return self.by_topic[topic]
+        return self.interleavers[topic]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.by_topic)
+        return iter(self.interleavers)
 
     def __len__(self) -> int:
-        return len(self.by_topic)
+        return len(self.interleavers)
 
     @property
     def lists(self) -> dict[str, dict[str, list[str]]]:
-        """Rankings by topic and ranker, best document first, in the form of :func:`preference`."""
+        """Rankings by topic and ranker, best document first, as :func:`preference` accepts them."""
         return {
             topic: {
                 ranker: [str(interleaver.docs[k]) for k in order if k >= 0]
@@ -421,7 +426,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     ) -> pl.DataFrame:
         """Draw lists for n pages of each topic: `page`, `query`, `method`, `rank`, `doc`, `team`.
 
-        A row per shown document, as read by :func:`read_log`; pages are named by topic and number.
+        The table has one row per document shown, and can be read by :func:`read_log`. Pages are
+        named by topic and number.
 
         Parameters
         ----------
@@ -462,7 +468,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Raises
         ------
         InputError
-            For a repeated page, or a topic that is not interleaved, with the line.
+            For a repeated page, or a topic that is not in all runs, with its line.
         """
         check_whole("seed", seed, 0)
         table = read_table(pages, _PAGES)
@@ -525,25 +531,25 @@ def interleave_runs(
     parse_interleaving(method)  # Before any file is read.
     run_list = list(read_runs(runs))
     check_names(run_list)
-    parsed = checked_method(method, length, len(run_list))
+    method = check_method(method, length, len(run_list))
     orders = {run.name: rank_documents(run, ties) for run in run_list}
     topics = dict.fromkeys(topic for order in orders.values() for topic in order)
     shared_topics = [topic for topic in topics if all(topic in order for order in orders.values())]
     if not shared_topics:
         raise PolicyError("the runs have no topic in common")
-    by_topic = {}
+    interleavers = {}
     for topic in shared_topics:
-        rankings = rankings_of({name: order[topic] for name, order in orders.items()})
-        by_topic[topic] = Interleaver(parsed, rankings, length, topic)
-    missing = tuple(topic for topic in topics if topic not in by_topic)
-    return InterleavedRuns(parsed, tuple(orders), missing, by_topic)
+        rankings = rankings_from_lists({name: order[topic] for name, order in orders.items()})
+        interleavers[topic] = Interleaver(method, rankings, length, topic)
+    missing = tuple(topic for topic in topics if topic not in interleavers)
+    return InterleavedRuns(method, tuple(orders), missing, interleavers)
 
 
 def write_lists(rows: pl.DataFrame, path: str, format: str) -> None:
     """Write the lists of :meth:`InterleavedRuns.draw` to a file; `-` is standard output.
 
-    In `jsonl` each line is a page, in `trec` each page is a topic of a run; in `csv`, `tsv`, `json`
-    and `parquet` each row is a document.
+    In `jsonl` each line is a page, in `trec` each page is a topic of a run, and in `csv`, `tsv`,
+    `json` and `parquet` each row is a document.
     """
     if format == "trec":
         tag = pl.col("method").str.replace_all(r"\s", "")

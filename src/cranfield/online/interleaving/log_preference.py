@@ -24,15 +24,18 @@ from cranfield.base.kinds import OneOf, Share, Whole
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
-from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, matrix_from
+from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import LAWS
 
 MIN_SATISFIED_DWELL = 30.0
 """Minimum dwell, in seconds, of a satisfied click."""
 
+CLICKS = ("all", "first", "last", "sat")
+"""Clicks that may count, without weights."""
+
 UNITS = ("user", "session", "query", "impression")
-"""Units that may be counted and resampled."""
+"""Units of the sign test and the bootstrap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,8 @@ class LogCredits:
     pages: Indices  # Row of each page in the log
     notes: tuple[str, ...]  # Excluded pages and clicks
 
-    def of_ranker(self, name: str) -> Floats:
+    def select(self, name: str) -> Floats:
+        """Return the credit of a ranker on each page."""
         if name not in self.rankers:
             names = ", ".join(self.rankers)
             raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {names}")
@@ -62,9 +66,9 @@ def weigh_clicks(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return results with the `weight` of their clicks, and notes.
 
-    Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
-    those with a dwell of at least 30 seconds (`sat`); else the value of a column of clicks. A
-    result that was clicked again has the weight of its best click, a result without clicks 0.
+    A click has weight 1 if it counts: `all` clicks, the `first` or `last` of a page by time, or
+    those with a dwell of at least 30 seconds (`sat`). Any other name is a column with the weights
+    of clicks. A result has the largest weight of its clicks, or 0 without clicks.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
@@ -77,36 +81,37 @@ def weigh_clicks(
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
         weight = (pl.col("dwell") >= MIN_SATISFIED_DWELL).fill_null(False).cast(pl.Float64)
-        if n_unknown := rows["dwell"].null_count():
-            notes.append(f"{counted(n_unknown, 'click')} of unknown dwell treated as not satisfied")
+        if n_missing := rows["dwell"].null_count():
+            notes.append(f"{counted(n_missing, 'click')} of unknown dwell treated as not satisfied")
     elif clicks != "all":
-        numeric_columns = [name for name, kind in rows.schema.items() if kind.is_numeric()]
-        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric_columns[2:]])
+        numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
+        # The first two columns are the page and the rank.
+        check_choice("clicks", clicks, [*CLICKS, *numeric_columns[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
-        if n_unknown := rows[clicks].null_count():
-            notes.append(f"{counted(n_unknown, 'click')} without {clicks} counted as 0")
-    best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
-    weighted = results.join(best, on=["page", "rank"], how="left", maintain_order="left")
+        if n_missing := rows[clicks].null_count():
+            notes.append(f"{counted(n_missing, 'click')} without {clicks} counted as 0")
+    best_clicks = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
+    weighted = results.join(best_clicks, on=["page", "rank"], how="left", maintain_order="left")
     return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
 
 
-def teams_of(log: QueryLog) -> tuple[str, ...]:
-    """Return the teams of a log, in order of UTF-8 bytes."""
+def list_teams(log: QueryLog) -> tuple[str, ...]:
+    """List the teams of a log, in order of UTF-8 bytes."""
     if "method" not in log.pages.columns:
         log.require("results", "team", purpose="a preference")
     has_teams = "team" in log.results.columns
     names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
         raise InputError(
-            "no result has a team; methods other than team draft require the interleaved lists or"
-            " runs",
+            "expected results with a team, got none; methods other than team draft require the"
+            " interleaved lists or runs",
             source=log.source,
         )
     return tuple(sorted(names, key=str.encode))
 
 
 def interleaved_pages(log: QueryLog) -> Bools:
-    """Return a mask of interleaved pages, with a method or a team; all pages if none has."""
+    """Return a mask of pages with a method or a team; all pages if there are none."""
     is_interleaved = np.zeros(log.pages.height, dtype=bool)
     if "method" in log.pages.columns:
         is_interleaved |= log.pages["method"].is_not_null().to_numpy()
@@ -118,43 +123,43 @@ def interleaved_pages(log: QueryLog) -> Bools:
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    Two rankers both take part in every interleaved page, with credit 0 if they own no result
-    (Radlinski et al., 2008: the team with more clicks wins the impression). One of several rankers
-    takes part if it owns a result, as other pages may have interleaved other rankers.
+    With two rankers, both take part in every interleaved page, with credit 0 if they own no result
+    (Radlinski et al., 2008: the team with more clicks wins the impression). With more rankers, a
+    ranker takes part in the pages where it owns a result, as pages may interleave different
+    rankers.
     """
-    names = teams_of(log)
+    rankers = list_teams(log)
     results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
     weights = results.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
-    weights = weights.with_columns(pl.col("team").replace_strict(names, range(len(names))))
+    weights = weights.with_columns(pl.col("team").replace_strict(rankers, range(len(rankers))))
     pages = np.flatnonzero(interleaved_pages(log))
-    values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
+    values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
-    if n_without := log.pages.height - len(pages):
-        notes.append(f"{counted(n_without, 'page')} without teams excluded")
+    if n_excluded := log.pages.height - len(pages):
+        notes.append(f"{counted(n_excluded, 'page')} without teams excluded")
     if "method" in log.pages.columns:
-        method = log.pages["method"].drop_nulls()
-        other_methods = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        methods = log.pages["method"].drop_nulls()
+        other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
             notes.append(
                 "clicks are credited by team, but pages were interleaved by"
-                f" {', '.join(other_methods)};"
-                " that method requires the interleaved lists or runs"
+                f" {', '.join(other_methods)}, which requires the interleaved lists or runs"
             )
-    return LogCredits(names, values, pages, tuple(notes))
+    return LogCredits(rankers, values, pages, tuple(notes))
 
 
-def units_of(
+def page_units(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
-    """Return the kind of unit, the unit of each page as a number, and all notes."""
+    """Return the name of the unit, the number of each page's unit, and all notes."""
     pages, notes = log.pages[credits.pages], list(credits.notes)
     for name in ("user", "session") if unit is None else ():
-        unit_names = pages[name].drop_nulls() if name in pages.columns else pl.Series()
-        if unit_names.n_unique() < len(unit_names):
+        ids = pages[name].drop_nulls() if name in pages.columns else pl.Series()
+        if ids.n_unique() < len(ids):
             raise PolicyError(
-                f"{name}s have several pages ({counted(unit_names.n_unique(), name)},"
-                f" {counted(len(unit_names), 'page')}), so pages are not independent: set"
+                f"{name}s have several pages ({counted(ids.n_unique(), name)},"
+                f" {counted(len(ids), 'page')}), so pages are not independent: set"
                 f" unit={name!r}, or unit='impression' to treat pages as independent"
             )
     unit = unit or "impression"
@@ -162,21 +167,23 @@ def units_of(
     if unit == "impression":
         return unit, np.arange(pages.height), notes
     log.require("pages", unit, purpose=f"a preference by {unit}")
-    code = pages[unit].rank("dense").to_numpy() - 1.0
-    if number := int(np.isnan(code).sum()):
-        code[np.isnan(code)] = pages[unit].n_unique() + np.arange(number)
-        notes.append(f"{counted(number, 'page')} without {unit}, each treated as a separate {unit}")
-    return unit, code.astype(np.intp), notes
+    codes = pages[unit].rank("dense").to_numpy() - 1.0
+    if n_missing := int(np.isnan(codes).sum()):
+        codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
+        notes.append(
+            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
+        )
+    return unit, codes.astype(np.intp), notes
 
 
-EXACT = 2000
-"""Number of decisive impressions up to which the power is computed exactly."""
+MAX_EXACT = 2000
+"""Maximum number of untied impressions for which the power is computed exactly."""
 
 
 def impressions_needed(
     outcome: float, decided: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    r"""Return the number of impressions that the two-sided sign test needs to detect a preference.
+    r"""Compute the number of impressions that a sign test needs to detect a preference.
 
     Parameters
     ----------
@@ -185,23 +192,23 @@ def impressions_needed(
     decided
         Proportion of impressions that are not ties, above 0, at most 1.
     power
-        Probability to detect the preference.
+        Probability of detecting the preference.
     alpha
-        Significance level.
+        Significance level of the two-sided test.
 
     Returns
     -------
     float
-        Number of impressions, on average over the number of ties; infinite for an outcome of 1/2.
+        Number of impressions, for the expected number of ties; infinite for an outcome of 1/2.
 
     Notes
     -----
-    The smallest number n of impressions without ties from which on the exact test has the power, by
-    the binomial distribution; above 2,000, the number by its normal approximation,
+    The number n of untied impressions is the smallest from which on the exact test has the power,
+    by the binomial distribution; above 2,000 it is the normal approximation
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
-    divided by the proportion of impressions that are not ties.
+    The result is n divided by the proportion of impressions that are not ties.
 
     Examples
     --------
@@ -217,43 +224,44 @@ def impressions_needed(
         return np.inf
     quantiles = ndtri(1 - alpha / 2) / 2 + ndtri(power) * np.sqrt(p * (1 - p))
     n = (quantiles / (p - 0.5)) ** 2
-    if n <= EXACT:
-        number = np.arange(1, int(2 * n) + 100)
-        n = float(np.flatnonzero(_power(number, p, alpha) < power).max(initial=-1)) + 2
+    if n <= MAX_EXACT:
+        sizes = np.arange(1, int(2 * n) + 100)
+        n = float(np.flatnonzero(_power(sizes, p, alpha) < power).max(initial=-1)) + 2
     with np.errstate(over="ignore"):
         return float(np.ceil(np.ceil(n) / decided))
 
 
-def _power(number: Indices, p: float, alpha: float) -> Floats:
-    """Return the power of the exact test by number of impressions without ties."""
-    # The largest number of losses with which the test rejects: the probability of that number or
-    # fewer is at most alpha / 2.
-    guess = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
-    count = guess + np.arange(-3, 4)[:, None]
-    is_small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
-    largest = np.where(is_small, count, -1.0).max(axis=0)
-    threshold = np.maximum(largest, 0)
-    power = bdtr(threshold, number, 1 - p) + bdtr(threshold, number, p)
-    return np.asarray(np.where(largest >= 0, power, 0.0))
+def _power(n: Indices, p: float, alpha: float) -> Floats:
+    """Compute the power of the exact test for each number n of untied impressions."""
+    # The critical value is the largest number of losses with P(losses or fewer) <= alpha / 2; it is
+    # near its normal approximation.
+    approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
+    losses = approximation + np.arange(-3, 4)[:, None]
+    is_rejected = (losses >= 0) & (bdtr(np.maximum(losses, 0), n, 0.5) <= alpha / 2 * (1 + 1e-12))
+    critical = np.where(is_rejected, losses, -1.0).max(axis=0)
+    threshold = np.maximum(critical, 0)
+    power = bdtr(threshold, n, 1 - p) + bdtr(threshold, n, p)
+    return np.asarray(np.where(critical >= 0, power, 0.0))
 
 
-Lists = Mapping[str, Mapping[str, Sequence[str]]]
+QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]
 """Documents by query and ranker, best first."""
-
-CLICKS = ("all", "first", "last", "sat")
-"""Clicks that interleaving methods can use; the method decides their weight."""
 
 
 def outcomes_by_method(
-    log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
+    log: QueryLog,
+    lists: QueryRankings,
+    method: str | None,
+    clicks: str,
+    names: Sequence[str] | None,
 ) -> LogCredits:
-    """Compare two rankers on each page by its own method, or by one method.
+    """Compare two rankers on each page, by the method of the page or by one method.
 
-    Values are credits, for methods that credit teams; for others the outcome, and 0 for the second
-    ranker.
+    Values are credits if the method credits teams; otherwise they are the outcome for the first
+    ranker and 0 for the second.
     """
     log.require("results", "doc", purpose="a preference by a method")
-    check_choice("clicks of a method", clicks, CLICKS)
+    check_choice("clicks", clicks, CLICKS)
     if method is None:
         log.require("pages", "method", purpose="a preference by the method of each page")
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
@@ -277,26 +285,32 @@ def outcomes_by_method(
                 f" {quoted(query)}"
             )
         pair_lists = {name: lists[query][name] for name in pair}
-        page, credits = _credits_of_query(rows, pair_lists, str(method_name), log.source)
+        page, credits = _query_credits(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
-    # A page without results has no clicks: a tie.
-    numbers = used_pages["page"].to_numpy()
-    if n_without := log.pages.height - len(numbers):
-        notes.append(f"{counted(n_without, 'page')} without interleaved lists or a method excluded")
-    return LogCredits(pair, values[numbers], numbers, tuple(notes))
+    # A page without results has no clicks, so it is a tie.
+    page_rows = used_pages["page"].to_numpy()
+    if n_excluded := log.pages.height - len(page_rows):
+        notes.append(
+            f"{counted(n_excluded, 'page')} without interleaved lists or a method excluded"
+        )
+    return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
-def _credits_of_query(
+def _query_credits(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
+    """Return the pages of a query, and their credits or outcomes, shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
-    code = {doc: k for k, doc in enumerate(interleaver.docs)}
-    doc_codes = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
+    code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}
+    doc_codes = (
+        rows["doc"].replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
+    )
     if (doc_codes < 0).any():
         doc = rows["doc"][int(np.argmax(doc_codes < 0))]
-        raise InputError("a page shows a document that is in no ranking", source=source, doc=doc)
+        raise InputError(
+            "a page shows a document that is in none of the rankings", source=source, doc=doc
+        )
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}
@@ -305,7 +319,7 @@ def _credits_of_query(
     owners[cells] = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64)
     is_clicked = np.zeros(codes.shape, dtype=bool)
     is_clicked[cells] = rows["weight"] > 0
-    if interleaver.method.by_team:
+    if interleaver.method.has_team_credit:
         return page, interleaver.credits(codes, is_clicked, owners)
     outcomes = interleaver.outcomes(codes, is_clicked, owners)
     return page, np.stack([outcomes, np.zeros_like(outcomes)], axis=1)
@@ -317,7 +331,7 @@ def preference(
     *,
     names: Sequence[str] | None = None,
     clicks: str = "all",
-    lists: Lists | None = None,
+    lists: QueryRankings | None = None,
     method: str | None = None,
     expected: Annotated[float, Share()] = 0.5,
     confidence: Annotated[float, Share()] = 0.95,
@@ -339,14 +353,14 @@ def preference(
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        Clicks that count: all, the `first` or `last` of a page, `sat` (a dwell time of at least 30
-        seconds), or a column of clicks with their weights.
+        Clicks that count: `all`, the `first` or `last` of a page, `sat` (a dwell time of at least
+        30 seconds), or the name of a column with the weights of clicks.
     lists
-        Documents by query and ranker, best first: pages are compared by the method that interleaved
-        them. By default pages are compared by teams, which is correct for team draft.
+        Documents by query and ranker, best first. With lists, pages are compared by the method that
+        interleaved them; by default they are compared by teams, which is correct for team draft.
     method
-        With lists: a method by its text form, such as `Probabilistic`; by default that of each
-        page.
+        With lists, the text form of a method, such as `Probabilistic`; by default the method of
+        each page.
     expected, confidence
         As for :func:`preference_of`.
     resamples, seed
@@ -355,9 +369,10 @@ def preference(
     Raises
     ------
     PolicyError
-        Without a unit if users have several pages; for more than two rankers without names.
+        If users have several pages and no unit is set, or if the log has more than two rankers and
+        no names are set.
     InputError
-        For a log that lacks teams, or other required columns.
+        For a log without teams or other required columns.
 
     Examples
     --------
@@ -373,11 +388,10 @@ def preference(
         raise PolicyError("method requires the interleaved lists")
     else:
         credits = team_credits(log, clicks)
-    kind, code, notes = units_of(log, credits, unit)
+    unit, code, notes = page_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    first, second = map(credits.of_ranker, pair)
-    return preference_between(first, second, code, pair, kind, notes, options)
+    return preference_between(*map(credits.select, pair), code, pair, unit, notes, options)
 
 
 def preference_matrix(
@@ -393,7 +407,7 @@ def preference_matrix(
 ) -> PreferenceMatrix:
     """Test which of several rankers the users of a log prefer, pair by pair.
 
-    A pair is compared by the pages in which both own a result.
+    Two rankers are compared on the pages where both own a result.
 
     Parameters
     ----------
@@ -412,10 +426,10 @@ def preference_matrix(
     check_several("names", names)
     check_choice("correction", correction, LAWS)
     credits = team_credits(log, clicks)
-    kind, code, notes = units_of(log, credits, unit)
+    unit, code, notes = page_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
-        raise PolicyError("names must be two rankers or more")
-    values = np.stack([credits.of_ranker(name) for name in rankers], axis=1)
+        raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
+    values = np.stack([credits.select(name) for name in rankers], axis=1)
     options = 0.5, confidence, resamples, seed
-    return matrix_from(values, code, rankers, kind, notes, correction, options)
+    return compare_pairs(values, code, rankers, unit, notes, correction, options)

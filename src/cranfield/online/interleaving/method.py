@@ -34,9 +34,9 @@ class Rankings:
     """Rankings of several rankers, as codes of documents."""
 
     rankers: tuple[str, ...]  # Names of the rankers
-    # Ids of all documents, those of the first ranking first; a code is an index into it
+    # Ids of all documents, those of the first ranking first; a code is an index into `docs`
     docs: tuple[Id, ...]
-    # Codes as each ranker orders them, shape (rankers, longest); -1 where a ranking has ended
+    # Codes in the order of each ranker, shape (rankers, longest ranking); -1 after its end
     orders: Indices
 
     @cached_property
@@ -76,10 +76,10 @@ class Rankings:
         return f"Rankings({rankings} of {counted(len(self.docs), 'document')})"
 
 
-def rankings_of(lists: RankedLists) -> Rankings:
-    """Number the documents of two or more lists.
+def rankings_from_lists(lists: RankedLists) -> Rankings:
+    """Convert two or more lists of document ids to rankings of codes.
 
-    >>> rankings = rankings_of([["a", "b"], ["b", "c"]])
+    >>> rankings = rankings_from_lists([["a", "b"], ["b", "c"]])
     >>> rankings.docs, rankings.orders.tolist(), rankings.ranks.tolist()
     (('a', 'b', 'c'), [[0, 1], [1, 2]], [[1, 2, 3], [3, 1, 2]])
     """
@@ -90,17 +90,18 @@ def rankings_of(lists: RankedLists) -> Rankings:
         names = [f"ranker {1 + k}" for k in range(len(rows))]
     if len(rows) < 2:
         raise PolicyError(f"expected two or more rankings, got {len(rows)}")
-    doc_lists = [_document_ids(row, name) for row, name in zip(rows, names, strict=True)]
-    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in doc_lists for doc in row))}
+    doc_lists = [_check_ids(row, name) for row, name in zip(rows, names, strict=True)]
+    docs = dict.fromkeys(doc for row in doc_lists for doc in row)
+    code = {doc: k for k, doc in enumerate(docs)}
     if not code:
-        raise PolicyError("expected documents, got only empty rankings")
-    orders = np.full((len(doc_lists), max(map(len, doc_lists))), -1, dtype=np.intp)
+        raise PolicyError("expected rankings with documents, got only empty rankings")
+    orders = np.full((len(doc_lists), max(map(len, doc_lists))), NOBODY, dtype=np.intp)
     for order, row in zip(orders, doc_lists, strict=True):
         order[: len(row)] = [code[doc] for doc in row]
-    return Rankings(tuple(names), tuple(code), orders)
+    return Rankings(tuple(names), tuple(docs), orders)
 
 
-def _document_ids(row: Iterable[Id], name: str) -> list[Id]:
+def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
         raise PolicyError(f"{quoted(name)} must be a list of document ids, got {quoted(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
@@ -122,11 +123,10 @@ def find_duplicates(values: Iterable[T]) -> list[T]:
 def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     """Return the documents of a run by topic, best first."""
     order = order_of(run, ties)
-    docs = run.docs[order.rows]
+    docs = run.docs[order.rows].to_list()
     starts = order.starts.tolist()
-    ends = [*starts[1:], len(docs)]
-    spans = zip(run.topics, starts, ends, strict=True)
-    return {topic: docs[start:end].to_list() for topic, start, end in spans}
+    slices = map(slice, starts, [*starts[1:], len(docs)])
+    return {topic: docs[rows] for topic, rows in zip(run.topics, slices, strict=True)}
 
 
 Pair = tuple[int, int]
@@ -145,15 +145,15 @@ class Distribution:
     rankings
         The interleaved rankings.
     lists
-        Codes of the documents, best first, shape (lists, length); -1 where a list has ended.
+        Codes of the documents, best first, shape (lists, length); -1 after the end of a list.
     teams
-        Index of the ranker that each document was drawn from, of the same shape; -1 for nobody, or
-        if the method does not assign documents.
+        Index of the ranker that gave each document, of the same shape; -1 for none, or if the
+        method does not assign documents to rankers.
     probabilities
         Probabilities of the lists, which sum to 1; shape (lists,).
     imbalance
-        For optimised methods: the largest difference of two rankers' expected credits down to each
-        rank, shape (length,), which is 0 unless the constraints could not be met.
+        For optimised methods, the largest difference of two rankers' expected credits down to each
+        rank, shape (length,); 0 unless the constraints could not be met.
     """
 
     rankings: Rankings
@@ -192,7 +192,7 @@ class Distribution:
         """Return this distribution, which has all lists."""
         return self
 
-    def of_lists(self) -> Distribution:
+    def merge_teams(self) -> Distribution:
         """Sum the probabilities of equal lists, whatever their teams."""
         lists, index = np.unique(self.lists, axis=0, return_inverse=True)
         sums = np.zeros(len(lists))
@@ -201,7 +201,7 @@ class Distribution:
         return Distribution(self.rankings, lists, nobody, sums, self.imbalance)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per list: its documents, their teams (null: nobody), its probability."""
+        """Return one row per list: its documents, their teams (null for none), its probability."""
         docs, names = [*map(str, self.rankings.docs)], [*self.rankings.rankers, None]
         # Lists are padded with -1 after their last document.
         sizes = (self.lists >= 0).sum(axis=1).tolist()
@@ -223,16 +223,16 @@ class Prefixes:
     lists: Indices  # Shape (lists, length); -1 from `rank` on
     teams: Indices
     rank: int  # Number of ranks that are filled
-    # Whether a document is not yet in a prefix, shape (lists, documents + 1); the last column is
-    # that of the code -1, and false
+    # Whether a document is not yet in a prefix, shape (lists, documents + 1); the last column, for
+    # the code -1, is False
     available: Bools
 
     @classmethod
-    def empty(cls, number: int, length: int, docs: int) -> Prefixes:
-        available = np.ones((number, docs + 1), dtype=bool)
+    def empty(cls, n_lists: int, length: int, n_docs: int) -> Prefixes:
+        available = np.ones((n_lists, n_docs + 1), dtype=bool)
         available[:, -1] = False
-        empty = np.full((number, length), NOBODY, dtype=np.intp)
-        return cls(empty, empty.copy(), 0, available)
+        codes = np.full((n_lists, length), NOBODY, dtype=np.intp)
+        return cls(codes, codes.copy(), 0, available)
 
     def extend(self, docs: Indices, teams: Indices) -> None:
         self.lists[:, self.rank] = docs
@@ -244,17 +244,17 @@ class Prefixes:
         return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.available[rows])
 
 
-Options = tuple[Indices, Indices, Floats]
+Candidates = tuple[Indices, Indices, Floats]
 """Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Lists that are drawn rank by rank; a list ends where all candidates have weight 0."""
+class StepwiseDistribution:
+    """Distribution of lists drawn rank by rank; a list ends where all candidates have weight 0."""
 
     rankings: Rankings
     length: int
-    options: Callable[[Rankings, Prefixes], Options]
+    candidates: Callable[[Rankings, Prefixes], Candidates]
 
     @property
     def width(self) -> int:
@@ -266,16 +266,16 @@ class Steps:
         prefixes = Prefixes.empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.options(self.rankings, prefixes)
+            docs, teams, weights = self.candidates(self.rankings, prefixes)
             cumulative = np.cumsum(weights, axis=1)
             total = cumulative[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
-            option = (cumulative <= target[:, None]).sum(axis=1)
+            candidate = (cumulative <= target[:, None]).sum(axis=1)
             has_ended = total <= 0
-            option[has_ended] = 0
+            candidate[has_ended] = 0
             prefixes.extend(
-                np.where(has_ended, NOBODY, docs[rows, option]),
-                np.where(has_ended, NOBODY, teams[rows, option]),
+                np.where(has_ended, NOBODY, docs[rows, candidate]),
+                np.where(has_ended, NOBODY, teams[rows, candidate]),
             )
         return prefixes.lists, prefixes.teams
 
@@ -284,17 +284,19 @@ class Steps:
         prefixes = Prefixes.empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.options(self.rankings, prefixes)
-            row, option = np.nonzero(weights)
+            docs, teams, weights = self.candidates(self.rankings, prefixes)
+            row, candidate = np.nonzero(weights)
             total = weights.sum(axis=1)
             end_rows = np.flatnonzero(total <= 0)
             if row.size + end_rows.size > limit:
                 return None
-            probability = probabilities[row] * weights[row, option] / total[row]
+            probability = probabilities[row] * weights[row, candidate] / total[row]
             probabilities = np.r_[probability, probabilities[end_rows]]
             nobody = np.full(end_rows.size, NOBODY)
             prefixes = prefixes.take(np.r_[row, end_rows])
-            prefixes.extend(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
+            prefixes.extend(
+                np.r_[docs[row, candidate], nobody], np.r_[teams[row, candidate], nobody]
+            )
         order = np.lexsort(np.c_[prefixes.lists, prefixes.teams].T[::-1])
         return Distribution(
             self.rankings, prefixes.lists[order], prefixes.teams[order], probabilities[order]
@@ -318,29 +320,25 @@ class InterleavingMethod(Spec):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the method
     max_rankers: ClassVar[int | None] = None  # Maximum number of rankers; None for any number
-    outcome: str = parameter(
-        "sign",
-        choice("sign", "difference"),
-        OUTCOME,
-    )
+    outcome: str = parameter("sign", choice("sign", "difference"), OUTCOME)
 
     @property
-    def by_team(self) -> bool:
+    def has_team_credit(self) -> bool:
         """Whether credit depends on which ranker gave a document."""
         return False
 
-    def lists(self, rankings: Rankings, length: int) -> Distribution | Steps:
+    def lists(self, rankings: Rankings, length: int) -> Distribution | StepwiseDistribution:
         """Return the distribution of lists of up to `length` documents."""
         raise NotImplementedError
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        """Credit of each ranker for the clicks on each list, shape (lists, rankers)."""
+        """Compute the credit of each ranker for the clicks on each list, shape (lists, rankers)."""
         raise NotImplementedError
 
     def outcomes(
         self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
     ) -> Floats:
-        """Outcome of each list for a pair of rankers, above 0 if the first ranker wins."""
+        """Compute the outcome of each list for two rankers, above 0 if the first ranker wins."""
         first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T
         difference = first - second
         # Sums that differ by rounding alone are equal.
@@ -350,7 +348,7 @@ class InterleavingMethod(Spec):
 
 
 def divide(numerator: Floats, denominator: Floats, default: float) -> Floats:
-    """Divide if the denominator is above 0; else return the default."""
+    """Divide where the denominator is above 0; elsewhere return the default."""
     quotient = np.full(denominator.shape, default)
     np.divide(numerator, denominator, out=quotient, where=denominator > 0)
     return quotient

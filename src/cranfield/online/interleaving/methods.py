@@ -20,49 +20,51 @@ from cranfield.base.streams import uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
     OUTCOME,
+    Candidates,
     Distribution,
     InterleavingMethod,
-    Options,
     Pair,
     Prefixes,
     Rankings,
-    Steps,
+    StepwiseDistribution,
     divide,
 )
 
 
-def best_available(rankings: Rankings, prefixes: Prefixes) -> Indices:
-    """Return the best available document of each ranker, or -1; shape (lists, rankers)."""
+def best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
+    """Return the best available document of each ranker, -1 for none; shape (lists, rankers)."""
     # If any document is available, one of the first rank + 1 documents is.
     tops = rankings.orders[:, : prefixes.rank + 1]
-    best = np.empty((len(prefixes.lists), len(tops)), dtype=np.intp)
+    best_docs = np.empty((len(prefixes.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
         available = prefixes.available[:, top]
-        first = available.argmax(axis=1)
-        best[:, ranker] = np.where(available[np.arange(len(available)), first], top[first], NOBODY)
-    return best
+        position = available.argmax(axis=1)
+        best_docs[:, ranker] = np.where(
+            available[np.arange(len(available)), position], top[position], NOBODY
+        )
+    return best_docs
 
 
-def turn_weights(prefixes: Prefixes, is_able: Bools) -> Floats:
-    """Return 1 for rankers that may give the next document, else 0; shape (lists, rankers).
+def turn_weights(prefixes: Prefixes, has_docs: Bools) -> Floats:
+    """Return weight 1 for rankers whose turn it may be, else 0; shape (lists, rankers).
 
-    In each round every ranker gives one document, in random order; those that cannot are skipped.
+    In each round every ranker with documents left gives one, in random order.
     """
     teams = prefixes.teams[:, : prefixes.rank]
-    rankers = is_able.shape[1]
-    counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in range(rankers)], axis=1)
-    counts = np.where(is_able, counts, prefixes.lists.shape[1] + 1)
-    has_turn: Bools = is_able & (counts == counts.min(axis=1, keepdims=True))
+    rankers = range(has_docs.shape[1])
+    counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in rankers], axis=1)
+    counts = np.where(has_docs, counts, prefixes.lists.shape[1] + 1)
+    has_turn: Bools = has_docs & (counts == counts.min(axis=1, keepdims=True))
     return has_turn.astype(np.float64)
 
 
 class Balanced(InterleavingMethod):
     """The ranking whose pointer is behind gives the next document; a coin breaks ties.
 
-    The list ends with the shorter ranking. A pointer also moves if its document is in the list
-    already (as printed in Ferro and Maistro 2024, algorithm 1, it would not, and never end). Credit
-    is the number of clicks on a ranking's top k, k being the better rank of the lowest clicked
-    document. This method is biased.
+    The list ends with the shorter ranking. A pointer also moves if its document is already in the
+    list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
+    The credit of a ranking is the number of clicks on its top k, where k is the better rank of the
+    lowest clicked document. This method is biased.
     """
 
     name = "Balanced"
@@ -75,32 +77,33 @@ class Balanced(InterleavingMethod):
         for coin, row in enumerate(lists):
             codes = _merge_rankings(rankings, coin, length)
             row[: len(codes)] = codes
-        halves = np.array([0.5, 0.5])
-        return Distribution(rankings, lists, np.full_like(lists, NOBODY), halves).of_lists()
+        probabilities = np.array([0.5, 0.5])
+        nobody = np.full_like(lists, NOBODY)
+        return Distribution(rankings, lists, nobody, probabilities).merge_teams()
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = rankings.ranks[:, lists]
-        last = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
-        depth = ranks[:, np.arange(len(lists)), last].min(axis=0)
+        lowest_click = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
+        depth = ranks[:, np.arange(len(lists)), lowest_click].min(axis=0)
         # A missing document is not among the top k, even if its nominal rank is.
         is_within = (ranks <= depth[:, None]) & ~rankings.is_missing[:, lists]
         return np.asarray((is_within & clicks).sum(axis=2, dtype=np.float64).T)
 
 
 def _merge_rankings(rankings: Rankings, coin: int, length: int) -> list[int]:
-    """Merge two rankings in turns until one ends; `coin` is the index of the first ranking."""
+    """Merge two rankings in turns until one ends; ranking `coin` begins."""
     first, second = rankings.orders[[coin, 1 - coin]].tolist()
     sizes = rankings.sizes[[coin, 1 - coin]]
     # The ranking that ends first gives the last document.
-    steps = int(2 * sizes[0] - 1 if sizes[0] <= sizes[1] else 2 * sizes[1])
-    turns = list(chain.from_iterable(zip(first, second, strict=True)))[: max(steps, 0)]
-    return list(dict.fromkeys(turns))[:length]
+    n_turns = int(2 * sizes[0] - 1 if sizes[0] <= sizes[1] else 2 * sizes[1])
+    codes = list(chain.from_iterable(zip(first, second, strict=True)))[: max(n_turns, 0)]
+    return list(dict.fromkeys(codes))[:length]
 
 
 class TeamDraft(InterleavingMethod):
     """In each round each ranker, in random order, gives its best document not shown, and owns it.
 
-    A ranker without documents left is skipped. Credit is the number of clicks on own documents.
+    A ranker without documents left is skipped. Credit is the number of clicks on its documents.
     With more than two rankers it is team draft multileaving.
     """
 
@@ -114,18 +117,18 @@ class TeamDraft(InterleavingMethod):
     )
 
     @property
-    def by_team(self) -> bool:
+    def has_team_credit(self) -> bool:
         return True
 
-    def lists(self, rankings: Rankings, length: int) -> Steps:
-        return Steps(rankings, length, self.options)
+    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
+        return StepwiseDistribution(rankings, length, self.candidates)
 
-    def options(self, rankings: Rankings, prefixes: Prefixes) -> Options:
-        best = best_available(rankings, prefixes)
+    def candidates(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        docs = best_available_docs(rankings, prefixes)
         if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
-            return best[:, :1], np.full((len(best), 1), NOBODY), np.ones((len(best), 1))
-        teams = np.broadcast_to(np.arange(best.shape[1]), best.shape)
-        return best, teams, turn_weights(prefixes, best >= 0)
+            return docs[:, :1], np.full((len(docs), 1), NOBODY), np.ones((len(docs), 1))
+        teams = np.broadcast_to(np.arange(docs.shape[1]), docs.shape)
+        return docs, teams, turn_weights(prefixes, docs >= 0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         return count_team_clicks(rankings, clicks, teams)
@@ -134,8 +137,8 @@ class TeamDraft(InterleavingMethod):
 class SOSM(TeamDraft):
     """Lists of team draft; the credit of a click is r^-3, r the document's rank among those shown.
 
-    Sample-only scored multileaving: each ranker orders the documents of the list; missing ones are
-    last.
+    In sample-only scored multileaving each ranker orders the documents of the list; documents that
+    its ranking lacks are last.
     """
 
     name = "SOSM"
@@ -143,7 +146,7 @@ class SOSM(TeamDraft):
     source = "Brost et al. (2016)"
 
     @property
-    def by_team(self) -> bool:
+    def has_team_credit(self) -> bool:
         return False
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
@@ -163,7 +166,7 @@ def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floa
 
 
 _MAX_RANKERS = 10
-"""Maximum number of rankers that take turns; the state of a path is one of 2^rankers sets."""
+"""Maximum number of rankers that take turns: the state of a path is one of 2^rankers sets."""
 
 Update = Callable[[Floats, int, int], Floats]
 """Updates the sums of a path for a rank and the ranker that gives its document."""
@@ -180,15 +183,16 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
     return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
 
 
-def click_differences(
+def click_difference_distribution(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Compute the distribution of the clicks of one ranker minus those of another.
+    """Compute the distribution of the number of clicks of one ranker minus that of another.
 
-    Shape (lists, 2 n + 1), from -n to n, the largest number of clicks of a list. With replacement
-    it is that of a sum of independent terms: a Poisson binomial distribution, for two rankers.
+    Shape (lists, 2 n + 1), for differences from -n to n, n being the largest number of clicks on a
+    list. With replacement the difference is a sum of independent terms; for two rankers it has a
+    Poisson binomial distribution.
     """
-    limit = int(clicks.sum(axis=1).max(initial=0))
+    max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
     def update(sums: Floats, rank: int, ranker: int) -> Floats:
@@ -200,7 +204,7 @@ def click_differences(
         new_sums[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
         return new_sums
 
-    return _sum_over_paths(probabilities, filled, replace, 2 * limit + 1, update, limit)
+    return _sum_over_paths(probabilities, filled, replace, 2 * max_clicks + 1, update, max_clicks)
 
 
 def _sum_over_paths(
@@ -216,31 +220,32 @@ def _sum_over_paths(
     The first sum is the probability itself; `start` is the index of another sum, which starts
     at 1 instead of 0.
     """
-    lists, ranks, rankers = probabilities.shape
-    if not replace and rankers > _MAX_RANKERS:
+    n_lists, n_ranks, n_rankers = probabilities.shape
+    if not replace and n_rankers > _MAX_RANKERS:
         raise PolicyError(
-            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
+            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers,"
+            f" got {n_rankers}"
         )
-    first = np.zeros((lists, 1 + width))
-    first[:, 0] = 1
+    initial_sums = np.zeros((n_lists, 1 + width))
+    initial_sums[:, 0] = 1
     if start is not None:
-        first[:, 1 + start] = 1
-    paths = {0: first}
-    for rank in range(ranks):
-        is_able = ~np.isnan(probabilities[:, rank])
+        initial_sums[:, 1 + start] = 1
+    paths = {0: initial_sums}
+    for rank in range(n_ranks):
+        has_docs = ~np.isnan(probabilities[:, rank])
         weights = np.nan_to_num(probabilities[:, rank])
         has_ended = ~filled[:, rank]
         new_paths: dict[int, Floats] = {}
         for old_turns, sums in paths.items():
-            is_free = is_able & [replace or not old_turns >> k & 1 for k in range(rankers)]
-            is_new_round = ~is_free.any(axis=1)
-            is_free[is_new_round] = is_able[is_new_round]
-            shares = weights * is_free / np.maximum(is_free.sum(axis=1, keepdims=True), 1)
-            for ranker in range(rankers):
+            has_turn = has_docs & [replace or not old_turns >> k & 1 for k in range(n_rankers)]
+            is_new_round = ~has_turn.any(axis=1)
+            has_turn[is_new_round] = has_docs[is_new_round]
+            ranker_weights = weights * has_turn / np.maximum(has_turn.sum(axis=1, keepdims=True), 1)
+            for ranker in range(n_rankers):
                 updated_sums = update(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
                 for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
-                    weight = shares[:, ranker] * rows
+                    weight = ranker_weights[:, ranker] * rows
                     if weight.any():
                         new_paths[turns] = new_paths.get(turns, 0) + updated_sums * weight[:, None]
             if has_ended.any():
@@ -255,10 +260,11 @@ def _sum_over_paths(
 class Probabilistic(InterleavingMethod):
     """At each rank a random ranker gives a document, drawn by a softmax over its ranks.
 
-    P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
-    click is divided among the rankers by the probability that they gave the document, given the
-    list. The outcome is the expected sign of the difference of clicks (or the expected difference),
-    exactly over all assignments of documents to rankers, without enumerating them.
+    A ranker draws document d with P(d) = r(d)^-tau / (sum of r^-tau over its documents that are not
+    yet shown). With marginal scoring a click is divided among the rankers by the probability that
+    they gave the document, given the list. The outcome is the expected sign of the difference of
+    clicks (or the expected difference), computed exactly over all assignments of documents to
+    rankers, without enumerating them.
     """
 
     name = "Probabilistic"
@@ -277,7 +283,7 @@ class Probabilistic(InterleavingMethod):
     )
 
     @property
-    def by_team(self) -> bool:
+    def has_team_credit(self) -> bool:
         return self.scoring == "assigned"
 
     def weights(self, rankings: Rankings) -> Floats:
@@ -285,24 +291,27 @@ class Probabilistic(InterleavingMethod):
         powers = rankings.ranks.astype(np.float64) ** -self.tau
         return np.where(rankings.is_missing, 0.0, powers)
 
-    def lists(self, rankings: Rankings, length: int) -> Steps:
+    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         weights = self.weights(rankings)
-        rankers, docs = weights.shape
-        all_docs = np.tile(np.arange(docs), rankers)[None]
-        teams = np.repeat(np.arange(rankers), docs)[None]
+        n_rankers, n_docs = weights.shape
+        docs = np.tile(np.arange(n_docs), n_rankers)[None]
+        teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
-        def options(rankings: Rankings, prefixes: Prefixes) -> Options:
+        def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
             available = prefixes.available[:, :-1]
             # Summed over available documents rather than by difference, to be exactly 0 for none.
             sums = _sum_weights(available, weights)
-            mask = sums > 0
-            turn = mask.astype(np.float64) if self.replace else turn_weights(prefixes, mask)
-            shares = divide(turn, sums, 0.0)
-            shape = (len(available), rankers * docs)
-            relative_weights = (shares[:, :, None] * weights * available[:, None]).reshape(shape)
-            return np.broadcast_to(all_docs, shape), np.broadcast_to(teams, shape), relative_weights
+            has_docs = sums > 0
+            if self.replace:
+                ranker_weights = has_docs.astype(np.float64)
+            else:
+                ranker_weights = turn_weights(prefixes, has_docs)
+            factors = divide(ranker_weights, sums, 0.0)
+            shape = (len(available), n_rankers * n_docs)
+            doc_weights = (factors[:, :, None] * weights * available[:, None]).reshape(shape)
+            return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
 
-        return Steps(rankings, length, options)
+        return StepwiseDistribution(rankings, length, candidates)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
         """Return the probability that each ranker draws each document of a list at its rank.
@@ -318,7 +327,7 @@ class Probabilistic(InterleavingMethod):
         return divide(shown_weights, available, np.nan)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        if self.by_team:
+        if self.has_team_credit:
             return count_team_clicks(rankings, clicks, teams)
         probabilities = self.probabilities(rankings, lists)
         return expected_clicks(probabilities, clicks, lists >= 0, self.replace)
@@ -326,16 +335,20 @@ class Probabilistic(InterleavingMethod):
     def outcomes(
         self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: Pair
     ) -> Floats:
-        if self.outcome == "difference" or self.by_team:
+        if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
         probabilities = self.probabilities(rankings, lists)
-        law = click_differences(probabilities, clicks, lists >= 0, self.replace, pair)
-        zero_index = law.shape[1] // 2
-        return np.asarray(law[:, zero_index + 1 :].sum(axis=1) - law[:, :zero_index].sum(axis=1))
+        distribution = click_difference_distribution(
+            probabilities, clicks, lists >= 0, self.replace, pair
+        )
+        zero_index = distribution.shape[1] // 2
+        return np.asarray(
+            distribution[:, zero_index + 1 :].sum(axis=1) - distribution[:, :zero_index].sum(axis=1)
+        )
 
 
 def _sum_weights(mask: Bools, weights: Floats) -> Floats:
-    """Sum the weights of some documents of each list by ranker, shape (lists, rankers)."""
+    """Sum the weights of the documents in each row of a mask; shape (lists, rankers)."""
     # The rounding of a matrix product would depend on the number of rows.
     return np.asarray(np.einsum("ld,rd->lr", mask.astype(np.float64), weights))
 
@@ -343,10 +356,10 @@ def _sum_weights(mask: Bools, weights: Floats) -> Floats:
 class PairwisePreference(InterleavingMethod):
     """Rank k shows any document of the rankers' top k, all equally likely; pairs are compared.
 
-    A clicked document is preferred to those without a click above it, and to the one directly
-    below. A pair counts if both are shown at r or below, r being the first rank where both could be
-    shown; its weight is 1 / P(both are left until r). A ranker gets the weights of the pairs that
-    it orders in the same way, minus those of the pairs that it orders in the opposite way.
+    A clicked document is preferred to unclicked documents above it, and to the one directly below.
+    A pair counts if both documents are shown at r or below, r being the first rank where both could
+    be shown; its weight is 1 / P(neither is shown above r). A ranker gets the weights of the pairs
+    that it orders in the same way, minus those of the pairs that it orders in the opposite way.
     """
 
     name = "PairwisePreference"
@@ -361,43 +374,44 @@ class PairwisePreference(InterleavingMethod):
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
-    def lists(self, rankings: Rankings, length: int) -> Steps:
-        best, docs = rankings.best_ranks, np.arange(len(rankings.docs))
+    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
+        best_ranks, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
-        def options(rankings: Rankings, prefixes: Prefixes) -> Options:
-            candidates = prefixes.available[:, :-1] & (best <= prefixes.rank + 1)
-            shape = candidates.shape
+        def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+            is_candidate = prefixes.available[:, :-1] & (best_ranks <= prefixes.rank + 1)
+            shape = is_candidate.shape
             nobody = np.broadcast_to(NOBODY, shape)
-            return np.broadcast_to(docs, shape), nobody, candidates.astype(np.float64)
+            return np.broadcast_to(docs, shape), nobody, is_candidate.astype(np.float64)
 
-        return Steps(rankings, length, options)
+        return StepwiseDistribution(rankings, length, candidates)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]
-        best = rankings.best_ranks[lists]
+        best_ranks = rankings.best_ranks[lists]
         ranks = rankings.ranks[:, lists]
-        weight = pair_weights(rankings, length)
-        last = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
+        weights_by_ranks = pair_weights(rankings, length)
+        # One rank below the lowest click
+        end = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
         credits = np.zeros((len(rankings.rankers), len(lists)))
         n_pairs = np.zeros(len(lists))
         for position in range(length):
             for lower in range(length):
-                prefers = clicks[:, position] & ~clicks[:, lower] & (lists[:, lower] >= 0)
+                is_preferred = clicks[:, position] & ~clicks[:, lower] & (lists[:, lower] >= 0)
                 if self.pairs == "all":
-                    prefers &= lower <= last
+                    is_preferred &= lower <= end
                 elif lower > position + 1:
                     continue
-                first_ranks = np.maximum(best[:, position], best[:, lower])
-                is_counted = prefers & (min(position, lower) + 1 >= first_ranks)
+                first_ranks = np.maximum(best_ranks[:, position], best_ranks[:, lower])
+                is_counted = is_preferred & (min(position, lower) + 1 >= first_ranks)
                 if not is_counted.any():
                     continue
                 rows = np.flatnonzero(is_counted)
-                better_ranks = np.minimum(best[rows, position], best[rows, lower])
-                weights = weight[better_ranks, first_ranks[rows]]
+                better_ranks = np.minimum(best_ranks[rows, position], best_ranks[rows, lower])
+                weights = weights_by_ranks[better_ranks, first_ranks[rows]]
                 if np.isinf(weights).any():
                     raise PolicyError(f"a list cannot have been drawn by {self}")
-                order = np.sign(ranks[:, rows, lower] - ranks[:, rows, position])
-                credits[:, rows] += weights * order
+                agreement = np.sign(ranks[:, rows, lower] - ranks[:, rows, position])
+                credits[:, rows] += weights * agreement
                 n_pairs[rows] += 1
         if self.mean:
             credits /= np.maximum(n_pairs, 1)
@@ -405,31 +419,33 @@ class PairwisePreference(InterleavingMethod):
 
 
 def pair_weights(rankings: Rankings, length: int) -> Floats:
-    """Return the weight of a pair by the best rank of its better and of its worse document.
+    """Compute the weights of pairs of documents, by the best ranks of the better and the worse one.
 
-    Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
-    worse of 1 - 1 / (documents in the top x of any ranker, minus the x - 1 that are shown).
+    Shape (length + 1, length + 1). The weight is 1 / w, where w is the product over ranks x, from
+    the better rank to just before the worse, of 1 - 1 / n(x), and n(x) is the number of documents
+    in the top x of any ranker minus the x - 1 that are shown above.
     """
-    best = np.minimum(rankings.best_ranks, length + 1)
-    union: Ints = np.bincount(best, minlength=length + 2).cumsum()
+    best_ranks = np.minimum(rankings.best_ranks, length + 1)
+    union_sizes: Ints = np.bincount(best_ranks, minlength=length + 2).cumsum()
     weights = np.ones((length + 1, length + 1))
     for better in range(1, length + 1):
         for worse in range(better + 1, length + 1):
-            n_remaining = union[worse - 1] - (worse - 2)
-            step = n_remaining / (n_remaining - 1) if n_remaining > 1 else np.inf
-            weights[better, worse] = weights[better, worse - 1] * step
+            n_remaining = union_sizes[worse - 1] - (worse - 2)
+            factor = n_remaining / (n_remaining - 1) if n_remaining > 1 else np.inf
+            weights[better, worse] = weights[better, worse - 1] * factor
     return weights
 
 
-_ZERO = 1e-9
+_ZERO_TOLERANCE = 1e-9
 """Reduced costs and probabilities up to this value count as 0."""
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
     """Minimise the first costs, then the second costs among the optima, and so on.
 
-    Over x >= 0 with matrix @ x = sums. Variables with a positive reduced cost are 0 in every
-    optimum, so each later program has only the other columns, and no tolerance on earlier costs.
+    The constraints are x >= 0 and matrix @ x = sums. Variables with a positive reduced cost are 0
+    in every optimum, so each later program has only the remaining columns, and needs no tolerance
+    on earlier costs.
     """
     from scipy.optimize import linprog
 
@@ -443,7 +459,7 @@ def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> 
         if not optimum.success:
             raise CranfieldError(f"the optimisation failed: {optimum.message}")
         reduced_costs = scaled_cost - optimum.eqlin.marginals @ submatrix
-        is_optimal = (reduced_costs <= _ZERO) | (optimum.x > _ZERO)
+        is_optimal = (reduced_costs <= _ZERO_TOLERANCE) | (optimum.x > _ZERO_TOLERANCE)
         point, columns = optimum.x[is_optimal], columns[is_optimal]
     solution = np.zeros(matrix.shape[1])
     solution[columns] = _polish_solution(point, matrix[:, columns], sums)
@@ -451,8 +467,8 @@ def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> 
 
 
 def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
-    """Reduce the residuals to rounding errors by changing the nonzero variables."""
-    solution = np.where(point > _ZERO, point, 0.0)
+    """Adjust the nonzero variables until the residuals are rounding errors."""
+    solution = np.where(point > _ZERO_TOLERANCE, point, 0.0)
     nonzero = np.flatnonzero(solution)
     for _ in range(3):
         error = sums - matrix @ solution
@@ -460,7 +476,7 @@ def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
     return np.maximum(solution, 0.0)
 
 
-_NO_BIAS = 1e-9
+_BIAS_TOLERANCE = 1e-9
 """Largest difference of expected credit that counts as unbiased."""
 
 
@@ -485,9 +501,9 @@ class _OptimisedMethod(InterleavingMethod):
         "maximum number of lists that get a probability; if more are allowed, a random"
         " sample of this size is used",
     )
-    seed: int = parameter(0, integer(0), "seed of these draws")
+    seed: int = parameter(0, integer(0), "seed of this sample")
 
-    def credit_of(self, rankings: Rankings) -> Floats:
+    def click_credits(self, rankings: Rankings) -> Floats:
         """Return the credit for a click on each document, shape (rankers, documents)."""
         ranks = rankings.ranks.astype(np.float64)
         return -ranks if self.credit == "linear" else 1 / ranks
@@ -498,14 +514,14 @@ class _OptimisedMethod(InterleavingMethod):
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
         codes = self._allowed_lists(rankings, length)
-        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, codes]
-        # One row per pair of rankers and rank, by pair; scaled by the largest credit.
+        credits = np.c_[self.click_credits(rankings), np.zeros(len(rankings.rankers))][:, codes]
+        # One row per pair of rankers and rank, sorted by pair
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
-        unit = max(float(np.abs(bias).max(initial=0)), 1e-300)
-        p = self._probabilities(bias / unit, self.cost(credits), length, unit)
+        scale = max(float(np.abs(bias).max(initial=0)), 1e-300)
+        p = self._probabilities(bias / scale, self.cost(credits), length, scale)
         imbalance = np.abs(bias @ p).reshape(-1, length).max(axis=0)
-        if self.infeasible == "refuse" and self.slack is None and imbalance.max() > _NO_BIAS:
+        if self.infeasible == "refuse" and self.slack is None and imbalance.max() > _BIAS_TOLERANCE:
             raise PolicyError(
                 f"{self} has no unbiased solution for these rankings:"
                 f" expected credits differ by up to {imbalance.max():.6g}"
@@ -514,51 +530,51 @@ class _OptimisedMethod(InterleavingMethod):
         nobody = np.full_like(codes[is_positive], NOBODY)
         return Distribution(rankings, codes[is_positive], nobody, p[is_positive], imbalance)
 
-    def _probabilities(self, bias: Floats, cost: Floats, length: int, unit: float) -> Floats:
+    def _probabilities(self, bias: Floats, cost: Floats, length: int, scale: float) -> Floats:
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
-        rows, lists = bias.shape
-        allowances = np.tile(np.eye(length), (2 * rows // length, 1))
+        n_rows, n_lists = bias.shape
+        allowances = np.tile(np.eye(length), (2 * n_rows // length, 1))
         matrix = np.block(
             [
-                [np.ones((1, lists)), np.zeros((1, length + 2 * rows))],
-                [np.concatenate([bias, -bias]), -allowances, np.eye(2 * rows)],
+                [np.ones((1, n_lists)), np.zeros((1, length + 2 * n_rows))],
+                [np.concatenate([bias, -bias]), -allowances, np.eye(2 * n_rows)],
             ]
         )
-        bias_cost, list_cost, ties = np.zeros((3, matrix.shape[1]))
-        bias_cost[lists : lists + length] = 1
-        list_cost[:lists] = cost
+        bias_cost, list_cost, tie_cost = np.zeros((3, matrix.shape[1]))
+        bias_cost[n_lists : n_lists + length] = 1
+        list_cost[:n_lists] = cost
         # Square roots of 1, 2, ... make the optimum almost surely unique, and prefer early lists.
-        ties[:lists] = np.sqrt(1 + np.arange(lists))
+        tie_cost[:n_lists] = np.sqrt(1 + np.arange(n_lists))
         if self.slack is None:
-            costs = [bias_cost, list_cost, ties]
+            costs = [bias_cost, list_cost, tie_cost]
         else:
-            costs = [list_cost + self.slack * unit * bias_cost, ties]
-        p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
+            costs = [list_cost + self.slack * scale * bias_cost, tie_cost]
+        p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * n_rows)])[:n_lists]
         return np.asarray(p / p.sum())
 
     def _allowed_lists(self, rankings: Rankings, length: int) -> Indices:
         """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
-        steps = Steps(rankings, length, _prefix_options)
-        distribution = steps.enumerate(self.candidates)
-        if distribution is not None:
-            return distribution.lists
-        samples, _ = steps.draw(uniforms(self.seed, 0, self.candidates, length))
+        distribution = StepwiseDistribution(rankings, length, _prefix_candidates)
+        enumeration = distribution.enumerate(self.candidates)
+        if enumeration is not None:
+            return enumeration.lists
+        samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
         full_rankings = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
-        top = rankings.orders[:, :length]
-        full_rankings[:, : top.shape[1]] = top
+        prefixes = rankings.orders[:, :length]
+        full_rankings[:, : prefixes.shape[1]] = prefixes
         return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        credit = np.where(clicks, self.credit_of(rankings)[:, lists], 0.0)
+        credit = np.where(clicks, self.click_credits(rankings)[:, lists], 0.0)
         return np.asarray(credit.sum(axis=2).T)
 
 
-def _prefix_options(rankings: Rankings, prefixes: Prefixes) -> Options:
-    best = best_available(rankings, prefixes)
-    is_new = best >= 0
-    for ranker in range(1, best.shape[1]):
-        is_new[:, ranker] &= (best[:, :ranker] != best[:, ranker, None]).all(axis=1)
-    return best, np.broadcast_to(NOBODY, best.shape), is_new.astype(np.float64)
+def _prefix_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+    docs = best_available_docs(rankings, prefixes)
+    is_new = docs >= 0
+    for ranker in range(1, docs.shape[1]):
+        is_new[:, ranker] &= (docs[:, :ranker] != docs[:, ranker, None]).all(axis=1)
+    return docs, np.broadcast_to(NOBODY, docs.shape), is_new.astype(np.float64)
 
 
 class Optimised(_OptimisedMethod):
@@ -566,9 +582,10 @@ class Optimised(_OptimisedMethod):
 
     Every prefix of a list is a union of prefixes of the rankings. Down to each rank the expected
     credits of both rankers are equal: a linear program, in which the sensitivity s(L) = (1 - w_T)
-    H(w_A / (w_A + w_B)) is maximised, H the entropy and w the attention 1 / rank to documents that
-    A or B ranks higher, or neither. Among several optima, the one with the smallest sum of
-    p_i sqrt(i) is chosen, lists in order of the first ranking.
+    H(w_A / (w_A + w_B)) is maximised, where H is the entropy, and w_A, w_B and w_T are the
+    proportions of attention (1 / rank) to documents that A ranks higher, that B ranks higher, and
+    that both rank equally. Among several optima, the one with the smallest sum of
+    p_i sqrt(i) is chosen, with lists in the order of the first ranking.
     """
 
     name = "Optimised"
@@ -585,26 +602,26 @@ class Optimised(_OptimisedMethod):
     def cost(self, credits: Floats) -> Floats:
         attention = 1 / np.arange(1.0, credits.shape[2] + 1)
         difference = credits[0] - credits[1]
-        first = (difference > 0) @ attention / attention.sum()
-        second = (difference < 0) @ attention / attention.sum()
-        total = first + second
-        fraction = divide(first, total, 0.0)
+        w_a = (difference > 0) @ attention / attention.sum()
+        w_b = (difference < 0) @ attention / attention.sum()
+        total = w_a + w_b
+        fraction = divide(w_a, total, 0.0)
         p = np.clip([fraction, 1 - fraction], 1e-300, 1)
         return np.asarray(total * (p * np.log(p)).sum(axis=0))
 
 
 class OptimisedMultileaving(_OptimisedMethod):
-    """Equal expected credits of any number of rankers, and the least expected variance.
+    """The distribution of lists with equal expected credits of all rankers and the least variance.
 
     The variance of a list is the sum over rankers of (credit weighted by attention 1 / rank, minus
-    its mean over rankers)^2. Note that this is minimised, whereas Radlinski and Craswell maximise
-    sensitivity. With `slack` it is roughly optimised (Manabe et al. 2017).
+    its mean over rankers)^2. Its expectation is minimised, whereas Radlinski and Craswell maximise
+    sensitivity. With `slack` this is roughly optimised multileaving (Manabe et al. 2017).
     """
 
     name = "OptimisedMultileaving"
     aliases = ("OM", "OptimizedMultileaving")
     source = "Schuth et al. (2014); Manabe et al. (2017)"
-    credit: str = parameter("inverse", choice("linear", "inverse"), "as of Optimised")
+    credit: str = parameter("inverse", choice("linear", "inverse"), "as for Optimised")
 
     def cost(self, credits: Floats) -> Floats:
         weighted_credits = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))

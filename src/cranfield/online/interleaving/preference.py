@@ -51,25 +51,25 @@ class Preference(Result):
     Attributes
     ----------
     names, unit
-        A and B (wins are those of A), and the unit of the sign test and of the bootstrap.
+        Names of A and B (wins are wins of A), and the unit of the sign test and the bootstrap.
     wins, losses, ties
         Numbers of impressions in which A had more credit than B, less, and equal credit.
     unit_wins, unit_losses, unit_ties
-        Numbers of units with more wins than losses, with more losses, and the others.
+        Numbers of units with more wins than losses, with fewer, and with equally many.
     expected
         Expected proportion of wins among wins and losses of two equal rankers.
     pvalue, z, unit_interval
-        Exact sign test by unit, without ties: twice the smaller tail of the binomial distribution;
-        excess of wins divided by its standard deviation; the interval of
-        `unit_outcome` that belongs to the test (Clopper and Pearson, 1934).
+        Exact sign test by unit, without ties: its p-value, twice the smaller tail of the binomial
+        distribution; the excess of wins divided by its standard deviation; and the interval of
+        `unit_outcome` that inverts the test (Clopper and Pearson, 1934).
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
-        those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
-        units. NaN if all resamples are equal.
+        those of the sign test, given the number of ties; otherwise they are percentiles of a
+        bootstrap over units, and NaN if all resamples are equal.
     credit, credit_interval, credit_pvalue
         Mean over units of a unit's mean difference of credit, A minus B, with the interval and
-        p-value of Student's t-test. NaN if only counts are known, and no interval if the
-        difference is the same in all units.
+        p-value of Student's t-test. All are NaN if only counts are known; the interval and p-value
+        are NaN if the difference is the same in all units.
     confidence, resamples, seed
         Confidence level, number of bootstrap resamples (0: no bootstrap), and the seed.
     notes
@@ -124,17 +124,17 @@ class Preference(Result):
     @property
     def outcome(self) -> float:
         r"""Proportion of wins among the impressions without a tie, :math:`w / (w + l)`."""
-        return float(outcome_of(np.array([self.wins, self.losses])))
+        return float(win_proportion(np.array([self.wins, self.losses])))
 
     @property
     def delta(self) -> float:
         r""":math:`\Delta_{AB} = (w + t/2) / (w + l + t) - 1/2` (Chapelle et al., 2012)."""
-        return float(delta_of(np.array([self.wins, self.losses, self.ties])))
+        return float(win_margin(np.array([self.wins, self.losses, self.ties])))
 
     @property
     def unit_outcome(self) -> float:
         """Proportion of wins among the units that are not ties."""
-        return float(outcome_of(np.array([self.unit_wins, self.unit_losses])))
+        return float(win_proportion(np.array([self.unit_wins, self.unit_losses])))
 
     @property
     def alpha(self) -> float:
@@ -158,7 +158,7 @@ class Preference(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the result of the sign test, or else of the bootstrap."""
+        """One sentence with the result of the sign test or, without one, of the bootstrap."""
         a, b = self.names
         n = self.wins + self.losses
         if not n:
@@ -171,7 +171,7 @@ class Preference(Result):
         )
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
-            # The expected proportion is one of impressions: only the bootstrap tests it.
+            # The expected proportion refers to impressions, so only the bootstrap tests it.
             pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
             return f"{counts} The difference was not tested."
@@ -197,14 +197,15 @@ class Preference(Result):
         ]
 
 
-def outcome_of(counts: Ints) -> Floats:
+def win_proportion(counts: Ints) -> Floats:
     """Return w / (w + l) for wins w and losses l, NaN if there are only ties."""
     wins, losses = counts[..., 0], counts[..., 1]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.divide(wins, wins + losses))
 
 
-def delta_of(counts: Ints) -> Floats:
+def win_margin(counts: Ints) -> Floats:
+    """Return (w - l) / (2 (w + l + t)) for wins w, losses l and ties t."""
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
@@ -223,7 +224,7 @@ def preference_of(
 ) -> Preference:
     r"""Test the preference between two rankers from counts of wins, losses and ties.
 
-    Impressions are assumed to be independent. If users return they are not, and the test rejects
+    Impressions are assumed to be independent. If users return, they are not, and the test rejects
     too often; :func:`preference_by_credits` and :func:`preference` test by user.
 
     Parameters
@@ -231,10 +232,10 @@ def preference_of(
     wins, losses, ties
         Numbers of impressions in which A had more credit than B, less, and equal credit.
     names
-        A and B.
+        Names of A and B.
     expected
-        Expected proportion of wins, among wins and losses, for equal rankers; other than 1/2 if
-        the interleaving is known to be biased.
+        Expected proportion of wins, among wins and losses, for equal rankers; it differs from 1/2
+        if the interleaving method is biased.
     confidence
         Confidence level of all intervals.
 
@@ -246,8 +247,8 @@ def preference_of(
     Notes
     -----
     The p-value is twice the smaller tail of the binomial distribution, given the number of ties.
-    The interval of the outcome is that of Clopper and Pearson (1934), which inverts this test. The
-    interval of Delta follows from it: given t ties, :math:`\Delta = (1 - t/n)(o - 1/2)`.
+    The interval of the outcome by Clopper and Pearson (1934) inverts this test. The interval of
+    Delta follows from it: given t ties, :math:`\Delta = (1 - t/n)(o - 1/2)`.
 
     Examples
     --------
@@ -261,9 +262,9 @@ def preference_of(
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
-    kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    unit_outcomes = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
     return _preference(
-        kinds, unit_counts, None, names, "impression", (), (expected, confidence, 0, 0)
+        unit_outcomes, unit_counts, None, names, "impression", (), (expected, confidence, 0, 0)
     )
 
 
@@ -283,9 +284,9 @@ def preference_by_credits(
     Parameters
     ----------
     credits
-        Credit of A and of B in each impression, shape (impressions, 2), such as the `credits` of an
-        interleaver; NaN if a ranker took no part. Or the outcome of each impression, shape
-        (impressions,), such as the `outcomes` of an interleaver: above 0 if A wins.
+        Credits of A and B in each impression, shape (impressions, 2), such as the `credits` of an
+        interleaver; NaN if a ranker took no part. Or the outcome of each impression, above 0 if A
+        wins, shape (impressions,), such as the `outcomes` of an interleaver.
     units
         Unit of each impression, such as its user; by default impressions are independent.
     unit
@@ -300,7 +301,7 @@ def preference_by_credits(
     Raises
     ------
     PolicyError
-        For credits of another shape or type, or another number of units than impressions.
+        For credits of another shape or type, or if the numbers of units and impressions differ.
 
     Examples
     --------
@@ -314,42 +315,41 @@ def preference_by_credits(
     values = numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
-    values = checked_credits(values)
+    values = check_credits(values)
     if values.shape[1] != 2:
         raise PolicyError(
-            "expected credits of two rankers; use preference_matrix_by_credits for more"
+            f"expected credits of two rankers, got {values.shape[1]}; preference_matrix_by_credits"
+            " compares more"
         )
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    first, second = values.T
-    return preference_between(first, second, code, names, unit_name, (), options)
+    return preference_between(*values.T, code, names, unit_name, (), options)
 
 
-def checked_credits(credits: Any) -> Floats:
-    """Return credits as floats, shape (impressions, rankers)."""
+def check_credits(credits: Any) -> Floats:
+    """Check credits, and return them as floats, shape (impressions, rankers)."""
     values = numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
         raise PolicyError(
-            "credits must be finite numbers, a row per impression and a column per ranker"
+            "credits must be finite numbers or NaN, a row per impression and a column per ranker"
         )
     return values
 
 
 def unit_codes(units: Any, impressions: int) -> Indices:
-    """Number the units of impressions; without units each impression is its own unit."""
+    """Number the units of impressions; by default each impression is its own unit."""
     if units is None:
         return np.arange(impressions)
     requirement = "units must be labels, one per impression"
     labels = as_array(units, requirement)
     if labels.shape != (impressions,):
         raise PolicyError(
-            f"units must have a label per impression, got shape {labels.shape} for"
-            f" {counted(impressions, 'impression')}"
+            f"{requirement}, got shape {labels.shape} for {counted(impressions, 'impression')}"
         )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
-        raise PolicyError(f"{requirement}, and of types that can be sorted together") from None
+        raise PolicyError(f"{requirement}, of types that can be sorted") from None
 
 
 Options = tuple[float, float, int, int]
@@ -357,8 +357,8 @@ Options = tuple[float, float, int, int]
 
 
 def preference_between(
-    first: Floats,
-    second: Floats,
+    credits: Floats,
+    other_credits: Floats,
     units: Indices,
     names: Sequence[str],
     unit: str,
@@ -366,7 +366,7 @@ def preference_between(
     options: Options,
 ) -> Preference:
     """Test the preference between two rankers from the credits and the unit of each impression."""
-    difference = first - second
+    difference = credits - other_credits
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
         excluded = counted(int((~is_compared).sum()), "impression")
@@ -377,12 +377,12 @@ def preference_between(
     counts = [np.bincount(code[sign == value], minlength=unit_ids.size) for value in (1, -1, 0)]
     outcomes = np.stack(counts, axis=1).astype(np.int64)
     credit = np.bincount(code, difference, unit_ids.size) / outcomes.sum(axis=1)
-    kinds, unit_counts = np.unique(outcomes, axis=0, return_counts=True)
-    return _preference(kinds, unit_counts, credit, names, unit, notes, options)
+    unit_outcomes, unit_counts = np.unique(outcomes, axis=0, return_counts=True)
+    return _preference(unit_outcomes, unit_counts, credit, names, unit, notes, options)
 
 
 def _preference(
-    kinds: Ints,
+    unit_outcomes: Ints,
     unit_counts: Ints,
     credit: Floats | None,
     names: Sequence[str],
@@ -390,7 +390,7 @@ def _preference(
     notes: Sequence[str],
     options: Options,
 ) -> Preference:
-    """Test a preference from wins, losses and ties of kinds of units, and the number of each kind.
+    """Test a preference from the distinct wins, losses and ties of units, and their frequencies.
 
     `credit` is the mean difference of credit by unit, None if only outcomes are known.
     """
@@ -399,14 +399,14 @@ def _preference(
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names must be two rankers, got {quoted(names)}")
-    kinds, unit_counts = kinds[unit_counts > 0], unit_counts[unit_counts > 0]
+        raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
+    unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
         raise CranfieldError(
-            "expected at least one impression, got none: no impression to compare rankers by"
+            "expected at least one impression with credits of both rankers, got none"
         )
-    wins, losses, ties = map(int, unit_counts @ kinds)
-    sign = np.sign(kinds[:, 0] - kinds[:, 1])
+    wins, losses, ties = map(int, unit_counts @ unit_outcomes)
+    sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
     n_unit_wins, n_unit_losses, n_unit_ties = (
         int(unit_counts[sign == value].sum()) for value in (1, -1, 0)
     )
@@ -419,23 +419,23 @@ def _preference(
     pvalue = min(1.0, 2 * float(min(tails)))
     low, high = map(float, clopper_pearson(np.array(n_unit_wins), np.array(n), confidence))
     notes = list(notes)
-    if (kinds.sum(axis=1) > 1).any():
+    if (unit_outcomes.sum(axis=1) > 1).any():
         check_whole("resamples", resamples, 1, MAX_RESAMPLES)
-        check_whole("the seed", seed, 0)
+        check_whole("seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan
             notes.append(
-                f"an expected proportion other than 0.5 refers to impressions, so no sign test by"
-                f" {unit} is computed; the bootstrap p-value of the outcome tests it"
+                "an expected proportion other than 0.5 refers to impressions, so there is no sign"
+                f" test by {unit}; the bootstrap p-value of the outcome tests it"
             )
-        samples = _resample_units(kinds, unit_counts, resamples, seed)
-        outcomes = outcome_of(samples)
-        outcome = _bootstrap(outcomes, expected, confidence)
-        delta = _bootstrap(delta_of(samples), 0.0, confidence)
+        samples = _resample_units(unit_outcomes, unit_counts, resamples, seed)
+        outcomes = win_proportion(samples)
+        outcome = _bootstrap_interval(outcomes, expected, confidence)
+        delta = _bootstrap_interval(win_margin(samples), 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
-            notes.append(f"{counted(n_empty, 'bootstrap sample')} with ties only excluded")
+            notes.append(f"{counted(n_empty, 'bootstrap sample')} with only ties excluded")
         constants = ["outcome"] if n and np.isnan(outcome[0]) else []
         constants += ["Delta"] if np.isnan(delta[0]) else []
         if constants:
@@ -459,18 +459,16 @@ def _preference(
             else f"one {unit}: the difference of credit has no interval"
         )
     return Preference(
-        *(
-            pair,
-            unit,
-            wins,
-            losses,
-            ties,
-            n_unit_wins,
-            n_unit_losses,
-            n_unit_ties,
-            float(expected),
-            pvalue,
-        ),
+        names=(pair[0], pair[1]),
+        unit=unit,
+        wins=wins,
+        losses=losses,
+        ties=ties,
+        unit_wins=n_unit_wins,
+        unit_losses=n_unit_losses,
+        unit_ties=n_unit_ties,
+        expected=float(expected),
+        pvalue=pvalue,
         z=float(z) if n else 0.0,
         unit_interval=(low, high),
         outcome_interval=outcome[:2],
@@ -487,20 +485,21 @@ def _preference(
     )
 
 
-def _resample_units(kinds: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
+def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
     """Resample units; return wins, losses and ties by sample, shape (resamples, 3)."""
-    units = int(unit_counts.sum())
+    n_units = int(unit_counts.sum())
     samples = np.empty((resamples, 3), dtype=np.int64)
-    for block, rows in enumerate(row_slices(resamples, len(kinds), BLOCK_DRAWS)):
-        # The number of drawn units of each kind is multinomial.
+    for block, rows in enumerate(row_slices(resamples, len(unit_outcomes), BLOCK_DRAWS)):
+        # The numbers of drawn units with each outcome are multinomial.
         size = rows.stop - rows.start
-        samples[rows] = (
-            stream(seed, block).multinomial(units, unit_counts / units, size=size) @ kinds
-        )
+        counts = stream(seed, block).multinomial(n_units, unit_counts / n_units, size=size)
+        samples[rows] = counts @ unit_outcomes
     return samples
 
 
-def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, float, float]:
+def _bootstrap_interval(
+    values: Floats, null: float, confidence: float
+) -> tuple[float, float, float]:
     """Return a percentile interval and its p-value; NaN if all values are equal."""
     finite = values[~np.isnan(values)]
     if not finite.size or np.ptp(finite) <= TIE:
@@ -508,7 +507,7 @@ def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, f
     return *percentiles(finite, confidence), two_sided_pvalue(finite - null)
 
 
-def _test_credit(credit: Floats | None, level: float) -> tuple[float, Interval, float]:
+def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
     """Return the mean difference of credit by unit, with interval and p-value of the t-test.
 
     Interval and p-value are NaN for one unit, or if all units have the same difference.
@@ -520,6 +519,6 @@ def _test_credit(credit: Floats | None, level: float) -> tuple[float, Interval, 
         return float(mean), (np.nan, np.nan), np.nan
     df = credit.size - 1
     error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
-    low, high = t_interval(mean, error, df, level)
+    low, high = t_interval(mean, error, df, confidence)
     pvalue = difference_pvalues(ratio(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

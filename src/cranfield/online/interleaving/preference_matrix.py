@@ -19,7 +19,7 @@ from cranfield.base.text import counted
 from cranfield.online.interleaving.preference import (
     Options,
     Preference,
-    checked_credits,
+    check_credits,
     preference_between,
     unit_codes,
 )
@@ -51,7 +51,7 @@ class PreferenceMatrix(Result):
         "second": Column("Second ranker of the pair.", key=True),
         "wins": Column("Number of impressions in which the first ranker has more credit."),
         "losses": Column("Number of impressions in which the second ranker has more credit."),
-        "ties": Column("Number of impressions in which both have the same credit."),
+        "ties": Column("Number of impressions in which both rankers have the same credit."),
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
         "low": Column("Lower bound of the confidence interval of Delta, without correction."),
@@ -69,13 +69,13 @@ class PreferenceMatrix(Result):
 
     @property
     def delta(self) -> Floats:
-        """The `delta` of each ranker, by row, against each other ranker, by column."""
+        """Preference `delta` for the ranker of the row over the ranker of the column."""
         upper = self._matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
     @property
     def significant(self) -> Bools:
-        """Whether each corrected p-value is at most 1 - confidence; of the shape of `delta`."""
+        """Whether each corrected p-value is at most 1 - confidence; same shape as `delta`."""
         level = 1 - self.pairs[0].confidence
         upper = self._matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T
@@ -83,16 +83,16 @@ class PreferenceMatrix(Result):
     def _matrix(self, values: ArrayLike) -> Floats:
         """Return a matrix with the values of pairs above its diagonal; 0 if not compared."""
         upper = np.zeros((len(self.rankers),) * 2)
-        place = {name: k for k, name in enumerate(self.rankers)}
-        places = np.array([[place[name] for name in pair.names] for pair in self.pairs])
-        upper[tuple(places.T)] = values
+        index = {name: k for k, name in enumerate(self.rankers)}
+        cells = np.array([[index[name] for name in pair.names] for pair in self.pairs])
+        upper[tuple(cells.T)] = values
         return upper
 
     def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
-        """Return cycles: each ranker is preferred to the next one, and the last to the first.
+        """Find cycles: each ranker is preferred to the next one, and the last to the first.
 
-        Preferences of users need not be transitive. A shortest cycle is returned for each group of
-        rankers that can be reached from each other; without cycles there is an order of rankers.
+        Preferences of users need not be transitive. The result has a shortest cycle of each
+        strongly connected group of rankers; if it is empty, the rankers can be ordered.
 
         Parameters
         ----------
@@ -103,13 +103,13 @@ class PreferenceMatrix(Result):
         if significant:
             is_preferred &= self.significant
         graph = csr_array(is_preferred)
-        number, component = connected_components(graph, connection="strong")
-        groups = (np.flatnonzero(component == k) for k in range(number))
+        n_components, component = connected_components(graph, connection="strong")
+        groups = (np.flatnonzero(component == k) for k in range(n_components))
         cycles = [_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
         return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
 
     def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
-        r"""Return the proportion of ordered pairs that a reference prefers in the other direction.
+        r"""Compute the proportion of ordered pairs whose preference differs from a reference.
 
         .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
             [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
@@ -119,7 +119,7 @@ class PreferenceMatrix(Result):
         Parameters
         ----------
         reference
-            Score of each ranker, such as its nDCG, higher is better; or the rankers in order, best
+            Score of each ranker, higher is better, such as its nDCG; or the rankers in order, best
             first.
         """
         check_several("reference", reference)
@@ -130,7 +130,7 @@ class PreferenceMatrix(Result):
             raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
-            raise PolicyError("scores of reference must be numbers, got NaN")
+            raise PolicyError("scores of the reference must be numbers, got NaN")
         is_wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
         size = len(self.rankers)
         return float(is_wrong.sum() / (size * (size - 1)))
@@ -159,19 +159,20 @@ class PreferenceMatrix(Result):
 
 
 def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
-    """Return a shortest cycle among rankers that can be reached from each other."""
+    """Find a shortest cycle of a strongly connected group of rankers."""
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
-    graph, best = csr_array(is_preferred_in_group), list(range(len(group) + 1))
+    graph = csr_array(is_preferred_in_group)
+    shortest = list(range(len(group) + 1))
     for start in range(len(group)):
-        reached_rankers, predecessors = breadth_first_order(graph, start)
-        # The first reached ranker that is preferred to the start closes the shortest cycle.
-        last = next(int(k) for k in reached_rankers if is_preferred_in_group[k, start])
+        order, predecessors = breadth_first_order(graph, start)
+        # The first ranker in this order that is preferred to the start closes the shortest cycle.
+        last = next(int(k) for k in order if is_preferred_in_group[k, start])
         path = [last]
         while path[-1] != start:
             path.append(int(predecessors[path[-1]]))
-        if len(path) < len(best):
-            best = path[::-1]
-    return [int(group[k]) for k in best]
+        if len(path) < len(shortest):
+            shortest = path[::-1]
+    return [int(group[k]) for k in shortest]
 
 
 def preference_matrix_by_credits(
@@ -190,8 +191,8 @@ def preference_matrix_by_credits(
     Parameters
     ----------
     credits
-        Shape (impressions, rankers), such as the `credits` of an interleaver; NaN if a ranker took
-        no part.
+        Credits of the rankers in each impression, shape (impressions, rankers), such as the
+        `credits` of an interleaver; NaN if a ranker took no part.
     units, unit, confidence, resamples, seed
         As for :func:`preference_by_credits`. Intervals are not corrected.
     names
@@ -216,15 +217,15 @@ def preference_matrix_by_credits(
     """
     check_several("names", names)
     check_whole("resamples", resamples, 1)
-    check_whole("the seed", seed, 0)
-    values = checked_credits(credits)
+    check_whole("seed", seed, 0)
+    values = check_credits(credits)
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
     options = 0.5, confidence, resamples, seed
-    return matrix_from(values, code, rankers, unit_name, (), correction, options)
+    return compare_pairs(values, code, rankers, unit_name, (), correction, options)
 
 
-def matrix_from(
+def compare_pairs(
     credits: Floats,
     code: Indices,
     rankers: Sequence[object],
@@ -233,7 +234,7 @@ def matrix_from(
     correction: str,
     options: Options,
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers by their credits and the units of impressions."""
+    """Test the preference between each pair of rankers, from credits and units of impressions."""
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
         raise PolicyError(

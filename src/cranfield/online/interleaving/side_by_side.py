@@ -1,4 +1,4 @@
-"""Systems ranked by side-by-side preferences, such as of a language model as judge."""
+"""Ranking of systems by side-by-side preferences of a judge, such as a language model."""
 
 from __future__ import annotations
 
@@ -46,25 +46,27 @@ WORDS = {
     **dict.fromkeys(("second", "right", "2", "b", "system_b", "model_b"), -1),
     **dict.fromkeys(("tie", "tied", "same", "equal", "0", "tie (bothbad)"), 0),
 }
-"""Words for preferences besides the names of systems, in any case."""
+"""Words for preferences, besides the names of systems, in upper or lower case."""
 
 _MAX_STEPS = 200
 """Maximum number of Newton steps."""
 
-_CLOSE = 1e-12
+_GRADIENT_TOLERANCE = 1e-12
 """Largest gradient at the maximum, relative to the number of comparisons."""
 
 _BLOCK = 2**22
 """Number of values in memory at a time."""
 
 
-def signs_of(table: Table, column: str) -> list[int | None]:
+def parse_signs(table: Table, column: str) -> list[int | None]:
     """Return 1 where a column names the first system, -1 for the second, 0 for a tie.
 
-    `order`, the system that the judge saw first, may be missing, and cannot be a tie.
+    The column `order`, the system that the judge saw first, may be null, and cannot be a tie.
     """
     is_order = column == "order"
-    words: dict[str, int | None] = {k: sign for k, sign in WORDS.items() if sign or not is_order}
+    words: dict[str, int | None] = {
+        word: sign for word, sign in WORDS.items() if sign or not is_order
+    }
     if is_order:
         words[""] = None
     signs = []
@@ -84,16 +86,16 @@ def signs_of(table: Table, column: str) -> list[int | None]:
 
 
 def bradley_terry(wins: Floats) -> Floats:
-    r"""Estimate the strengths of systems from wins, where a tie is half a win of both.
+    r"""Estimate the strengths of systems from wins, where a tie is half a win for both.
 
-    The maximum of :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}` with mean 0
-    (Bradley and Terry 1952), by Newton's method; NaN if it is not finite, because a group of
-    systems has no win against the others (Ford 1957).
+    Strengths of mean 0 maximise :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}`
+    (Bradley and Terry 1952), by Newton's method. They are NaN if the maximum is not finite, because
+    a group of systems has no win against the other systems (Ford 1957).
 
     Parameters
     ----------
     wins
-        Wins of each system, by row, against each other; shape (..., systems, systems).
+        Wins of the system of the row against that of the column; shape (..., systems, systems).
 
     Examples
     --------
@@ -106,14 +108,16 @@ def bradley_terry(wins: Floats) -> Floats:
     graphs = map(csr_array, tables)
     is_finite = [connected_components(graph, connection="strong")[0] == 1 for graph in graphs]
     tables = tables[is_finite]
-    number = tables + tables.swapaxes(1, 2)
+    n_comparisons = tables + tables.swapaxes(1, 2)
     theta = np.zeros((len(tables), size))
     for _ in range(_MAX_STEPS):
         expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
-        gradient = tables.sum(axis=2) - (number * expected).sum(axis=2)
-        if np.abs(gradient).max(initial=0.0) <= _CLOSE * max(1.0, number.max(initial=0.0)):
+        gradient = tables.sum(axis=2) - (n_comparisons * expected).sum(axis=2)
+        if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * max(
+            1.0, n_comparisons.max(initial=0.0)
+        ):
             break
-        weight = number * expected * (1 - expected)
+        weight = n_comparisons * expected * (1 - expected)
         # Constants in all entries keep the sum of strengths at 0.
         curvature = np.einsum("ri,ij->rij", weight.sum(axis=2), np.eye(size)) - weight
         curvature += curvature.max(axis=(1, 2))[:, None, None]
@@ -123,20 +127,20 @@ def bradley_terry(wins: Floats) -> Floats:
     return strengths.reshape(wins.shape[:-1])
 
 
-def _bounds(
+def _bootstrap_strengths(
     wins: Floats, confidence: float, resamples: int, seed: int
 ) -> tuple[Floats, Floats, list[str]]:
     """Return percentile intervals of strengths by a bootstrap of topics, and notes."""
-    topics, size = wins.shape[:2]
-    draws = stream(seed).multinomial(topics, np.full(topics, 1 / topics), size=resamples)
-    flat = wins.reshape(topics, -1)
-    blocks = (draws[rows] @ flat for rows in row_slices(resamples, size * size, _BLOCK))
+    n_topics, size = wins.shape[:2]
+    draws = stream(seed).multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
+    topic_wins = wins.reshape(n_topics, -1)
+    blocks = (draws[rows] @ topic_wins for rows in row_slices(resamples, size * size, _BLOCK))
     samples = np.concatenate([bradley_terry(block.reshape(-1, size, size)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
     excluded = f"{counted(n_excluded, 'resample')} without finite strengths"
-    if topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
-        note = f"no intervals of strengths: {excluded}, {counted(topics, 'topic')}"
+    if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
+        note = f"no intervals of strengths: {excluded}, {counted(n_topics, 'topic')}"
         return *np.full((2, size), np.nan), [note]
     bounds = [percentiles(column, confidence) for column in samples[is_finite].T]
     return *np.array(bounds).T, [f"{excluded} excluded"] if n_excluded else []
@@ -144,12 +148,12 @@ def _bounds(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SideBySide(Result):
-    """Systems ranked by side-by-side preferences; made by :func:`side_by_side`.
+    """Ranking of systems by side-by-side preferences; returned by :func:`side_by_side`.
 
     Attributes
     ----------
     strengths
-        The table of that name.
+        Table of the systems with their strengths.
     matrix
         Preferences of the pairs of systems, with sign tests by topic.
     position
@@ -157,23 +161,23 @@ class SideBySide(Result):
     topics
         Number of topics.
     confidence, resamples, seed
-        Confidence level of the intervals, and the bootstrap of topics.
+        Confidence level of the intervals, and number of bootstrap resamples of topics and seed.
     notes
-        Strengths or intervals that do not exist.
+        Remarks, such as on strengths or intervals that do not exist.
     """
 
     name: ClassVar[str] = "side-by-side"
     columns: ClassVar[dict[str, Columns]] = {
         "strengths": {
             "system": Column("System, the strongest first.", key=True),
-            "wins": Column("Number of comparisons in which it is preferred."),
+            "wins": Column("Number of comparisons in which the system is preferred."),
             "losses": Column("Number of comparisons in which the other system is preferred."),
             "ties": Column("Number of comparisons without a preference."),
             "strength": Column(
                 "Bradley-Terry strength, with mean 0; a difference is the log odds of a win. Null"
                 " if not finite."
             ),
-            "low": Column("Lower bound of its percentile interval, by a bootstrap of topics."),
+            "low": Column("Lower bound of the percentile interval, by a bootstrap of topics."),
             "high": Column("Upper bound of the interval."),
         },
         "pairs": PreferenceMatrix.columns,
@@ -195,7 +199,7 @@ class SideBySide(Result):
         return frames | ({} if self.position is None else {"position": self.position.to_polars()})
 
     def heading(self) -> list[str]:
-        """Return the number of systems and topics, and how often the first place wins."""
+        """Return the numbers of systems and topics, and how often the first position wins."""
         systems = counted(self.strengths.height, "system")
         lines = [
             f"{systems}, {counted(self.topics, 'topic')}: Bradley-Terry strengths,"
@@ -204,9 +208,9 @@ class SideBySide(Result):
         ]
         if self.position is not None:
             low, high = self.position.outcome_interval
-            won, n = self.position.wins, self.position.wins + self.position.losses
+            wins, n = self.position.wins, self.position.wins + self.position.losses
             lines.append(
-                f"position: the system shown first wins {won:,} of {n:,} decided comparisons"
+                f"position: the system shown first wins {wins:,} of {n:,} decided comparisons"
                 f" ({self.position.outcome:.3f}, {low:.3f} to {high:.3f}; sign test by topic: p"
                 f" {self.position.pvalue:.3g})"
             )
@@ -221,16 +225,16 @@ def side_by_side(
     resamples: int = 1000,
     seed: int = 0,
 ) -> SideBySide:
-    r"""Rank systems by side-by-side preferences of a judge, or of people.
+    r"""Rank systems by side-by-side preferences of a language model or of people.
 
     Parameters
     ----------
     preferences
         Table of `topic`, the systems `first` and `second` (also `system_a`, `system_b`) and
-        `winner`: a, b, tie or the name of a system; perhaps with `order`, the system that the judge
+        `winner`: a, b, tie or the name of a system; optionally `order`, the system that the judge
         saw first, for the position bias.
     correction
-        Correction for the pairs.
+        Correction for multiple comparisons, over the pairs of systems.
     confidence
         Confidence level of the intervals.
     resamples, seed
@@ -239,7 +243,7 @@ def side_by_side(
     Returns
     -------
     SideBySide
-        Strengths of the systems, pairs of systems, and the preference for the first place.
+        Strengths of the systems, preferences of pairs, and the preference for the first position.
 
     Raises
     ------
@@ -249,9 +253,10 @@ def side_by_side(
     Notes
     -----
     Comparisons of one topic may depend on each other; topics are resampled, and the sign test of a
-    pair is by topic. Resamples without finite strengths are excluded, with a note; there are no
-    intervals if they are more than one tail of the interval. If the better system is often shown
-    first, the preference for the first place is not a bias: show each pair in both orders.
+    pair is by topic. Resamples without finite strengths are excluded, with a note; if there are
+    more of them than one tail of the interval holds, there are no intervals. If the better system
+    is often shown first, the preference for the first position is not a bias: show each pair in
+    both orders.
 
     Examples
     --------
@@ -263,52 +268,54 @@ def side_by_side(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     table = read_table(preferences, _VOTES)
-    sign = np.array(signs_of(table, "preferred"), dtype=np.float64)
-    order = np.array(signs_of(table, "order"), dtype=np.float64)
+    sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
+    order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)
     systems, pairs = tuple(names.tolist()), codes.reshape(-1, 2)
     first, second = pairs.T
     topic_names, topic = np.unique(table.frame["topic"].to_numpy(), return_inverse=True)
-    topics, size = len(topic_names), len(systems)
-    wins = np.zeros((topics, size, size))
+    n_topics, size = len(topic_names), len(systems)
+    wins = np.zeros((n_topics, size, size))
     np.add.at(wins, (topic, first, second), (1 + sign) / 2)
     np.add.at(wins, (topic, second, first), (1 - sign) / 2)
     options = 0.5, confidence, resamples, seed
 
-    def prefer(ahead: Floats, names: tuple[str, str]) -> Preference:
-        return preference_between(ahead, np.zeros(ahead.size), topic, names, "topic", (), options)
+    def test_preference(signs: Floats, names: tuple[str, str]) -> Preference:
+        return preference_between(signs, np.zeros(signs.size), topic, names, "topic", (), options)
 
-    preferences_of_pairs = []
+    pair_preferences = []
     for a, b in combinations(range(size), 2):
         direction = ((first == a) & (second == b)) * 1.0 - ((first == b) & (second == a))
         if direction.any():
-            ahead = np.where(direction, direction * sign, np.nan)
-            preferences_of_pairs.append(prefer(ahead, (systems[a], systems[b])))
-    pvalues = adjust_pvalues([pair.pvalue for pair in preferences_of_pairs], correction)
-    matrix = PreferenceMatrix(systems, tuple(preferences_of_pairs), pvalues, correction)
-    strength = bradley_terry(wins.sum(axis=0))
+            pair_signs = np.where(direction, direction * sign, np.nan)
+            pair_preferences.append(test_preference(pair_signs, (systems[a], systems[b])))
+    pvalues = adjust_pvalues([pair.pvalue for pair in pair_preferences], correction)
+    matrix = PreferenceMatrix(systems, tuple(pair_preferences), pvalues, correction)
+    strengths = bradley_terry(wins.sum(axis=0))
     low = high = np.full(size, np.nan)
-    notes = ["no finite strengths: a group of systems has no win against the others"]
-    if not np.isnan(strength).any():
-        low, high, notes = _bounds(wins, confidence, resamples, seed)
+    notes = ["no finite strengths: a group of systems has no win against the other systems"]
+    if not np.isnan(strengths).any():
+        low, high, notes = _bootstrap_strengths(wins, confidence, resamples, seed)
     position = None
     if not np.isnan(order).all():
-        position = prefer(order * sign, ("shown first", "shown second"))
+        position = test_preference(order * sign, ("shown first", "shown second"))
     else:
-        notes.append("position bias unknown: no column order has the system that was shown first")
+        notes.append(
+            "position bias unknown: a column order would name the system that was shown first"
+        )
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
     counts = {
         name: np.bincount(pairs[signs == value], minlength=size)
         for name, value in (("wins", 1), ("losses", -1), ("ties", 0))
     }
-    strengths = {"strength": strength, "low": low, "high": high}
-    rows = pl.DataFrame({"system": systems, **counts, **strengths}).fill_nan(None)
+    estimates = {"strength": strengths, "low": low, "high": high}
+    rows = pl.DataFrame({"system": systems, **counts, **estimates}).fill_nan(None)
     return SideBySide(
         rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True),
         matrix,
         position,
-        topics,
+        n_topics,
         confidence,
         resamples,
         seed,

@@ -1,4 +1,4 @@
-"""Kinds of cells in logs, converted column by column, and schemas of the tables of logs."""
+"""Kinds of values in logs, converted column by column, and schemas of the tables of logs."""
 
 from __future__ import annotations
 
@@ -21,41 +21,35 @@ _YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1
 """Bounds of the years 1 to 9999 of Python's calendar, in microseconds since 1970."""
 
 Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
-"""Converts a column of some type; null where a cell cannot be converted."""
+"""Converts a column of a given type; null where a cell cannot be converted."""
 
 
 @dataclass(frozen=True)
 class Cell(Kind):
-    """A kind of value to which whole columns are converted at once.
-
-    convert: the conversion, as an expression.
-    bounds: lowest and highest number.
-    blank: words for a missing value, besides null.
-    formats: for text, conversions to try in order; most columns need only the first few.
-    is_required: whether a missing value is an error.
-    """
+    """A kind of value to which whole columns are converted at once."""
 
     read: Callable[[Any], Any] = lambda cell: cell
     convert: Convert = lambda column, dtype: column
-    bounds: tuple[float, float] | None = None
-    blank: tuple[str, ...] = _BLANK
+    bounds: tuple[float, float] | None = None  # Lowest and highest number
+    blank: tuple[str, ...] = _BLANK  # Words for a missing value, besides null
+    # Conversions of text, to try in order; most columns need only the first few
     formats: Callable[[pl.Expr], Sequence[pl.Expr]] | None = None
-    is_required: bool = False
+    is_required: bool = False  # Whether a missing value is an error
 
-    def expression(self, name: str, dtype: pl.DataType, formats: int | None = None) -> pl.Expr:
-        """Convert a column, perhaps by the first few formats only."""
+    def expression(self, name: str, dtype: pl.DataType, n_formats: int | None = None) -> pl.Expr:
+        """Convert a column, by the first `n_formats` formats; by default all."""
         column = pl.col(name)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column, dtype = column.cast(pl.String), pl.String()
         if self.formats is not None and isinstance(dtype, pl.String):
-            value = pl.coalesce(self.formats(column)[:formats])
+            value = pl.coalesce(self.formats(column)[:n_formats])
         else:
             value = self.convert(column, dtype)
         if self.bounds is not None:
             value = pl.when(value.is_between(*self.bounds)).then(value)
         return value.cast(self.dtype)
 
-    def missing_in(self, name: str, dtype: pl.DataType) -> pl.Expr:
+    def is_missing(self, name: str, dtype: pl.DataType) -> pl.Expr:
         """Return a mask of the missing values of a column that are allowed."""
         column = pl.col(name)
         if self.is_required:
@@ -71,8 +65,8 @@ class Cell(Kind):
         empty = cell is None or (isinstance(cell, str) and not cell)
         return f"has no {name}" if empty else super().reason(name, cell)
 
-    def formats_of(self, sample: pl.Series) -> int | None:
-        """Return the number of formats that convert all of a sample; None if all formats fail."""
+    def count_formats(self, sample: pl.Series) -> int | None:
+        """Return how many formats a sample needs to be converted; None if all, or if they fail."""
         frame = sample.alias("cell").drop_nulls().to_frame()
         if self.formats is None or not isinstance(sample.dtype, pl.String) or frame.is_empty():
             return None
@@ -82,25 +76,25 @@ class Cell(Kind):
         return None
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
-        series = cells if isinstance(cells, pl.Series) else _series_of(cells)
+        series = cells if isinstance(cells, pl.Series) else _make_series(cells)
         frame, dtype = series.alias(name).to_frame(), series.dtype
-        for formats in dict.fromkeys((self.formats_of(series.head(1000)), None)):
-            values = frame.select(self.expression(name, dtype, formats)).to_series()
+        for n_formats in dict.fromkeys((self.count_formats(series.head(1000)), None)):
+            values = frame.select(self.expression(name, dtype, n_formats)).to_series()
             if not values.null_count():
                 return values, None
-        is_invalid = values.is_null()
+        is_null = values.is_null()
         if isinstance(cells, pl.Series):
-            rows = (is_invalid & ~frame.select(self.missing_in(name, dtype)).to_series()).arg_true()
+            rows = (is_null & ~frame.select(self.is_missing(name, dtype)).to_series()).arg_true()
             return values, int(rows[0]) if len(rows) else None
-        # Cells of several types have become text, some of them null.
-        words = frozenset(self.blank)
-        invalid_rows = (int(row) for row in is_invalid.arg_true())
-        faults = (row for row in invalid_rows if self.is_required or not absent(cells[row], words))
-        return values, next(faults, None)
+        # Cells of several types were converted to text, some of them to null.
+        blank = frozenset(self.blank)
+        null_rows = (int(row) for row in is_null.arg_true())
+        bad_rows = (row for row in null_rows if self.is_required or not absent(cells[row], blank))
+        return values, next(bad_rows, None)
 
 
-def _series_of(cells: Sequence[Any]) -> pl.Series:
-    """Make a column of Python values; values of several types become text."""
+def _make_series(cells: Sequence[Any]) -> pl.Series:
+    """Make a column from Python values; values of several types become text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
         if len(kinds) <= 1:
@@ -113,7 +107,7 @@ def _series_of(cells: Sequence[Any]) -> pl.Series:
 
 
 def _text(cell: Any) -> str | None:
-    """Return a single value as text; None for other values."""
+    """Return a scalar as text; None for other values."""
     if absent(cell):
         return None
     if isinstance(cell, (date, datetime)):
@@ -130,7 +124,7 @@ def _text(cell: Any) -> str | None:
 
 
 def _nulls(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
-    """Return a null for each cell of a column; a literal would have one row."""
+    """Return a null for each cell of a column, as a literal would have one row."""
     return pl.when(column.is_null()).then(pl.lit(None, dtype))
 
 
@@ -141,8 +135,8 @@ def _convert_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_float():
         integer = column.cast(pl.Int64, strict=False)
         return pl.when(integer == column).then(integer).cast(pl.String)
-    is_name = dtype.is_integer() or isinstance(dtype, pl.Null)
-    return column.cast(pl.String) if is_name else _nulls(column, pl.String)
+    is_convertible = dtype.is_integer() or isinstance(dtype, pl.Null)
+    return column.cast(pl.String) if is_convertible else _nulls(column, pl.String)
 
 
 def _convert_real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -178,7 +172,7 @@ def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _convert_clicks(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Convert numbers of clicks, or truth values."""
+    """Convert numbers of clicks, or booleans."""
     return pl.coalesce(_convert_flag(column, dtype).cast(pl.Int64), _convert_integer(column, dtype))
 
 
@@ -187,7 +181,7 @@ def _limit_years(time: pl.Expr) -> pl.Expr:
 
 
 def _time_from_number(number: pl.Expr) -> pl.Expr:
-    """Convert numbers to times since 1970; their size determines the unit (s, ms, us or ns)."""
+    """Convert numbers to times since 1970, in s, ms, us or ns depending on their size."""
     size = number.abs()
     scale = (
         pl.when(size < 1e11).then(1e6).when(size < 1e14).then(1e3).when(size < 1e17).then(1.0)
@@ -203,11 +197,11 @@ _TIME_FORMATS = (
 )
 
 
-def _text_conversions(column: pl.Expr) -> list[pl.Expr]:
-    """Return the conversions of text to times, the most frequent format first."""
+def _time_conversions(column: pl.Expr) -> list[pl.Expr]:
+    """Return conversions of text to times, the most frequent format first."""
     text = column.str.strip_chars()
     zone_text = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
-    # Databases write the offset of a time zone in hours alone.
+    # Some databases write the offset of a time zone in hours only.
     zone_text = zone_text.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d)$", "${1}:00")
     zone_text = zone_text.str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
     iso_time = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)
@@ -241,7 +235,7 @@ NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
 
 
 _INT_32 = (-(2**31), 2**31 - 1)
-_CLICKS_PROBLEM = "neither true nor false, nor a whole number up to a million"
+_CLICKS_PROBLEM = "neither true or false nor a whole number up to a million"
 
 
 def _kind(
@@ -257,7 +251,7 @@ RANK = _kind(_convert_integer, pl.Int32, "not a whole number from 1", (1, _INT_3
 NUMBER = _kind(_convert_integer, pl.Int64, "not a whole number from 0", (0, 2**62))
 GRADE = _kind(_convert_integer, pl.Int64, "not an integer (of 32 bits)", _INT_32)
 PROPENSITY = _kind(_convert_real, pl.Float64, "not above 0 and up to 1", (ulp(0.0), 1))
-TIMES = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
+CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
 FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 TIME = Cell(
@@ -265,7 +259,7 @@ TIME = Cell(
     dtype=UTC,  # type: ignore[arg-type]
     problem="not a time (ISO 8601, or a number since 1970)",
     blank=("", "na"),
-    formats=_text_conversions,
+    formats=_time_conversions,
 )
 
 
@@ -290,7 +284,7 @@ _ATTRIBUTES = (
     optional("grade", GRADE),
 )
 _QUERY = Column("query", ID)
-COUNT_COLUMN = optional("clicks", TIMES)
+COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
 PAGES = _schema("table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS)

@@ -13,16 +13,22 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
-from cranfield.online.log.tables import LINE, documents, is_blank, records, table_of
+from cranfield.online.log.tables import (
+    LINE,
+    convert_frame,
+    extract_documents,
+    is_blank,
+    read_records,
+)
 from cranfield.sessions.log import Sessions
 from cranfield.sources.columns import Table
 from cranfield.sources.text import decoded
 
 
-def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
-    """Split a flat table; a page without results is a row without a document.
+def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
+    """Split a flat table, where a page without results is a row without a document.
 
-    clicks: whether the log also has a table of clicks.
+    `has_click_table` tells whether the log also has a table of clicks.
     """
     frame = table.frame
     page_columns = [name for name in PAGE_TYPES if name in table.names]
@@ -31,10 +37,10 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     page = number_pages(frame, page_rows)["page"]
     for name in page_columns:
-        first = pages[name].gather(page)
-        differs = frame[name].ne_missing(first)
+        first_values = pages[name].gather(page)
+        differs = frame[name].ne_missing(first_values)
         if differs.any():
-            value = quoted(first.filter(differs)[0])
+            value = quoted(first_values.filter(differs)[0])
             row = frame.filter(differs).row(0, named=True)
             reason = f"page {quoted(row['page'])} has {name} {value} and {quoted(row[name])}"
             table.refuse(differs, lambda _, reason=reason: reason)  # type: ignore[misc]
@@ -45,8 +51,8 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
-    n_clicks = _number_of_clicks(table, has_doc)
-    if n_clicks is None and has_doc.any() and not clicks:
+    n_clicks = _count_clicks(table, has_doc)
+    if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}", stacklevel=4)
     if n_clicks is not None:
@@ -66,8 +72,8 @@ def split_flat_table(table: Table, clicks: bool = False) -> SourceTables:
     )
 
 
-def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
-    """Return the number of clicks on each row; None if the table has none for any row."""
+def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
+    """Return the number of clicks of each row; None if no row has a number or a time."""
     clicks, times = table.frame["clicks"], table.frame["click_time"]
     if clicks.null_count() == len(clicks):
         has_times = times.null_count() < len(times)
@@ -75,16 +81,16 @@ def _number_of_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     notes = {
         # In joined tables an empty cell means no click.
         "without a number of clicks": clicks.is_null() & has_doc,
-        "with a time of a click and 0 clicks": (clicks == 0) & times.is_not_null(),
+        "with the time of a click but 0 clicks": (clicks == 0) & times.is_not_null(),
     }
     for note, rows in notes.items():
-        if number := int(rows.sum()):
-            warn(f"{table.source}: {counted(number, 'row')} {note}; read as no click", stacklevel=4)
+        if count := int(rows.sum()):
+            warn(f"{table.source}: {counted(count, 'row')} {note}; read as no click", stacklevel=4)
     return clicks.fill_null(0)
 
 
 _RANKS = pl.int_range(1, pl.len() + 1).over("page")
-"""The rank of a row on its page, by the order of rows."""
+"""Rank of each row on its page, in the order of rows."""
 
 
 def _text_struct(*names: str) -> pl.Struct:
@@ -100,19 +106,19 @@ _RANKINGS: dict[str, Any] = {
 def read_living_labs(raw: bytes, source: str) -> Table:
     """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line.
 
-    Pages are numbered; pages with teams were interleaved by team draft.
+    Pages are numbered; pages with teams are treated as interleaved by team draft.
     """
-    frame = records(raw, source, "living labs", _RANKINGS).rename(
+    frame = read_records(raw, source, "living labs", _RANKINGS).rename(
         {"qid": "query", "sid": "session"}
     )
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
-    is_drafted = pl.col("team").is_not_null().any().over("page")
+    has_teams = pl.col("team").is_not_null().any().over("page")
     frame = frame.with_columns(
         rank=pl.when(pl.col("docid").is_not_null()).then(_RANKS),
-        method=pl.when(is_drafted).then(pl.lit("TeamDraft")),
+        method=pl.when(has_teams).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
-    table = table_of(frame, FLAT, source, empty=False)
+    table = convert_frame(frame, FLAT, source, empty=False)
     is_unknown = ~table.frame["team"].is_in(["site", "participant"])
     table.refuse(
         is_unknown.fill_null(False),
@@ -122,23 +128,26 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 
 
 _MAX_SECONDS = 1e11
-"""Approximate upper bound of the seconds since 1970 that a Python datetime can represent."""
+"""Approximate maximum number of seconds since 1970 in a Python datetime."""
 
 
 def read_sessions_as_log(sessions: Sessions) -> SourceTables:
-    """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
+    """Convert sessions, whose times count from 1970, to pages, results and clicks.
 
-    Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
+    Pages are named by session and query, such as `3-1`. A query without text has the name of its
+    topic.
     """
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
         start = frame["start"].fill_nan(None)
-        late = start.filter(start.abs() > _MAX_SECONDS)
-        if late.len():
-            raise InputError(f"time {late[0]:g} is not a number of seconds", source=sessions.source)
-    labels = (sessions.names, sessions.topics)
-    names, topics = (pl.Series(values, dtype=pl.String) for values in labels)
+        invalid = start.filter(start.abs() > _MAX_SECONDS)
+        if invalid.len():
+            reason = f"expected a time in seconds, got {invalid[0]:g}"
+            raise InputError(reason, source=sessions.source)
+    names, topics = (
+        pl.Series(values, dtype=pl.String) for values in (sessions.names, sessions.topics)
+    )
     pages, results, clicks = (
         frame.with_columns(
             session=names.gather(frame["session"]), topic=topics.gather(frame["session"])
@@ -153,8 +162,8 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     clicks = clicks.select("page", "rank", time=time, dwell=dwell)
     results = results.select("page", "rank", "doc")
     tables = _make_tables(pages, results, clicks, sessions.source, empty=True)
-    lost = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
-    return tables._replace(anomalies=(lost,))
+    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
+    return tables._replace(anomalies=(anomaly,))
 
 
 QUERIES: dict[str, Any] = {
@@ -181,26 +190,32 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
-    The results of a page are the documents of its `impression` events with a position; without
-    them, those that the query found. Attributes beyond the standard are read where
+    The results of a page are the documents of its `impression` events with a position or, without
+    such events, the hits of the query. Attributes beyond the standard are read where
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
     of no query, and events that are neither clicks nor impressions, are counted.
     """
-    query_rows = records(documents(*queries, events=False), queries[1], "UBI queries", QUERIES)
+    query_rows = read_records(
+        extract_documents(*queries, events=False), queries[1], "UBI queries", QUERIES
+    )
     query_rows = query_rows.unnest("query_attributes")
-    unnamed = query_rows.filter(pl.col("query_id").is_null())
-    if unnamed.height:
-        raise InputError("has no query_id", source=queries[1], line=unnamed[LINE][0])
+    lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
+    if lines_without_id.len():
+        raise InputError("has no query_id", source=queries[1], line=lines_without_id[0])
     is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
     if is_empty.any():
-        # Pages without text, such as category pages.
-        number = counted(int(is_empty.sum()), "page")
-        warn(f"{queries[1]}: {number} with an empty user_query, read as '(no query)'", stacklevel=3)
+        # Category pages, for example, have no query.
+        n_empty = counted(int(is_empty.sum()), "page")
+        warn(
+            f"{queries[1]}: {n_empty} with an empty user_query, read as '(no query)'", stacklevel=3
+        )
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = records(documents(*events, events=True), events[1], "UBI events", EVENTS)
+        event_rows = read_records(
+            extract_documents(*events, events=True), events[1], "UBI events", EVENTS
+        )
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(at=TIME.column("at", event_rows["timestamp"])[0]).rename(
@@ -218,11 +233,11 @@ def read_ubi(
             event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])
         n_lost = event_rows.filter(is_click & ~has_page).height
-        # Other events, such as purchases, do not belong to a log.
-        n_others = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
+        # Other events, such as purchases, are not part of a query log.
+        n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
         anomalies = (
             Anomaly("clicks on no page", n_lost, "excluded", events[1]),
-            Anomaly("events of other kinds", n_others),
+            Anomaly("events of other kinds", n_other_events),
         )
     impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("at", nulls_last=True, maintain_order=True)
@@ -238,30 +253,30 @@ def read_ubi(
     )
     sessions = event_rows.filter(has_page).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
-    sessions = sessions.select(query_id="page", of_events="session_id")
+    sessions = sessions.select(query_id="page", event_session="session_id")
     pages = query_rows.join(sessions, on="query_id", how="left", maintain_order="left").select(
         *("variant", "found", "method", LINE),
         id="query_id",
         query="user_query",
         user=pl.coalesce("user_id", "client_id"),
-        session=pl.coalesce("session_id", "of_events"),
+        session=pl.coalesce("session_id", "event_session"),
         time="timestamp",
     )
     return SourceTables(
-        table_of(pages, PAGES, queries[1], empty=False),
-        # Results come from two files, so that their lines are unknown.
-        table_of(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
-        None if events is None else table_of(clicks, CLICKS, events[1]),
+        convert_frame(pages, PAGES, queries[1], empty=False),
+        # Results come from two files, so their lines are unknown.
+        convert_frame(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
+        None if events is None else convert_frame(clicks, CLICKS, events[1]),
         anomalies,
     )
 
 
 def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:
-    """Refuse events without clicks if other actions may be clicks of another name."""
+    """Refuse events without clicks if other actions may be clicks under another name."""
     actions = events["action_name"].drop_nulls().value_counts(sort=True).rows()
     names = {name for name, _ in actions}
     if not names & {*clicks} and names - {_IMPRESSION}:
-        action_list = some_of([f"{quoted(name)} ({times:,})" for name, times in actions], 12)
+        action_list = some_of([f"{quoted(name)} ({count:,})" for name, count in actions], 12)
         raise InputError(
             f"expected events with action_name {' or '.join(map(quoted, clicks))}, got"
             f" {action_list}; set click_actions=... to the actions that are clicks",
@@ -273,7 +288,7 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     """Read records of the relevance prediction challenge of 2012, separated by tabs.
 
     A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
-    belongs to the last query of its session above it. Times count from the start of the session.
+    is on the last page of its session above it. Times count from the start of the session.
     """
     frame = _lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
@@ -284,8 +299,8 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     )
     is_query, is_click = pl.col("kind") == "Q", pl.col("kind") == "C"
     is_valid = (is_query & (pl.col("size") >= 5)) | (is_click & (pl.col("size") == 4))
-    form = "Yandex (session time Q query region doc…, or session time C doc)"
-    _refuse_lines(frame, ~is_valid.fill_null(False), form, source)
+    line_format = "Yandex (session time Q query region doc…, or session time C doc)"
+    _refuse_lines(frame, ~is_valid.fill_null(False), line_format, source)
     query_number = is_query.cast(pl.Int64).cum_sum()
     frame = frame.with_columns(page=pl.when(is_query).then(query_number))
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
@@ -306,8 +321,8 @@ def read_pyclick(raw: bytes, source: str) -> SourceTables:
     )
     frame = frame.with_columns(fields.alias("fields")).unnest("fields")
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
-    form = "pages (query, tab, docs : clicked docs)"
-    _refuse_lines(frame, frame["shown"].is_null(), form, source)
+    line_format = "pages (query, tab, docs : clicked docs)"
+    _refuse_lines(frame, frame["shown"].is_null(), line_format, source)
 
     def split_docs(name: str) -> pl.DataFrame:
         docs = pl.col(name).str.split(",").list.eval(pl.element().str.strip_chars())
@@ -324,11 +339,12 @@ def _lines(raw: bytes, source: str) -> pl.DataFrame:
     return frame.with_columns(pl.int_range(1, pl.len() + 1).alias(LINE))
 
 
-def _refuse_lines(frame: pl.DataFrame, mask: pl.Expr | pl.Series, form: str, source: str) -> None:
-    bad_lines = frame.filter(mask)
-    if bad_lines.height:
-        text, line = bad_lines.row(0, named=True)["text"], bad_lines[LINE][0]
-        raise InputError(f"expected a line of {form}, got {quoted(text)}", source=source, line=line)
+def _refuse_lines(
+    frame: pl.DataFrame, mask: pl.Expr | pl.Series, line_format: str, source: str
+) -> None:
+    for text, line in frame.filter(mask).select("text", LINE).head(1).rows():
+        reason = f"expected a line of {line_format}, got {quoted(text)}"
+        raise InputError(reason, source=source, line=line)
 
 
 def _make_tables(
@@ -339,7 +355,7 @@ def _make_tables(
     empty: bool = False,
 ) -> SourceTables:
     return SourceTables(
-        table_of(pages, PAGES, source, empty=empty),
-        table_of(results, RESULTS, source),
-        table_of(clicks, CLICKS, source),
+        convert_frame(pages, PAGES, source, empty=empty),
+        convert_frame(results, RESULTS, source),
+        convert_frame(clicks, CLICKS, source),
     )

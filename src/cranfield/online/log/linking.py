@@ -1,4 +1,4 @@
-"""Link tables of pages, results and clicks to one log."""
+"""Linking of tables of pages, results and clicks into one log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Anomaly(NamedTuple):
 
 
 class SourceTables(NamedTuple):
-    """Tables of a log, whose pages are named by their ids, and the anomalies in reading them."""
+    """Tables of a log, linked by the ids of pages, and the anomalies found when reading them."""
 
     pages: Table
     results: Table | None = None
@@ -40,19 +40,21 @@ class SourceTables(NamedTuple):
     anomalies: tuple[Anomaly, ...] = ()
 
 
-Checked = tuple[pl.DataFrame, list[Anomaly]]
+CheckedTable = tuple[pl.DataFrame, list[Anomaly]]
 """A table of a log and its anomalies."""
 
 
 def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
-    """Link tables to one log, and warn of its anomalies."""
-    refuse = on_anomaly == "refuse"
-    pages, page_anomalies = _check_pages(tables.pages, refuse)
+    """Link tables into one log, and warn about its anomalies."""
+    is_strict = on_anomaly == "refuse"
+    pages, page_anomalies = _check_pages(tables.pages, is_strict)
     page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     results, result_anomalies = cast_columns(None, RESULT_TYPES), list[Anomaly]()
     if tables.results is not None:
-        is_repeated = pages.height < tables.pages.frame.height
-        results, result_anomalies = _check_results(tables.results, page_rows, refuse, is_repeated)
+        has_repeated_pages = pages.height < tables.pages.frame.height
+        results, result_anomalies = _check_results(
+            tables.results, page_rows, is_strict, has_repeated_pages
+        )
         _check_overlap("results", tables.results, results, tables.pages)
     if not results.is_empty():
         n_empty = pages.height - results["page"].n_unique()
@@ -61,15 +63,15 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
     if tables.clicks is not None:
         table = tables.clicks
         if "clicks" in table.names:
-            # Each row is repeated by its number of clicks.
+            # Each row is repeated as often as its number of clicks.
             numbers = table.frame["clicks"].fill_null(0)
             row = pl.int_range(table.frame.height, eager=True).repeat_by(numbers)
             table = table.gather(row := row.explode().drop_nulls())
             names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
-            # The time and the dwell of a row are those of its first click.
-            first = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
-            table = replace(table, frame=table.frame.with_columns(first))
-        clicks, click_anomalies = _check_clicks(table, page_rows, pages, results, refuse)
+            # The time and the dwell of a row belong to its first click.
+            first_values = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
+            table = replace(table, frame=table.frame.with_columns(first_values))
+        clicks, click_anomalies = _check_clicks(table, page_rows, pages, results, is_strict)
         _check_overlap("clicks on results", table, clicks, tables.pages)
     anomalies = [*tables.anomalies, *page_anomalies, *result_anomalies, *click_anomalies]
     anomalies = [anomaly for anomaly in anomalies if anomaly.number]
@@ -86,10 +88,10 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
     )
     if max_queries is not None:
         log = _drop_bots(log, max_queries)
-    by_kind = {anomaly.kind: anomaly for anomaly in anomalies if anomaly.treatment}
-    for kind, anomaly in by_kind.items():
-        number = count_phrase(counts[kind], kind)
-        warn(f"{anomaly.source}: {number}, {anomaly.treatment}", stacklevel=3)
+    anomaly_by_kind = {anomaly.kind: anomaly for anomaly in anomalies if anomaly.treatment}
+    for kind, anomaly in anomaly_by_kind.items():
+        phrase = count_phrase(counts[kind], kind)
+        warn(f"{anomaly.source}: {phrase}, {anomaly.treatment}", stacklevel=3)
     return log
 
 
@@ -97,15 +99,15 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
     """Refuse a table without any row on a page, or on a result, of the log."""
     if table.frame.height and rows.is_empty():
         row = table.frame.row(0, named=True)
-        place = f"page {quoted(row['page'])}"
+        location = f"page {quoted(row['page'])}"
         if row.get("doc") is not None:
-            place = f"document {quoted(row['doc'])} of {place}"
+            location = f"document {quoted(row['doc'])} of {location}"
         elif row.get("rank") is not None:
-            place = f"rank {row['rank']} of {place}"
+            location = f"rank {row['rank']} of {location}"
         example = quoted(pages.frame["id"][0])
         raise InputError(
             f"expected {contents} on pages of {pages.source}, such as page {example}, got none;"
-            f" the first of {table.frame.height:,} is on {place}",
+            f" the first of {table.frame.height:,} is on {location}",
             source=table.source,
         )
 
@@ -116,13 +118,13 @@ def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(empty - {"id", "query", "page", "rank", "doc"})
 
 
-def _present(table: Table) -> pl.DataFrame:
+def _select_columns(table: Table) -> pl.DataFrame:
     return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
 def number_pages(frame: pl.DataFrame, page_rows: pl.DataFrame) -> pl.DataFrame:
     """Replace page ids by rows of pages; null for unknown pages."""
-    # Rows of a page are mostly adjacent, so that one look-up is enough for all of them.
+    # Rows of a page are mostly adjacent, so one look-up serves all of them.
     group = frame["page"].rle_id()
     group_ids = frame["page"].filter(group != group.shift(1, fill_value=2**32 - 1))
     if group_ids.equals(page_rows["id"]):
@@ -139,11 +141,11 @@ def _page_rank_keys(frame: pl.DataFrame) -> pl.Series:
 
 
 def repeated_rows(frame: pl.DataFrame) -> pl.Series:
-    """Return a mask of the rows that are equal to an earlier row."""
+    """Return a mask of rows that are equal to an earlier row."""
     hashes = frame.hash_rows()
-    # Sorting hashes is several times as fast as grouping them.
-    ordered = hashes.sort()
-    duplicates = ordered.filter(ordered == ordered.shift(1))
+    # Sorting hashes is several times faster than grouping them.
+    sorted_hashes = hashes.sort()
+    duplicates = sorted_hashes.filter(sorted_hashes == sorted_hashes.shift(1))
     is_candidate = hashes.is_in(duplicates.implode())
     if duplicates.is_empty():
         return is_candidate
@@ -152,10 +154,10 @@ def repeated_rows(frame: pl.DataFrame) -> pl.Series:
     return is_candidate.scatter(is_candidate.arg_true(), ~is_first)
 
 
-def _check_pages(table: Table, refuse: bool) -> Checked:
+def _check_pages(table: Table, is_strict: bool) -> CheckedTable:
     frame = cast_columns(table.frame.select(table.names), PAGE_TYPES)
     is_repeated = ~frame["id"].is_first_distinct()
-    if refuse:
+    if is_strict:
         remedy = "; on_anomaly='count' keeps the first record"
         table.refuse(is_repeated, lambda row: f"page {quoted(row['id'])} occurs twice{remedy}")
     treatment = "the first record is kept"
@@ -179,13 +181,15 @@ def _check_pages(table: Table, refuse: bool) -> Checked:
     return frame, anomalies
 
 
-def _check_results(table: Table, pages: pl.DataFrame, refuse: bool, is_repeated: bool) -> Checked:
-    """Return results by page and rank; `is_repeated`: whether a page was recorded twice."""
-    if "rank" not in table.names and is_repeated:
+def _check_results(
+    table: Table, pages: pl.DataFrame, is_strict: bool, has_repeated_pages: bool
+) -> CheckedTable:
+    """Return results by page and rank; ranks are required if pages were recorded twice."""
+    if "rank" not in table.names and has_repeated_pages:
         reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
-    table, anomalies = first_records(table, refuse)
-    frame = number_pages(_present(table), pages)
+    table, anomalies = keep_first_records(table, is_strict)
+    frame = number_pages(_select_columns(table), pages)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
@@ -201,36 +205,37 @@ def _check_results(table: Table, pages: pl.DataFrame, refuse: bool, is_repeated:
     return frame, anomalies
 
 
-def first_records(
-    table: Table, refuse: bool, *, drop_doubled: bool = True
+def keep_first_records(
+    table: Table, is_strict: bool, *, drop_doubled: bool = True
 ) -> tuple[Table, list[Anomaly]]:
     """Keep the first record of each page in a table of results, and count the other rows.
 
-    The rows of a page, in the order of the table, are a second record from the first repeated rank
-    on; of results without ranks, from the first repeated document on. A row that repeats the one
-    above it is the same result logged twice, which a flat table keeps for its clicks.
+    From the first repeated rank on (or the first repeated document, without ranks), the rows of a
+    page, in the order of the table, are a second record. A row that repeats the row above it is a
+    result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)
-    # A page may have results and a row without any.
+    # A page may have both rows with results and a row without.
     empty_pages = frame["page"].filter(frame["doc"].is_null())
     n_rows = frame["page"].is_in(empty_pages.unique().implode()).sum()
     is_mixed = n_rows > empty_pages.n_unique()
     if not (is_mixed or repeated_rows(frame.select("page", "key")).any()):
         return table, []
-    empty = pl.col("doc").is_null()
+    is_empty = pl.col("doc").is_null()
     previous = pl.struct(pl.all()).shift(1).over("page")
+    is_repeated_key = ~pl.struct("page", "key").is_first_distinct()
     frame = frame.with_columns(
-        doubled=pl.struct(pl.all()).eq_missing(previous),
-        # A page without results that has some in another row was recorded again.
-        again=~pl.struct("page", "key").is_first_distinct() | empty | empty.shift(1).over("page"),
-        first=pl.int_range(pl.len()).over("page") == 0,
+        is_doubled=pl.struct(pl.all()).eq_missing(previous),
+        # A page with both results and a row without a result was recorded again.
+        is_new_record=is_repeated_key | is_empty | is_empty.shift(1).over("page"),
+        is_first=pl.int_range(pl.len()).over("page") == 0,
     )
-    is_restart = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
+    is_restart = pl.col("is_new_record") & ~pl.col("is_doubled") & ~pl.col("is_first")
     is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
-    is_doubled = frame["doubled"] & ~is_repeated
-    if refuse:
+    is_doubled = frame["is_doubled"] & ~is_repeated
+    if is_strict:
 
         def reason(row: dict[str, Any]) -> str:
             page, doc = quoted(row["page"]), row["doc"]
@@ -242,24 +247,28 @@ def first_records(
 
         table.refuse(is_repeated | is_doubled, reason)
     is_doubled &= drop_doubled
-    record = "results of a repeated record of their page"
+    kind = "results of a repeated record of their page"
     anomalies = [
         Anomaly("results logged twice", int(is_doubled.sum()), "excluded", table.source),
-        Anomaly(record, int(is_repeated.sum()), "excluded", table.source),
+        Anomaly(kind, int(is_repeated.sum()), "excluded", table.source),
     ]
     return table.gather((~(is_repeated | is_doubled)).arg_true()), anomalies
 
 
 def _check_clicks(
-    table: Table, page_rows: pl.DataFrame, pages: pl.DataFrame, results: pl.DataFrame, refuse: bool
-) -> Checked:
+    table: Table,
+    page_rows: pl.DataFrame,
+    pages: pl.DataFrame,
+    results: pl.DataFrame,
+    is_strict: bool,
+) -> CheckedTable:
     """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)
-    has_no_place = table.frame["rank"].is_null() & table.frame["doc"].is_null()
-    table.refuse(has_no_place, lambda row: "a click names neither a rank nor a document")
-    frame = number_pages(_present(table), page_rows)
+    has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
+    table.refuse(has_no_key, lambda row: "a click names neither a rank nor a document")
+    frame = number_pages(_select_columns(table), page_rows)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
         frame = frame.with_columns(dwell=seconds)
@@ -271,7 +280,7 @@ def _check_clicks(
     has_times = "time" in frame.columns
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
-        if refuse:
+        if is_strict:
             table.refuse(is_early, lambda row: f"a click before its page {quoted(row['page'])}")
         treatment = "their times are treated as unknown"
         number = int(is_early.sum())
@@ -287,22 +296,23 @@ def _check_clicks(
     anomalies.append(Anomaly("clicks on a result that was clicked before", n_repeated))
     if "dwell" in frame.columns:
         anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
-    # A click without a time stays after the click before it.
+    # A click without a time is kept after the click before it.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
     return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True), anomalies
 
 
-def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> Checked:
-    """Find the result of each click by its document, or else by its rank."""
+def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> CheckedTable:
+    """Find the result of each click by its document or, without one, by its rank."""
     if results.is_empty():
         if frame["rank"].null_count():
             raise InputError("clicks without ranks require a table of results", source=source)
         return frame, []
-    numbered = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
-    row = _match_rows(frame, numbered, "rank")
+    result_rows = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
+    row = _match_rows(frame, result_rows, "rank")
     differs = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
     if differs.any():
-        row = row.scatter(differs.arg_true(), _match_rows(frame.filter(differs), numbered, "doc"))
+        doc_rows = _match_rows(frame.filter(differs), result_rows, "doc")
+        row = row.scatter(differs.arg_true(), doc_rows)
     n_moved = int((differs & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
     treatment = "counted as clicks on the document"
@@ -314,23 +324,24 @@ def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> C
 
 
 def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:
-    """Return the highest result with the rank or document of each click; null if none."""
+    """Return the highest result with the rank or document of each click; null if there is none."""
     keys = ["page", key]
     matches = results.join(clicks, on=keys, how="semi", maintain_order="left")
     highest = matches.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
     return clicks.join(highest, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _drop_bots(log: QueryLog, limit: int) -> QueryLog:
-    """Drop users, or sessions if users are unknown, with too many queries."""
+def _drop_bots(log: QueryLog, max_queries: int) -> QueryLog:
+    """Drop users (or sessions, if users are unknown) with too many queries."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
         raise InputError("max_queries requires the user or the session of pages", source=log.source)
-    is_bot = (pl.len().over(unit) > limit) & pl.col(unit).is_not_null()
-    bots = log.pages.select(is_bot).to_series()
-    if not bots.any():
+    has_many = (pl.len().over(unit) > max_queries) & pl.col(unit).is_not_null()
+    is_bot = log.pages.select(has_many).to_series()
+    if not is_bot.any():
         return log
-    if bots.all():
-        raise InputError(f"no {unit} has {counted(limit, 'page')} or fewer", source=log.source)
-    description = f"pages of {unit}s with more than {counted(limit, 'page')}"
-    return replace(log.where(~bots), anomalies={**log.anomalies, description: int(bots.sum())})
+    page_limit = counted(max_queries, "page")
+    if is_bot.all():
+        raise InputError(f"no {unit} has {page_limit} or fewer", source=log.source)
+    kind = f"pages of {unit}s with more than {page_limit}"
+    return replace(log.where(~is_bot), anomalies={**log.anomalies, kind: int(is_bot.sum())})

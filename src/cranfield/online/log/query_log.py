@@ -1,4 +1,4 @@
-"""The query log: pages that users saw, the results on them, clicks."""
+"""The query log: pages that users saw, the results on them, and clicks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 def _ubi_tables(
     pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Make queries, and events: clicks, and results that lists of ids cannot represent."""
+    """Make UBI queries, and events: clicks, and results that lists of ids cannot represent."""
     hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
-    in_order = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
+    is_complete = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
     has_columns = results.columns == ["page", "rank", "doc"]
-    is_plain = has_columns and bool(hits.select(in_order.all()).item())
+    has_only_ids = has_columns and bool(hits.select(is_complete.all()).item())
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
     names = {"session_id": "session", **{name: name for name in ("variant", "found", "method")}}
     attributes = _rename_columns(pages, names)
@@ -44,7 +44,7 @@ def _ubi_tables(
         pl.col("doc").fill_null([]).alias("query_response_hit_ids"),
         *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
     )
-    events = [] if is_plain else [_make_events(results, "impression", pages)]
+    events = [] if has_only_ids else [_make_events(results, "impression", pages)]
     events += [] if clicks is None else [_make_events(clicks, "click", pages)]
     return {
         "ubi_queries": query_rows,
@@ -100,12 +100,12 @@ def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.Dat
     if frame is None:
         return pl.DataFrame(schema=_KEY_TYPES)
     return frame.select(
-        pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns
+        pl.col(name).cast(dtype) for name, dtype in types.items() if name in frame.columns
     )
 
 
 def count_phrase(number: int, phrase: str) -> str:
-    """Write a number with a noun phrase in the plural, such as clicks on no result."""
+    """Write a number before a plural noun phrase, such as `clicks on no result`."""
     noun, _, remainder = phrase.partition(" ")
     return f"{counted(number, noun.removesuffix('s'))} {remainder}".rstrip()
 
@@ -130,9 +130,9 @@ class QueryLog(Plotted):
         (UTC), `variant` of an experiment, `found` (number of results found), and the `method` of
         interleaving.
     results
-        Data frame, one row per shown result, by page and rank: `page` (row of `pages`, from 0),
+        Data frame, one row per result shown, by page and rank: `page` (row of `pages`, from 0),
         `rank` (from 1), `doc`, and if known its `team` of interleaving, the `propensity` with
-        which it was shown and its `grade`. Without rows if the source has no results.
+        which it was shown and its `grade`. It has no rows if the source has no results.
     clicks
         Data frame, one row per click, by page, time and order in the source: `page`, `rank`,
         `doc`, and if known `time` (UTC), `dwell` (seconds; null if unknown) and whether the
@@ -142,8 +142,7 @@ class QueryLog(Plotted):
     anomalies
         Number of anomalies by kind, such as `{"clicks on no result": 3}`.
     has_clicks
-        Whether the source has clicks. If not, it is unknown whether anybody clicked, and measures
-        of clicks are refused.
+        Whether the source records clicks. If not, measures of clicks are refused.
     """
 
     pages: pl.DataFrame
@@ -154,12 +153,12 @@ class QueryLog(Plotted):
     has_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
-        """Refuse a log without the required columns.
+        """Raise an error if the log lacks required columns.
 
         Raises
         ------
         InputError
-            With the column, and the purpose that it is needed for.
+            With the missing column, and the purpose for which it is required.
         """
         check_choice("table", table, _TABLES)
         frame = getattr(self, table)
@@ -172,25 +171,25 @@ class QueryLog(Plotted):
 
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
-        """The results, with the number of clicks on each as `clicks`."""
+        """The results, with the number of clicks on each result in the column `clicks`."""
         self.require("clicks", purpose="results with their clicks")
-        number = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
+        counts = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
         return self.results.join(
-            number, on=["page", "rank"], how="left", maintain_order="left"
+            counts, on=["page", "rank"], how="left", maintain_order="left"
         ).with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Return the log of some pages, without the anomalies of the whole log.
+        """Select pages, with their results and clicks; numbers of anomalies are not kept.
 
         Parameters
         ----------
         keep
-            Expression over the columns of `pages`, or a truth value for each page.
+            Expression over the columns of `pages`, or a boolean for each page.
 
         Raises
         ------
         PolicyError
-            For truth values whose number differs from that of the pages, and for other values.
+            For values that are not booleans, or not one for each page.
         """
         if isinstance(keep, pl.Expr):
             # Next to a column, a literal is broadcast to all pages.
@@ -198,26 +197,26 @@ class QueryLog(Plotted):
             keep = pages.select("page", keep=keep)["keep"]
         elif not isinstance(keep, pl.Series):
             keep = list(keep)
-            is_true = {*map(type, keep)} <= {bool, np.bool_, type(None)}
-            keep = pl.Series(keep, dtype=pl.Boolean if is_true else pl.Object)
-        reason = "keep must be a truth value for each page"
+            is_boolean = {*map(type, keep)} <= {bool, np.bool_, type(None)}
+            keep = pl.Series(keep, dtype=pl.Boolean if is_boolean else pl.Object)
+        reason = "keep must be a boolean for each page"
         if keep.dtype not in {pl.Boolean, pl.Null}:
             raise PolicyError(reason)
         if keep.len() != self.pages.height:
-            number = counted(keep.len(), "truth value")
-            raise PolicyError(f"{reason}, got {number} for {counted(self.pages.height, 'page')}")
+            size = counted(keep.len(), "boolean")
+            raise PolicyError(f"{reason}, got {size} for {counted(self.pages.height, 'page')}")
         mask = keep.cast(pl.Boolean).fill_null(False)
-        row = mask.cast(pl.Int64).cum_sum() - 1
+        new_row = mask.cast(pl.Int64).cum_sum() - 1
 
         def select_rows(rows: pl.DataFrame) -> pl.DataFrame:
             subset = rows.filter(mask.gather(rows["page"]))
-            return subset.with_columns(page=row.gather(subset["page"]))
+            return subset.with_columns(page=new_row.gather(subset["page"]))
 
         tables = (self.pages.filter(mask), select_rows(self.results), select_rows(self.clicks))
         return QueryLog(*tables, self.source, has_clicks=self.has_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
-        """Write the log into a folder, from which :func:`read_log` reads it.
+        """Write the log to a folder that :func:`read_log` can read.
 
         Parameters
         ----------
@@ -226,7 +225,7 @@ class QueryLog(Plotted):
         format
             `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
             `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
-            1.3.0; values without a field there are kept in the attributes of queries and events.
+            1.3.0; values for which it has no field are written as attributes of queries and events.
 
         Raises
         ------
@@ -261,7 +260,7 @@ class QueryLog(Plotted):
         return frame_html(self.pages, repr(self), limit=10)
 
     def __repr__(self) -> str:
-        texts = [
+        sizes = [
             counted(self.pages.height, "page"),
             *(
                 counted(self.pages[name].drop_nulls().n_unique(), name)
@@ -272,7 +271,7 @@ class QueryLog(Plotted):
             counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
         notes = [count_phrase(number, kind) for kind, number in self.anomalies.items() if number]
-        return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
+        return f"QueryLog({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
 def log_from_tables(
@@ -282,7 +281,7 @@ def log_from_tables(
     *,
     source: str = "log",
 ) -> QueryLog:
-    """Make a log from tables in their final order; clicks have a `doc`."""
+    """Make a log from tables in their final order, whose clicks have a `doc`."""
     return QueryLog(
         cast_columns(pages, PAGE_TYPES),
         cast_columns(results, RESULT_TYPES),
@@ -293,15 +292,18 @@ def log_from_tables(
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds of each unit of time."""
+
 _MAX_SECONDS = 366 * 86400.0
+"""Maximum timeout, and maximum dwell that counts."""
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
     """Divide the pages of each user into sessions, which replace existing ones.
 
-    A page starts a new session when it comes more than `timeout` after all earlier actions of its
+    A page starts a new session if it comes more than `timeout` after all earlier actions of its
     user: pages, clicks on them, and, if known, the time spent on clicked results
-    (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are usual: He and
+    (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are common: He and
     Göker 2000).
 
     Parameters
@@ -309,14 +311,14 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     log
         A log with the user and the time of its pages.
     timeout
-        Pause that starts a new session, such as `30m`, `90s` or `1h`. Also a number of seconds, or
-        a timedelta; up to a year.
+        Pause that starts a new session, up to a year: a text such as `30m`, `90s` or `1h`, a number
+        of seconds, or a timedelta.
 
     Returns
     -------
     QueryLog
-        The same log, in which `session` is the user and the number of the session, as in `u7-2`.
-        Pages of no user belong to no session.
+        The log, where `session` is the user and the number of the session, such as `u7-2`. Pages
+        without a user have no session.
 
     Raises
     ------
@@ -333,35 +335,35 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     >>> cf.online.sessionise(cf.online.read_log(pages)).pages["session"].to_list()
     ['u-1', 'u-1', 'u-2']
     """
-    limit = round(_seconds(timeout) * 1e6)
+    max_pause = round(_parse_seconds(timeout) * 1e6)
     log.require("pages", "user", "time", purpose="a session")
     if log.pages["time"].null_count():
-        raise InputError("a session needs the time of every page", source=log.source)
+        raise InputError("a session requires the time of every page", source=log.source)
     pages = log.pages.select("user", "time", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    pages = pages.join(_last_click(log), on="page", how="left", maintain_order="left")
+    pages = pages.join(_last_actions(log), on="page", how="left", maintain_order="left")
     pages = pages.sort("user", "time", "page")
-    last_time = pl.max_horizontal("time", "left").cum_max().shift(1).over("user")
-    is_start = (pl.col("time") - last_time).dt.total_microseconds() > limit
-    number = is_start.fill_null(True).cast(pl.Int64).cum_sum().over("user")
-    pages = pages.with_columns(number=number)
+    last_time = pl.max_horizontal("time", "last_action").cum_max().shift(1).over("user")
+    is_start = (pl.col("time") - last_time).dt.total_microseconds() > max_pause
+    session_number = is_start.fill_null(True).cast(pl.Int64).cum_sum().over("user")
+    pages = pages.with_columns(number=session_number)
     sessions = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
     columns = [name for name in log.pages.columns if name != "session"]
     columns.insert(columns.index("user") + 1, "session")
     return replace(log, pages=log.pages.with_columns(sessions["session"]).select(columns))
 
 
-def _last_click(log: QueryLog) -> pl.DataFrame:
+def _last_actions(log: QueryLog) -> pl.DataFrame:
     """Return the end of the last click on each page, or its time if the dwell is unknown."""
     if "time" not in log.clicks.columns:
-        return pl.DataFrame(schema={"page": pl.Int64, "left": UTC})
+        return pl.DataFrame(schema={"page": pl.Int64, "last_action": UTC})
     end = pl.col("time")
     if "dwell" in log.clicks.columns:
         dwell = (pl.col("dwell").fill_null(0).clip(0, _MAX_SECONDS) * 1e6).round().cast(pl.Int64)
         end = end + pl.duration(microseconds=dwell)
-    return log.clicks.group_by("page").agg(end.max().alias("left"))
+    return log.clicks.group_by("page").agg(end.max().alias("last_action"))
 
 
-def _seconds(timeout: Any) -> float:
+def _parse_seconds(timeout: Any) -> float:
     seconds = 0.0
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()

@@ -1,4 +1,4 @@
-"""Reader of query logs in files and memory, with detection of their format."""
+"""Readers of query logs in files and in memory, with detection of the format."""
 
 from __future__ import annotations
 
@@ -23,16 +23,22 @@ from cranfield.online.log.formats import (
     read_yandex,
     split_flat_table,
 )
-from cranfield.online.log.linking import SourceTables, first_records, link_tables
+from cranfield.online.log.linking import SourceTables, keep_first_records, link_tables
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.tables import columns_of, documents, is_blank, is_bulk, open_table
+from cranfield.online.log.tables import (
+    extract_documents,
+    is_blank,
+    is_bulk,
+    open_columns,
+    open_table,
+)
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import spelt
 
-FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
+LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 """Formats of logs."""
 
 ON_ANOMALY = ("refuse", "count")
@@ -44,7 +50,7 @@ def read_log(
     results: Any = None,
     clicks: Any = None,
     *,
-    format: Annotated[str, OneOf(FORMS)] = "auto",
+    format: Annotated[str, OneOf(LOG_FORMATS)] = "auto",
     on_anomaly: Annotated[str, OneOf(ON_ANOMALY)] = "refuse",
     max_queries: Annotated[int | None, Whole(1)] = None,
     click_actions: Sequence[str] | None = None,
@@ -52,25 +58,25 @@ def read_log(
     """Read a query log: pages that users saw, the results on them, and clicks.
 
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
-    columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
-    around ids and names are removed. Times are ISO 8601, in UTC without a time zone, or numbers
-    since 1970: seconds, milliseconds and so on, by their size.
+    columns or a list of dicts; columns may have any of their usual names and spellings. Blanks
+    around ids and names are removed. Times are ISO 8601, in UTC if they have no time zone, or
+    numbers since 1970, in seconds, milliseconds and so on, depending on their size.
 
     Parameters
     ----------
     source
-        Table of pages, with `page` and `query`, and perhaps `user`, `session`, `time`, `variant`,
-        `found` and `method`; or a log of another format, by `format`.
+        Table of pages, with `page` and `query`, and optionally `user`, `session`, `time`,
+        `variant`, `found` and `method`; or a log of another format, see `format`.
     results
-        Table of results, with `page`, `rank` and `doc`, and perhaps `team`, `propensity` and
+        Table of results, with `page`, `rank` and `doc`, and optionally `team`, `propensity` and
         `grade`. Without ranks, results are in order.
     clicks
-        Table of clicks, with `page`, `rank` or `doc`, and perhaps `time`, `dwell` (seconds) or
+        Table of clicks, with `page`, `rank` or `doc`, and optionally `time`, `dwell` (seconds) or
         `end`, and `censored`.
     format
         Format of the log. `"auto"` (default): detected. `"tables"`: the three tables, or a folder
-        with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per shown result,
-        the columns of pages and results and perhaps `clicks` (number, or truth value), `click_time`
+        with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per result shown,
+        the columns of pages and results, and optionally `clicks` (number or boolean), `click_time`
         and `dwell`. `"sessions"`: the XML of the TREC Session track, or
         :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON lines and, as `clicks`,
         events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
@@ -82,7 +88,7 @@ def read_log(
         (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
         treats the time of such clicks as unknown.
     max_queries
-        Exclude users, or sessions without a known user, with more pages than this, as robots.
+        Exclude users (or sessions, if users are unknown) with more pages than this, as robots.
     click_actions
         Actions that count as clicks in a log of UBI (User Behavior Insights of OpenSearch); by
         default `click`.
@@ -92,14 +98,14 @@ def read_log(
     QueryLog
         The log, with numbers of anomalies in `anomalies`. Clicks that are on no result or page, and
         clicks logged twice, equal in all values, are excluded with a warning; a dwell of 0 or
-        less is unknown. A log without any result is a warning, except for a table of pages alone
+        less is unknown. A log without results causes a warning, except for a table of pages alone
         that is read with format `"tables"`.
 
     Raises
     ------
     InputError
-        If a table cannot be read, with the file, the line and the reason; and if no row of the
-        results or clicks is on a page of the log.
+        If a table cannot be read, with the file, the line and the reason; or if no result or no
+        click is on a page of the log.
 
     Examples
     --------
@@ -129,67 +135,72 @@ def read_files(
     """Read a log from files of the command line.
 
     They are one file or folder; or files of pages, results and clicks; or pages and one more
-    table, detected by its columns, or named by `results=FILE` or `clicks=FILE`.
+    table, detected by its columns or named by `results=FILE` or `clicks=FILE`.
     """
     parts = [(file, *file.partition("=")) for file in files]
-    named = {name: path for _, name, sign, path in parts if sign and name in {"results", "clicks"}}
-    paths = [file for file, name, *_ in parts if name not in named]
-    if len(paths) not in ({1} if named else {1, 2, 3}) or len(paths) + len(named) < len(files):
+    names = {"results", "clicks"}
+    named_paths = {name: path for _, name, sign, path in parts if sign and name in names}
+    paths = [file for file, name, *_ in parts if name not in named_paths]
+    expected_counts = {1} if named_paths else {1, 2, 3}
+    if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
         raise PolicyError(
             "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
         )
-    if [*paths, *named.values()].count("-") > 1:
-        raise PolicyError("standard input cannot be two files")
+    if [*paths, *named_paths.values()].count("-") > 1:
+        raise PolicyError("standard input (-) can be only one of the files")
     second_file = paths.pop() if len(paths) == 2 else None
-    names = ("pages", "results", "clicks")
-    tables: dict[str, Any] = dict(zip(names, paths, strict=False)) | named
-    pages, results, clicks = map(tables.get, names)
-    log_tables = _read_tables(
-        pages, results, clicks, second_file, format, on_anomaly, click_actions
-    )
-    return link_tables(log_tables, on_anomaly, max_queries)
+    table_names = ("pages", "results", "clicks")
+    files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
+    pages, results, clicks = map(files_by_table.get, table_names)
+    tables = _read_tables(pages, results, clicks, second_file, format, on_anomaly, click_actions)
+    return link_tables(tables, on_anomaly, max_queries)
 
 
 def _read_tables(
     source: Any,
     results: Any,
     clicks: Any,
-    other: Any,
-    form: str,
+    second_table: Any,
+    log_format: str,
     on_anomaly: str,
     click_actions: Sequence[str] | None,
 ) -> SourceTables:
     """Read the tables of a log, in the chosen or the detected format.
 
-    other: results or clicks, to be detected; in formats other than tables, clicks.
+    `second_table` has results or clicks, which is detected; in formats other than tables, clicks.
     """
-    clicks = other if clicks is None else clicks
+    clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
-    warn_without_results = is_file or form == "flat"
+    warn_without_results = is_file or log_format == "flat"
     if is_file and (folder := Path(fspath(source))).is_dir():
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
             raise InputError(reason, source=str(folder))
-        if form in {"auto", "ubi"} and (queries := _find_file(folder, "ubi_queries")) is not None:
-            source, clicks, form = queries, _find_file(folder, "ubi_events"), "ubi"
-        elif form not in {"auto", "tables"}:
-            raise InputError(f"holds no log of format {form}", source=str(folder))
+        if (
+            log_format in {"auto", "ubi"}
+            and (queries := _find_file(folder, "ubi_queries")) is not None
+        ):
+            source, clicks, log_format = queries, _find_file(folder, "ubi_events"), "ubi"
+        elif log_format not in {"auto", "tables"}:
+            raise InputError(f"has no log of format {log_format}", source=str(folder))
         else:
             source, results, clicks = find_tables(folder)
-            form = "tables"
-    if form == "auto":
-        form = _detect_format(source, has_more=results is not None or clicks is not None)
-    if click_actions is not None and form != "ubi":
-        raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
-    if form == "tables":
-        return _read_three_tables(source, results, clicks, other)
+            log_format = "tables"
+    if log_format == "auto":
+        log_format = _detect_format(source, has_more=results is not None or clicks is not None)
+    if click_actions is not None and log_format != "ubi":
+        raise PolicyError(f"click_actions=... requires a log of format ubi, got {log_format}")
+    if log_format == "tables":
+        return _read_three_tables(source, results, clicks, second_table)
     extra_table = "results" if results is not None else "clicks" if clicks is not None else ""
-    if extra_table and not (form == "ubi" and results is None):
-        raise InputError(f"a log of format {form} cannot be combined with a table of {extra_table}")
-    tables = _read_one_source(source, clicks, form, on_anomaly, click_actions)
+    if extra_table and not (log_format == "ubi" and results is None):
+        raise InputError(
+            f"a log of format {log_format} cannot be combined with a table of {extra_table}"
+        )
+    tables = _read_one_source(source, clicks, log_format, on_anomaly, click_actions)
     result_table, click_table = tables.results, tables.clicks
-    # In formats that mix clicks with other records, a file without clicks is suspicious.
-    is_mixed = is_file and form in {"sessions", "yandex", "pyclick"}
+    # In formats that mix clicks with other records, a file without clicks may be incomplete.
+    is_mixed = is_file and log_format in {"sessions", "yandex", "pyclick"}
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table, warn_without_results)
     elif is_mixed and click_table is not None and click_table.frame.is_empty():
@@ -198,30 +209,34 @@ def _read_tables(
 
 
 def _read_one_source(
-    source: Any, clicks: Any, form: str, on_anomaly: str, click_actions: Sequence[str] | None
+    source: Any, clicks: Any, log_format: str, on_anomaly: str, click_actions: Sequence[str] | None
 ) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
-    if form == "flat":
+    if log_format == "flat":
         refuse = on_anomaly == "refuse"
-        table, anomalies = first_records(open_table(source, FLAT), refuse, drop_doubled=False)
+        table, anomalies = keep_first_records(open_table(source, FLAT), refuse, drop_doubled=False)
         return split_flat_table(table)._replace(anomalies=(*anomalies,))
-    if form == "sessions":
+    if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
         return read_sessions_as_log(sessions)
-    raw, name = _read_raw(source, form)
-    if form == "ubi":
-        events = None if clicks is None else _read_raw(clicks, form, empty=True)
-        if events is None and is_bulk(raw) and not is_blank(documents(raw, name, events=True)):
+    raw, name = _read_raw(source, log_format)
+    if log_format == "ubi":
+        events = None if clicks is None else _read_raw(clicks, log_format, empty=True)
+        if (
+            events is None
+            and is_bulk(raw)
+            and not is_blank(extract_documents(raw, name, events=True))
+        ):
             events = raw, name
         return read_ubi((raw, name), events, click_actions or ("click",))
-    if form == "living-labs":
+    if log_format == "living-labs":
         return split_flat_table(read_living_labs(raw, name))
-    return (read_yandex if form == "yandex" else read_pyclick)(raw, name)
+    return (read_yandex if log_format == "yandex" else read_pyclick)(raw, name)
 
 
-def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> SourceTables:
+def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any) -> SourceTables:
     if results is None:
-        source = columns_of(source, PAGES)
+        source = open_columns(source, PAGES)
         fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
         if all(column.named_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
@@ -232,8 +247,8 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> So
                 reason = "has a column of clicks and cannot be combined with a table of clicks"
                 raise InputError(reason, source=source.source)
             return tables._replace(clicks=open_table(clicks, CLICKS, empty=True))
-    if other is not None:
-        columns = columns_of(other, CLICKS)
+    if second_table is not None:
+        columns = open_columns(second_table, CLICKS)
         if _looks_like_results(open_table(columns, CLICKS, empty=True)):
             warn(
                 f"{columns.source}: has all ranks of its pages and no times, and is read as"
@@ -258,28 +273,29 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, other: Any) -> So
 
 
 def _looks_like_results(clicks: Table) -> bool:
-    """Return whether clicks have each rank of their pages once, down to some rank."""
+    """Return whether clicks have each rank of their pages once, from 1 down to some rank."""
     names = {*clicks.names}
     if not {"rank", "doc"} <= names or names & {"time", "end", "dwell", "censored", "clicks"}:
         return False
     rank = pl.col("rank")
-    by_page = clicks.frame.group_by("page").agg(
-        rank.max().alias("last"), whole=(pl.len() == rank.max()) & (rank.n_unique() == pl.len())
-    )
+    has_all_ranks = (pl.len() == rank.max()) & (rank.n_unique() == pl.len())
+    pages = clicks.frame.group_by("page").agg(max_rank=rank.max(), has_all_ranks=has_all_ranks)
     # Clicks on first results alone also have all ranks from 1.
-    return bool(by_page["whole"].all() and (by_page["last"] > 1).any())
+    return bool(pages["has_all_ranks"].all() and (pages["max_rank"] > 1).any())
 
 
-def _warn_of_no_results(results: Table, expected: bool = False) -> None:
+def _warn_of_no_results(results: Table, always: bool = False) -> None:
     # A table of pages alone, in memory, needs no column of documents.
-    if expected or "doc" in results.names:
-        problem = "no page has results; expected a column doc, or documents listed"
+    if always or "doc" in results.names:
+        problem = "no page has results; expected a column doc with documents"
         warn(f"{results.source}: {problem}")
 
 
-def _read_raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
+def _read_raw(source: Any, log_format: str, empty: bool = False) -> tuple[bytes, str]:
     if not isinstance(source, (str, PathLike)):
-        raise InputError(f"a log of format {form} must be a file, got {type(source).__name__}")
+        raise InputError(
+            f"a log of format {log_format} must be a file, got {type(source).__name__}"
+        )
     file = Source(fspath(source))
     raw = file.read()
     if is_blank(raw) and not empty:
@@ -307,8 +323,8 @@ def _find_file(folder: Path, name: str) -> str | None:
     paths = [folder / f"{name}{suffix}{end}" for suffix in _SUFFIXES for end in _COMPRESSIONS]
     files = [str(path) for path in paths if path.is_file()]
     if len(files) > 1:
-        listed = ", ".join(Path(file).name for file in files)
-        reason = f"has several files of {name}; keep one: {listed}"
+        file_names = ", ".join(Path(file).name for file in files)
+        reason = f"has several files of {name}; keep one: {file_names}"
         raise InputError(reason, source=str(folder))
     return files[0] if files else None
 
@@ -321,7 +337,7 @@ _PATTERNS = (
 
 
 def _detect_format(source: Any, has_more: bool) -> str:
-    """Detect the format of a log, of files by their first lines."""
+    """Detect the format of a log, from the first lines if it is a file."""
     if isinstance(source, Sessions):
         return "sessions"
     table = "tables" if has_more else "flat"
@@ -341,9 +357,9 @@ def _detect_format(source: Any, has_more: bool) -> str:
         return "ubi" if is_ubi else table
     if suffix is not None:
         return table
-    for form, pattern in _PATTERNS:
+    for log_format, pattern in _PATTERNS:
         if pattern.match(head):
-            return form
+            return log_format
     reason = "is not a log of a known format; set format=..." if head.strip() else _EMPTY_LOG
     raise InputError(reason, source=file.name)
 
@@ -353,7 +369,7 @@ _FILE = Path(__file__).parents[2] / "data" / "simulated_log.parquet"
 
 @cache
 def simulated_log() -> QueryLog:
-    """Return a small simulated log, for examples: some 3,000 pages of 400 users.
+    """Return a small simulated log for examples, with about 3,000 pages of 400 users.
 
     Clicks are drawn from a dynamic Bayesian network (Chapelle and Zhang, 2009) in which clicks and
     satisfaction depend on grades. Queries are topics of TREC-COVID, and pages show the top ten
@@ -380,7 +396,7 @@ def simulated_log() -> QueryLog:
         .unnest(name)
         for name in ("results", "clicks")
     )
-    # The file has dwell times of few digits.
+    # The file has dwell times with one decimal.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

@@ -1,4 +1,4 @@
-"""Query logs that need not fit into memory: lazy tables, after a check of their values."""
+"""Query logs that need not fit into memory, as lazy tables with checked values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("time", "end"), _TIME),
     "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
 }
-"""Types that the non-text columns of a database may have."""
+"""Types of columns other than text: a description, and a test of the type."""
 _TEXT = (
     "text or an integer",
     lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
@@ -48,22 +48,22 @@ _TEXT = (
 def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
     """Open a log that need not fit into memory, for measures.
 
-    Each table is scanned once to check its values. Unlike :func:`read_log`, this does not look for
-    anomalies, such as clicks on results that were not shown.
+    Each table is scanned once to check its values. Unlike :func:`read_log`, this function does not
+    detect anomalies, such as clicks on results that were not shown.
 
     Parameters
     ----------
     pages
-        Table of pages, or a folder that holds the three tables: a file (CSV, TSV, Parquet), or a
-        lazy or other frame of any library that narwhals supports, such as a relation of DuckDB. Its
-        columns may have any of their usual names.
+        Table of pages, or a folder with the three tables. A table is a file (CSV, TSV, Parquet), or
+        a lazy or other frame of any library that narwhals supports, such as a relation of DuckDB.
+        Columns may have any of their usual names.
     results, clicks
-        Tables of results and clicks, which have ranks.
+        Tables of results and clicks, with ranks.
 
     Returns
     -------
     dict
-        Lazy tables `pages`, `results` and `clicks` of narwhals, linked by `page`.
+        Lazy tables of narwhals by name, `pages`, `results` and `clicks`, linked by `page`.
 
     Raises
     ------
@@ -93,12 +93,16 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         lazy = nw.from_native(_scan_file(data, schema) if is_path else data).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
-    places = schema.places(names, source)
-    if name != "pages" and "rank" not in places:
+    positions = schema.places(names, source)
+    if name != "pages" and "rank" not in positions:
         raise InputError("has no rank column", source=source)
-    columns = [item for item in schema.columns if item.name in places and item.name != "end"]
-    # Unknown columns, and other columns of the same meaning, are dropped.
-    lazy = lazy.select(nw.col(names[places[column.name]]).alias(column.name) for column in columns)
+    columns = [
+        column for column in schema.columns if column.name in positions and column.name != "end"
+    ]
+    # Unknown columns, and further columns of the same meaning, are dropped.
+    lazy = lazy.select(
+        nw.col(names[positions[column.name]]).alias(column.name) for column in columns
+    )
     native, fields = lazy.to_native(), [column.name for column in columns]
     with refusing(_UNREADABLE, source, _ERRORS), quiet_panics():
         if isinstance(native, pl.LazyFrame):
@@ -110,8 +114,8 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
             # Integer keys of pages stay integers; other fields become text.
             types = lazy.collect_schema()
             keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
-            texts = [key for key in fields if key not in {*_TYPES, *keys}]
-            lazy = lazy.with_columns(nw.col(key).cast(nw.String) for key in texts)
+            text_fields = [field for field in fields if field not in {*_TYPES, *keys}]
+            lazy = lazy.with_columns(nw.col(field).cast(nw.String) for field in text_fields)
     if name == "results":
         counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
         repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
@@ -125,14 +129,14 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
 
 def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
     source = Source(fspath(path))
-    form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
-    if form not in _SCANS:
+    file_format = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
+    if file_format not in _SCANS:
         reason = f"a {schema.kind} must be an uncompressed .csv, .tsv or .parquet file"
         raise InputError(reason, source=source.name)
-    if form == "parquet":
+    if file_format == "parquet":
         check_parquet_file(source.path)
     with source.open():
-        return _SCANS[form](source.path)
+        return _SCANS[file_format](source.path)
 
 
 def _convert_columns(
@@ -141,24 +145,24 @@ def _convert_columns(
     """Convert columns, after a check that all values can be read; integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
     kinds = {column.name: cast("Cell", column.kind) for column in columns}
-    formats = {name: kind.formats_of(sample[name]) for name, kind in kinds.items()}
+    n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
     while True:
         values, is_invalid = {}, {}
         for name, kind in kinds.items():
-            is_whole_key = types[name].is_integer() and name in {"id", "page"}
-            value = kind.expression(name, types[name], formats[name])
-            values[name] = value = pl.col(name) if is_whole_key else value
-            missing = pl.lit(False) if name == "rank" else kind.missing_in(name, types[name])
-            is_invalid[name] = value.is_null() & ~missing
+            is_integer_key = types[name].is_integer() and name in {"id", "page"}
+            value = kind.expression(name, types[name], n_formats[name])
+            values[name] = value = pl.col(name) if is_integer_key else value
+            is_missing = pl.lit(False) if name == "rank" else kind.is_missing(name, types[name])
+            is_invalid[name] = value.is_null() & ~is_missing
         tests = lazy.select(test.any().alias(name) for name, test in is_invalid.items())
-        failures = tests.collect(engine="streaming").row(0, named=True)
-        bad_column = next((column for column in columns if failures[column.name]), None)
+        has_invalid = tests.collect(engine="streaming").row(0, named=True)
+        bad_column = next((column for column in columns if has_invalid[column.name]), None)
         if bad_column is None:
             return lazy.select(**values)
-        if formats[bad_column.name] is None:
+        if n_formats[bad_column.name] is None:
             break
-        # Some rows below the first ones have other formats.
-        formats = dict.fromkeys(formats)
+        # Some rows below the sample have other formats.
+        n_formats = dict.fromkeys(n_formats)
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
     reason = bad_column.kind.reason(bad_column.noun or bad_column.name, cell)
@@ -195,7 +199,7 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
-    """Refuse a lazy table with a column of counts, weights or numbers of clicks."""
+    """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
     for k in COUNT_COLUMN.named_in(names) if name == "clicks" else ():
         reason = f"expected a row for each click, got a column {quoted(names[k])}"

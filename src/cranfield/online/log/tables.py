@@ -1,4 +1,4 @@
-"""Readers of tables of logs: JSON lines and other tables, as columns of a schema."""
+"""Readers of the tables of logs, from JSON lines and other tables."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from cranfield.sources.schemas import Schema
 from cranfield.sources.text import decoded, json_lines, parsed_json
 
 LINE = "(line)"
-"""Column with the line of each row in its file."""
+"""Column with the line number of each row in its file."""
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
-"""Half of a surrogate pair, which is not text."""
+"""Half of a surrogate pair, which is not valid text."""
 
 _ACTION = re.compile(rb'\s*\{\s*"(?:index|create)"\s*:\s*\{')
 _HIT = re.compile(rb'\s*\{\s*"_index"\s*:.*"_source"')
@@ -51,27 +51,26 @@ def is_bulk(raw: bytes) -> bool:
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
-def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
-    """Return the documents of a bulk file or of hits of OpenSearch, one per line.
+def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
+    """Extract the documents of a bulk file or of hits of OpenSearch, one per line.
 
-    Other files are returned unchanged. `events`: whether to return the events of a bulk file of
-    UBI, which have an action_name, or its queries; by default both.
+    Other files are returned unchanged. From a bulk file of UBI only events, which have an
+    action_name, are extracted if `events` is True, and only queries if it is False.
     """
     raw = raw.removeprefix(BOM_UTF8)
-    if _RESPONSE.match(raw) and isinstance(
-        response := parsed_json(decoded(raw, source), source), dict
-    ):
-        outer_hits = response.get("hits")
-        hits = outer_hits.get("hits") if isinstance(outer_hits, dict) else None
+    if _RESPONSE.match(raw):
+        hits = parsed_json(decoded(raw, source), source)
+        for _ in range(2):  # A response is {"hits": {"hits": [...]}}.
+            hits = hits.get("hits") if isinstance(hits, dict) else None
         if isinstance(hits, list):
             return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
     is_bulk_file = is_bulk(raw)
     if not is_bulk_file and not _HIT.match(raw):
         return raw
-    parsed, lines = json_lines(decoded(raw, source), source)
+    json_records, lines = json_lines(decoded(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
     is_action = is_bulk_file
-    for record, line in zip(parsed, lines, strict=True):
+    for record, line in zip(json_records, lines, strict=True):
         if not isinstance(record, dict):
             raise InputError("is not an object", source=source, line=line)
         if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
@@ -85,31 +84,35 @@ def documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
     return b"\n".join(texts)
 
 
-def records(raw: bytes, source: str, record_name: str, types: Types | None = None) -> pl.DataFrame:
+def read_records(
+    raw: bytes, source: str, record_name: str, types: Types | None = None
+) -> pl.DataFrame:
     """Read JSON objects, one per line, with their :data:`LINE`.
 
-    types: types of the fields to read, where text holds any plain value; by default all fields, as
-    text.
+    `types` are the types of the fields to read, where text can hold any scalar; by default all
+    fields are read, as text.
     """
-    raw = documents(raw, source)
+    raw = extract_documents(raw, source)
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1
         raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
     try:
         if types is None:
-            # Inferred only: columns of several types, such as numbers and truth values, are text.
+            # Only nested types are inferred, as a field may have both numbers and booleans.
             schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
-            types = {n: kind if kind.is_nested() else pl.String for n, kind in schema.items()}
+            types = {
+                name: dtype if dtype.is_nested() else pl.String for name, dtype in schema.items()
+            }
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
         raise _record_error(raw, source, record_name, types) from None
     texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
-    nested = [column.name for column in texts if column[0]]
-    # An object may have a name twice, which is refused; polars would read the first value.
+    nested_names = [column.name for column in texts if column[0]]
+    # An object with a repeated name is refused; polars would read the first value.
     has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
-    if nested or has_duplicates:
+    if nested_names or has_duplicates:
         for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
-            for name in nested:
+            for name in nested_names:
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
                     raise InputError(reason, source=source, line=line)
@@ -120,9 +123,9 @@ def records(raw: bytes, source: str, record_name: str, types: Types | None = Non
 
 
 def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
-    """Return the error of the first line that cannot be read."""
-    parsed, lines = json_lines(decoded(raw, source), source)
-    for record, line in zip(parsed, lines, strict=True):
+    """Return the error for the first line that cannot be read."""
+    json_records, lines = json_lines(decoded(raw, source), source)
+    for record, line in zip(json_records, lines, strict=True):
         if not isinstance(record, dict):
             return InputError("is not an object", source=source, line=line)
     texts = raw.split(b"\n")
@@ -138,8 +141,8 @@ def _record_error(raw: bytes, source: str, record_name: str, types: Types | None
     return InputError(f"is not a record of {record_name}", source=source, line=line)
 
 
-def columns_of(data: Any, schema: Schema) -> Columns:
-    """Read the columns of a table without converting cells; columns are returned unchanged."""
+def open_columns(data: Any, schema: Schema) -> Columns:
+    """Read the columns of a table without converting their cells."""
     if isinstance(data, Columns):
         return data
     source = Source.of(data) if isinstance(data, (str, PathLike)) else None
@@ -150,7 +153,7 @@ def columns_of(data: Any, schema: Schema) -> Columns:
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
         return columns_of_frame(pl.DataFrame(schema=names), name)
-    frame = records(raw, name, f"a {schema.kind}")
+    frame = read_records(raw, name, f"a {schema.kind}")
     if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
         # Each line is a page with a list of results.
         frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
@@ -159,11 +162,11 @@ def columns_of(data: Any, schema: Schema) -> Columns:
 
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
-    """Read a table of a log, perhaps one without rows."""
-    return columns_of(data, schema).table(schema, empty=empty)
+    """Read a table of a log; `empty` allows a table without rows."""
+    return open_columns(data, schema).table(schema, empty=empty)
 
 
-def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
-    """Convert a frame with columns of a schema, and perhaps the :data:`LINE` of each row."""
+def convert_frame(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
+    """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
     lines = frame[LINE].to_list() if LINE in frame.columns else None
     return fitted(frame.to_dict(), schema, source, lines, empty=empty)

@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
-from cranfield.online.measures.page_table import LogTables, collect_table, tables_of
+from cranfield.online.measures.page_table import LogTables, collect_table, open_tables
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
@@ -38,12 +38,12 @@ _TOTALS = Schema(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedClicks(TableResult):
-    """Clicks on documents over those expected at their ranks; returned by :func:`coec`.
+    """Clicks on documents over expected clicks at the same ranks; returned by :func:`coec`.
 
     Attributes
     ----------
     rows
-        The table, in order of UTF-8 bytes.
+        The table, one row per query and document, in order of UTF-8 bytes.
     rates
         Proportion of the shown results that were clicked, by rank.
     """
@@ -52,16 +52,16 @@ class ExpectedClicks(TableResult):
     columns: ClassVar[Columns] = {
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
-        "impressions": Column("Number of pages that show it."),
-        "clicks": Column("Number of these impressions with a click on the document."),
-        "expected": Column("Number of clicks expected at its ranks."),
+        "impressions": Column("Number of pages that show the document."),
+        "clicks": Column("Number of impressions with a click on the document."),
+        "expected": Column("Number of clicks expected at the ranks of the document."),
         "coec": Column("clicks / expected; null if expected is 0."),
     }
 
     rates: dict[int, float]
 
     def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, min_impressions: int = 1) -> Qrels:
-        """Return judgments whose grades are the numbers of cuts that COEC reaches.
+        """Convert COEC to judgments, with the number of cuts that it reaches as grade.
 
         Parameters
         ----------
@@ -73,14 +73,14 @@ class ExpectedClicks(TableResult):
         Raises
         ------
         PolicyError
-            For cuts that do not ascend from above 0.
+            For cuts that are not ascending and above 0.
         InputError
-            If no document was shown on that many pages.
+            If no document has so many impressions.
         """
         check_several("cuts", cuts)
         thresholds = numbers(list(cuts), "cuts")
         if not thresholds.size or not (thresholds[0] > 0 and (np.diff(thresholds) > 0).all()):
-            raise PolicyError(f"cuts must be ascending and above 0, got {list(cuts)}")
+            raise PolicyError(f"cuts must be ascending numbers above 0, got {list(cuts)}")
         rows = self.rows.filter(
             (pl.col("impressions") >= min_impressions) & pl.col("coec").is_not_null()
         )
@@ -103,8 +103,8 @@ def coec(log: Log) -> ExpectedClicks:
     """Compute clicks over expected clicks of each query and document.
 
     The expected clicks of a document are the sum, over the pages that show it, of the click rate of
-    the log at its rank. This corrects for ranks, if the documents at a rank do not differ by query.
-    A result that is clicked again counts once.
+    the log at its rank. This corrects for position bias, if documents at a rank are equally
+    attractive for all queries. Repeated clicks on a result count once.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def coec(log: Log) -> ExpectedClicks:
 
     Notes
     -----
-    Zhang and Jones (2007). OpenSearch computes implicit judgments in this way.
+    Source: Zhang and Jones (2007). OpenSearch computes implicit judgments in the same way.
 
     Examples
     --------
@@ -134,21 +134,20 @@ def coec(log: Log) -> ExpectedClicks:
         nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
     )
     # Rates are summed in order of rank, so that results do not depend on the engine.
-    by_rank = collect_table(counts).sort("query", "doc", "rank")
-    return _expected_clicks(by_rank, tables.rank_rates)
+    rank_counts = collect_table(counts).sort("query", "doc", "rank")
+    return _sum_expected_clicks(rank_counts, tables.rank_rates)
 
 
 def coec_of_totals(data: Any) -> ExpectedClicks:
     """Compute clicks over expected clicks from totals of impressions and clicks.
 
-    Equivalent to :func:`coec`, except that repeated clicks on a result of a page count as often as
-    in the table.
+    This is :func:`coec`, except that repeated clicks on a result count as often as in the table.
 
     Parameters
     ----------
     data
         A table with columns `query`, `doc`, `rank`, `impressions` and `clicks`: a file, a data
-        frame, a mapping of columns. Rows of one query, document and rank are summed.
+        frame or a mapping of columns. Rows with the same query, document and rank are summed.
 
     Raises
     ------
@@ -176,25 +175,28 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     """
     table = read_table(data, _TOTALS)
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
-    table.refuse(rank < 1, lambda row: f"expected a rank from 1, got {row['rank']}")
-    table.refuse(clicks < 0, lambda row: f"clicks {row['clicks']} is below 0")
+    table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
+    table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     table.refuse(
         clicks > impressions,
-        lambda row: f"{row['clicks']} clicks of {row['impressions']} impressions",
+        lambda row: (
+            f"clicks must be at most the number of impressions, {row['impressions']}, got"
+            f" {row['clicks']}"
+        ),
     )
-    counts = pl.col("impressions", "clicks").cast(pl.Int64).sum()
-    by_rank = table.frame.group_by("query", "doc", "rank").agg(counts).sort("query", "doc", "rank")
-    totals = by_rank.group_by("rank").agg(counts).sort("rank")
+    sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
+    rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)
+    totals = rank_counts.group_by("rank").agg(sums).sort("rank")
     rate = pl.when(pl.col("impressions") > 0).then(pl.col("clicks") / pl.col("impressions"))
     rates = totals.select("rank", rate.otherwise(0.0)).iter_rows()
-    return _expected_clicks(by_rank, dict(rates))
+    return _sum_expected_clicks(rank_counts, dict(rates))
 
 
-def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
+def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
     """Sum clicks and expected clicks of each query and document."""
     rate = pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
-        by_rank.with_columns(expected=pl.col("impressions") * rate)
+        rank_counts.with_columns(expected=pl.col("impressions") * rate)
         .group_by("query", "doc", maintain_order=True)
         .agg(pl.col("impressions", "clicks").cast(pl.Int64).sum(), pl.col("expected").sum())
     )
@@ -203,7 +205,7 @@ def _expected_clicks(by_rank: pl.DataFrame, rates: dict[int, float]) -> Expected
 
 
 def skip_above(log: Log) -> pl.DataFrame:
-    """Return preferences of clicked documents over documents that were skipped above them.
+    """Count preferences of clicked documents over documents that were skipped above them.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def skip_above(log: Log) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        `query`, `doc`, the document `over` which it was preferred, and the number of `pages`; in
+        `query`, `doc`, the document `over` which it is preferred, and the number of `pages`; in
         order of UTF-8 bytes.
 
     Raises
@@ -223,7 +225,7 @@ def skip_above(log: Log) -> pl.DataFrame:
 
     Notes
     -----
-    Joachims et al. (2007), strategy 'click > skip above'.
+    Source: Joachims et al. (2007), strategy 'click > skip above'.
 
     Examples
     --------
@@ -237,20 +239,20 @@ def skip_above(log: Log) -> pl.DataFrame:
     _, results = _results_with_clicks(log, "SkipAbove")
     clicked = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
     skipped = results.filter(nw.col("clicked") == 0).select(
-        "page", nw.col("doc").alias("over"), nw.col("rank").alias("above")
+        "page", nw.col("doc").alias("over"), nw.col("rank").alias("skipped_rank")
     )
     pairs = clicked.join(skipped, on="page", how="inner").filter(
-        (nw.col("above") < nw.col("rank")) & (nw.col("doc") != nw.col("over"))
+        (nw.col("skipped_rank") < nw.col("rank")) & (nw.col("doc") != nw.col("over"))
     )
     # A document may occur twice on a page.
-    distinct = pairs.select("page", "query", "doc", "over").unique()
-    counts = collect_table(distinct.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
+    pairs = pairs.select("page", "query", "doc", "over").unique()
+    counts = collect_table(pairs.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
     return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
 def _results_with_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
-    """Return tables, and the results with their query and whether they were clicked."""
-    tables = tables_of(log)
+    """Return the tables, and the results with their query and whether they were clicked."""
+    tables = open_tables(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
     if missing := tables.missing_column(needs):
         raise InputError(f"{purpose} needs {missing}", source=tables.source)

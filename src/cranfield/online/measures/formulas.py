@@ -1,7 +1,7 @@
 """The online measures, one function each.
 
-A function takes the parameters in its signature and returns :class:`Sums` over columns of the table
-of pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.count_of`.
+A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
+pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.column_count`.
 """
 
 # ruff: noqa: N802
@@ -37,7 +37,9 @@ OVER_PAGES = parameter(
     choice("pages", "results"),
     "average over 'pages', or over all 'results' down to the lowest click",
 )
-FIRST = parameter("time", choice("time", "rank"), "the first click in time, or that at the top")
+FIRST = parameter(
+    "time", choice("time", "rank"), "the first click in time, or the click at the highest rank"
+)
 SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
 DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied")
 UNKNOWN_DWELL = parameter(
@@ -48,18 +50,18 @@ UNKNOWN_DWELL = parameter(
 )
 
 
-def _repeats(default: str) -> Any:
+def _repeats_parameter(default: str) -> Any:
     return parameter(
-        default, choice("once", "count"), "whether a result that is clicked again counts `once`"
+        default, choice("once", "count"), "whether repeated clicks on a result count `once`"
     )
 
 
-def _abandoned(default: str) -> Any:
+def _abandoned_parameter(default: str) -> Any:
     return parameter(default, choice("zero", "drop"), "pages without a click: zero, or excluded")
 
 
-ONCE, COUNT = _repeats("once"), _repeats("count")
-ZERO, DROP = _abandoned("zero"), _abandoned("drop")
+ONCE, COUNT = _repeats_parameter("once"), _repeats_parameter("count")
+ZERO, DROP = _abandoned_parameter("zero"), _abandoned_parameter("drop")
 
 CLICKS = pl.col("clicks")
 LOWEST = pl.col("lowest")
@@ -67,11 +69,11 @@ TIME = pl.col("time")
 LAST = pl.col("last_in_session")
 
 
-def _upto(column: str, cutoff: int | None) -> pl.Expr:
+def _down_to(column: str, cutoff: int | None) -> pl.Expr:
     return pl.col(column if cutoff is None else f"{column}@{cutoff}")
 
 
-def _clicks(repeats: str) -> str:
+def _click_column(repeats: str) -> str:
     return "clicked" if repeats == "once" else "clicks"
 
 
@@ -82,8 +84,8 @@ def _indicator(condition: pl.Expr) -> pl.Expr:
 
 def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Return the seconds between two times; null if the end is before the start."""
-    between = (end - start).dt.total_microseconds()
-    return pl.when(between >= 0).then(between / MICROSECONDS)
+    duration = (end - start).dt.total_microseconds()
+    return pl.when(duration >= 0).then(duration / MICROSECONDS)
 
 
 # Clicks of a page.
@@ -92,7 +94,9 @@ def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
 @online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, "higher")
 def CTR(
     ranks: str = parameter(
-        "top", choice("top", "at"), "with @k: results up to rank k, or those `at` rank k alone"
+        "top",
+        choice("top", "at"),
+        "with @k: results down to rank k, or only the result `at` rank k",
     ),
     over: str = OVER_RESULTS,
     repeats: str = ONCE,
@@ -100,7 +104,10 @@ def CTR(
 ) -> Sums:
     """Proportion of the shown results that were clicked (click-through rate)."""
     suffix = "_at" if ranks == "at" and cutoff is not None else ""
-    clicked, results = _upto(_clicks(repeats) + suffix, cutoff), _upto(f"shown{suffix}", cutoff)
+    clicked, results = (
+        _down_to(_click_column(repeats) + suffix, cutoff),
+        _down_to(f"shown{suffix}", cutoff),
+    )
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -108,14 +115,14 @@ def CTR(
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
-    """Proportion of the pages with a click."""
-    return Sums(_indicator(_upto("clicks", cutoff) > 0))
+    """Proportion of the pages that have a click."""
+    return Sums(_indicator(_down_to("clicks", cutoff) > 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
 def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     """Number of clicks on a page."""
-    return Sums(_upto(_clicks(repeats), cutoff))
+    return Sums(_down_to(_click_column(repeats), cutoff))
 
 
 @online_measure(
@@ -125,7 +132,7 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     range=FROM_0,
 )
 def COEC() -> Sums:
-    """Clicked results divided by those expected at the same ranks, by the log's own rates."""
+    """Clicked results over the number expected at their ranks by the click rates of the log."""
     return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
 
 
@@ -142,13 +149,13 @@ def _reciprocal(inverse: pl.Expr, abandoned: str) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", BOOK, "lower", range=FROM_1, unit="ranks"
 )
 def ClickRank(first: str = FIRST) -> Sums:
-    """Rank of the first click, of pages with a click."""
+    """Rank of the first click, over pages with a click."""
     return Sums(_first_rank(first))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, "higher")
 def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
-    """Inverse rank of the first click, 0 of pages without one."""
+    """Inverse rank of the first click, 0 for pages without a click."""
     return _reciprocal(1 / _first_rank(first), abandoned)
 
 
@@ -156,7 +163,7 @@ def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
 def MaxRR(abandoned: str = DROP) -> Sums:
-    """Inverse of the highest clicked rank, of pages with a click."""
+    """Inverse of the highest clicked rank, over pages with a click."""
     return _reciprocal(1 / pl.col("highest"), abandoned)
 
 
@@ -166,9 +173,9 @@ def MaxRR(abandoned: str = DROP) -> Sums:
     "higher",
 )
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
-    """Mean inverse rank of the clicks of a page, of pages with a click."""
+    """Mean inverse rank of the clicks of a page, over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
-    inverse = pl.col(f"inverse_ranks{suffix}") / UNIT / pl.col(_clicks(repeats))
+    inverse = pl.col(f"inverse_ranks{suffix}") / UNIT / pl.col(_click_column(repeats))
     return _reciprocal(inverse, abandoned)
 
 
@@ -176,7 +183,7 @@ def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
 def MinRR(abandoned: str = DROP) -> Sums:
-    """Inverse of the lowest clicked rank, of pages with a click."""
+    """Inverse of the lowest clicked rank, over pages with a click."""
     return _reciprocal(1 / LOWEST, abandoned)
 
 
@@ -214,10 +221,10 @@ def _unsure(seconds: float) -> pl.Expr:
     return pl.col(f"unsure@{seconds}")
 
 
-def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
-    """Return sums of the seconds until a click; censored without such clicks."""
+def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
+    """Return sums of the seconds from the page to a click; censored without such clicks."""
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_seconds(TIME, end), censored=_indicator(clicks == 0), until=next_page)
+    return Sums(_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
 
 
 @online_measure(
@@ -228,8 +235,8 @@ def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
     may_be_censored=True,
 )
 def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
-    """Seconds from the page to its first or last click; censored where there is none."""
-    return _wait(pl.col(f"{click}_click"), CLICKS)
+    """Seconds from the page to its first or last click; censored for pages without a click."""
+    return _time_to(pl.col(f"{click}_click"), CLICKS)
 
 
 @online_measure(
@@ -240,16 +247,16 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), "which 
     may_be_censored=True,
 )
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Seconds from the page to its first satisfied click; censored where there is none."""
+    """Seconds from the page to its first satisfied click; censored for pages without one."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
     if unknown == "not":
-        return _wait(sat, _sat(seconds))
+        return _time_to(sat, _sat(seconds))
     if unknown == "sat":
         first = pl.min_horizontal(sat, unsure)
     else:
         # An earlier click of unknown dwell could have been the first satisfied one.
         first = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _wait(first, _sat(seconds) + _unsure(seconds))
+    return _time_to(first, _sat(seconds) + _unsure(seconds))
 
 
 @online_measure(
@@ -326,7 +333,9 @@ def Abandonment() -> Sums:
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
 def ZeroResults(
     by: str = parameter(
-        "shown", choice("shown", "found"), "number that is 0: results shown, or results `found`"
+        "shown",
+        choice("shown", "found"),
+        "number that is zero: results `shown`, or results `found`",
     ),
 ) -> Sums:
     """Proportion of the pages without a result."""
@@ -339,9 +348,9 @@ def ZeroResults(
     "higher",
 )
 def GoodAbandonment(
-    label: str = parameter("good", text, "the label of a page that answered without a click"),
+    label: str = parameter("good", text, "label of pages that answered the query without a click"),
 ) -> Sums:
-    """Proportion of the abandoned pages that are labelled good, of those with a label."""
+    """Proportion of the abandoned pages with a label that are labelled good."""
     return Sums(pl.when(CLICKS == 0).then(_indicator(pl.col("label") == label)))
 
 
@@ -352,7 +361,7 @@ def GoodAbandonment(
 def AbandonedLast() -> Sums:
     """Proportion of the pages without a click or a later query in the session.
 
-    Such pages may be good abandonment, or users who gave up: this is only a proxy.
+    On such pages users may have found the answer, or given up: this is only a proxy.
     """
     return Sums(_indicator((CLICKS == 0) & LAST))
 
@@ -363,20 +372,20 @@ def AbandonedLast() -> Sums:
     "lower",
 )
 def Reformulation(
-    window: float = parameter(300.0, number(0), "seconds within which the next query comes"),
+    window: float = parameter(300.0, number(0), "maximum number of seconds until the next query"),
     shares: str = parameter(
         "any",
         choice("any", "term"),
-        "follow-up query: any other query, or one that shares a `term`",
+        "next query: any different query, or a different query with a common `term`",
     ),
 ) -> Sums:
-    """Proportion of the pages after which the session goes on with another query soon."""
-    query, following = pl.col("query"), pl.col("next_query")
-    between = (pl.col("next_time") - TIME).dt.total_microseconds()
-    is_reformulated = (following != query) & (between <= window * MICROSECONDS) & (between >= 0)
+    """Proportion of the pages that are soon followed by a different query of the session."""
+    query, next_query = pl.col("query"), pl.col("next_query")
+    pause = (pl.col("next_time") - TIME).dt.total_microseconds()
+    is_reformulated = (next_query != query) & (pause <= window * MICROSECONDS) & (pause >= 0)
     if shares == "term":
         terms, next_terms = (
-            words.str.to_lowercase().str.extract_all(r"\w+") for words in (query, following)
+            string.str.to_lowercase().str.extract_all(r"\w+") for string in (query, next_query)
         )
         is_reformulated &= terms.list.set_intersection(next_terms).list.len() > 0
     # The last page of a session has no later query; pages without a session have no value.
@@ -388,7 +397,7 @@ def Reformulation(
 
 @online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, range=FROM_1, unit="queries", level="session")
 def QueriesPerSession() -> Sums:
-    """Number of queries of a session: its pages."""
+    """Number of queries of a session: pages."""
     return Sums(pl.len())
 
 
@@ -396,7 +405,9 @@ def QueriesPerSession() -> Sums:
     r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})", BOOK, unit="seconds", level="session"
 )
 def SessionLength(
-    until_last: str = parameter("click", choice("click", "page"), "what the last moment can be"),
+    until_last: str = parameter(
+        "click", choice("click", "page"), "end: the last page or `click`, or the last `page`"
+    ),
 ) -> Sums:
     """Seconds from the first page of a session to its last page or click."""
     page = TIME.max()
@@ -434,15 +445,15 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -
     may_be_censored=True,
 )
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Number of queries of a session up to its first satisfied click; censored without one."""
+    """Number of queries of a session until its first satisfied click; censored without one."""
     sat = _satisfied(seconds, unknown) > 0
     unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
-    # In ties, arg_max does not always return the first.
+    # arg_max would not always return the first of equal values.
     first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
     # An earlier click of unknown dwell could have been the first satisfied one.
-    certain = first_unsure.is_null() | (first_sat <= first_unsure)
+    is_certain = first_unsure.is_null() | (first_sat <= first_unsure)
     return Sums(
-        pl.when(certain).then(first_sat + 1).cast(pl.Int64),
+        pl.when(is_certain).then(first_sat + 1).cast(pl.Int64),
         censored=_indicator(~(sat | unsure).any()),
         until=pl.len().cast(pl.Float64),
     )
@@ -457,7 +468,7 @@ _DAYS = TIME.dt.date().drop_nulls().n_unique()
     r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", range=FROM_1, unit="queries", level="user"
 )
 def QueriesPerUser() -> Sums:
-    """Number of queries of a user: the pages."""
+    """Number of queries of a user: pages."""
     return Sums(pl.len())
 
 
@@ -470,7 +481,7 @@ def SessionsPerUser() -> Sums:
 
 @online_measure(r"\frac{1}{|U|} \sum_u |D_u|", LALMAS, "higher", unit="days", level="user")
 def ActiveDays() -> Sums:
-    """Number of days, by UTC, on which a user issued a query."""
+    """Number of days, in UTC, on which a user issued a query."""
     return Sums(pl.when(_DAYS > 0).then(_DAYS))
 
 
@@ -478,15 +489,15 @@ def ActiveDays() -> Sums:
     r"\frac{1}{|U|} \sum_u \frac{|P_u|}{|D_u|}", LALMAS, "higher", unit="queries", level="user"
 )
 def QueriesPerActiveDay() -> Sums:
-    """Number of queries of a user on a day with any."""
+    """Number of queries of a user per active day."""
     return Sums(pl.when(_DAYS > 0).then(pl.len() / _DAYS))
 
 
 class AbsenceTime(OnlineMeasure):
-    """Seconds from the end of a session to the next one of the user; censored after the last.
+    """Seconds from the end of a session to the user's next session; censored after the last one.
 
     A session ends with its last page or click. The last absence is censored at the end of the log,
-    which is its last page or click. Means of uncensored absences are biased low: see
+    its last page or click. Means of uncensored absences are biased low: see
     :func:`survival`.
     """
 
@@ -502,11 +513,13 @@ class AbsenceTime(OnlineMeasure):
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         other_keys = [key for key in keys if key != "user"]
-        single = {key: (pl.col(key).n_unique() == 1).over("user") for key in other_keys}
-        of_user = {key: pl.when(is_single).then(pl.col(key)) for key, is_single in single.items()}
+        user_keys = {
+            key: pl.when((pl.col(key).n_unique() == 1).over("user")).then(pl.col(key))
+            for key in other_keys
+        }
         sessions = (
             pages.drop_nulls(["user", "session"])
-            .with_columns(**of_user)
+            .with_columns(**user_keys)
             .group_by("user", "session", maintain_order=True)
             .agg(pl.col(other_keys).first(), start=TIME.min(), end=ends)
             .sort("start", maintain_order=True)

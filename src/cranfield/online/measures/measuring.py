@@ -1,4 +1,4 @@
-"""Values of online measures of a log, by variant, user, query or session."""
+"""Values of online measures of a log, by variant, user, query, session or page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from cranfield.online.measures.online_measure import (
     OnlineMeasure,
     parse_online_measure,
 )
-from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
+from cranfield.online.measures.page_table import (
+    LogTables,
+    open_tables,
+    page_table,
+    required_columns,
+)
 from cranfield.result import Column, Columns, TableResult, readable
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
@@ -31,7 +36,7 @@ from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
 
 
-def means_of(totals: Floats, numbers: Floats) -> Floats:
+def divide_sums(totals: Floats, numbers: Floats) -> Floats:
     """Divide sums by numbers; NaN if there is no value."""
     missing = np.full(totals.shape, np.nan)
     return np.asarray(np.divide(totals, numbers, out=missing, where=numbers > 0))
@@ -42,7 +47,7 @@ class UnitSums:
     """Sums of measures by unit, such as a user.
 
     The mean of a measure over pages is the sum of `totals` divided by the sum of `numbers`. If
-    users are randomised and pages are counted, it is a ratio of two random sums.
+    users are randomised and values belong to pages, it is a ratio of two random sums.
 
     Attributes
     ----------
@@ -53,15 +58,15 @@ class UnitSums:
     variant
         Index of the variant of each unit, shape (units,); -1 without a variant.
     variants
-        The variants, in order.
+        Names of the variants, in order.
     names
-        The measures.
+        Names of the measures.
     totals
         Sum of the values of each measure, shape (units, measures).
     numbers
         Number of values of each measure, shape (units, measures).
     pages, unassigned
-        Number of pages of the log, and of excluded pages without a unit.
+        Number of pages of the log, and number of excluded pages without a unit.
     """
 
     kind: str
@@ -81,13 +86,13 @@ class UnitSums:
     @property
     def means(self) -> Floats:
         """Mean of each unit, shape (units, measures); NaN if there is no value."""
-        return means_of(self.totals, self.numbers)
+        return divide_sums(self.totals, self.numbers)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: the unit, its variant, and the mean of each measure."""
         names = pl.Series([*self.variants, None], dtype=pl.String)
         columns = {self.kind: pl.Series(self.units, dtype=pl.String)}
-        # A unit without a variant has the last name, which is null.
+        # The code -1, of units without a variant, selects the last name, which is null.
         columns["variant"] = names.gather(self.variant % len(names))
         return pl.DataFrame({**columns, **dict(zip(self.names, self.means.T, strict=True))})
 
@@ -96,8 +101,8 @@ class UnitSums:
 class OnlineMeasurements(TableResult):
     """Values of online measures, by unit; returned by :func:`measure`.
 
-    Each column is also an attribute, of shape (units, measures). The mean of partly censored values
-    is biased: see :func:`survival`.
+    Each column is also an attribute, of shape (units, measures). If some values are censored, their
+    mean is biased: see :func:`survival`.
 
     Attributes
     ----------
@@ -108,7 +113,7 @@ class OnlineMeasurements(TableResult):
     measures
         The measures.
     n_without_unit
-        Number of rows without a unit, such as pages without a user; the maximum over the measures.
+        Number of rows without a unit, such as pages without a user; maximum over the measures.
     source
         Source of the log.
     """
@@ -118,11 +123,11 @@ class OnlineMeasurements(TableResult):
         "*": Column("Value of a column of `by`."),
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
-        "of": Column("Unit that each value belongs to, such as `page`."),
+        "of": Column("Object that has a value, such as `page`."),
         "total": Column("Sum in the numerator.", read=False),
         "number": Column("Sum in the denominator.", read=False),
         "values": Column("Number of values."),
-        "censored": Column("Number of values of which only a lower bound is known."),
+        "censored": Column("Number of values for which only a lower bound is known."),
         "without": Column("Number of values that are missing for another reason."),
     }
 
@@ -146,17 +151,17 @@ class OnlineMeasurements(TableResult):
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
         """Values of a measure, shape (units,)."""
-        parsed = parse_online_measure(measure)
-        if parsed not in self.measures:
+        measure = parse_online_measure(measure)
+        if measure not in self.measures:
             names = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{parsed} was not measured; expected one of: {names}")
-        return np.asarray(self.means[:, self.measures.index(parsed)])
+            raise MeasureError(f"{measure} was not measured; expected one of: {names}")
+        return np.asarray(self.means[:, self.measures.index(measure)])
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
         """Return the values of a measure as scores for comparisons, with units as topics.
 
-        Systems are the variants, if values are by a unit and `variant`; else the log is the only
-        system. Units without a value have NaN.
+        Systems are the variants, if values are by a unit and `variant`; otherwise the log is the
+        only system. The score of a unit without a value is NaN.
 
         Raises
         ------
@@ -173,7 +178,7 @@ class OnlineMeasurements(TableResult):
         >>> measurements.scores("UCTR").values.tolist()
         [[0.0, 1.0]]
         """
-        parsed, unit_values = parse_online_measure(measure), self[measure]
+        measure, unit_values = parse_online_measure(measure), self[measure]
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
             raise PolicyError("scores require values by one unit, such as by=['query', 'variant']")
@@ -188,38 +193,39 @@ class OnlineMeasurements(TableResult):
             values,
             topics=tuple(topics),
             systems=tuple(systems),
-            measure=str(parsed),
+            measure=str(measure),
             settings={"unit": names[0], "log": self.source},
-            lower_is_better=parsed.better == "lower",
+            lower_is_better=measure.better == "lower",
         )
 
     def wide(self) -> pl.DataFrame:
-        """Return one row per unit, with one column per measure; null if there is no value."""
+        """Return a table with one row per unit and one column per measure; null without a value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
         return pl.DataFrame([*self.units.get_columns(), *columns])
 
     @property
     def notes(self) -> list[str]:
-        """Number of censored values, and of rows without a unit."""
+        """Numbers of censored values, and of rows without a unit."""
         notes = []
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
-        for measure, number, censored in zip(self.measures, *totals, strict=True):
-            if censored:
-                values = counted(int(number), measure.value_kind)
-                proportion = f"{censored / (number + censored):.1%} ({censored:,}) are censored"
-                notes.append(f"{measure}: the mean of {values}; {proportion}")
+        for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
+            if n_censored:
+                values = counted(int(n_values), measure.value_kind)
+                fraction = n_censored / (n_values + n_censored)
+                censored = f"{fraction:.1%} ({n_censored:,}) are censored"
+                notes.append(f"{measure}: the mean of {values}; {censored}")
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
             notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
         return notes
 
     def tables(self) -> list[Table]:
-        """Return the table for display: its first rows, with one column per measure if by units."""
+        """Return the table for display, with one column per measure if values are by unit."""
         return [readable(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
-        """Return one line with the log and the units."""
+        """Return a line with the source and the units."""
         by = f", by {', '.join(self.by)}" if self.by else ""
         return [f"Online measures of {self.source}{by}"]
 
@@ -256,15 +262,16 @@ def measure(
     log
         A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
         narwhals supports, such as lazy frames of polars or relations of DuckDB. Tables have the
-        column `page`; pages have a `query`, results and clicks a `rank`; all clicks are on shown
-        results. The other columns are those of :class:`QueryLog`. Counts of results and clicks are
-        computed by their engine, one table at a time, so that tables may be larger than memory.
+        column `page`; pages have a `query`, results and clicks a `rank`; all clicks are on results
+        that were shown. Other columns are those of :class:`QueryLog`. Counts of results and clicks
+        are computed by the engine of the tables, one table at a time, so that tables may be larger
+        than memory.
     measures
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
         Columns by which to group the pages: `variant`, `user`, `query`, `session` or `page`, or
-        several of them; by default the whole log. A session is of a user, variant or query if all
-        its pages are.
+        several of them; by default the whole log is one group. A session belongs to a user, variant
+        or query if all its pages do.
     labels
         Labels of pages, for measures of good abandonment. A mapping from the id of a page, or a
         table with columns `page` and `label`, in memory or a file.
@@ -272,19 +279,19 @@ def measure(
     Returns
     -------
     OnlineMeasurements
-        The value of each unit and measure, with the numbers of values and of missing ones.
+        Value of each unit and measure, with the numbers of known, censored and missing values.
 
     Raises
     ------
     MeasureError
-        For an unknown measure, or one without values by such a unit.
+        For an unknown measure, or a measure that has no values by the unit.
     InputError
-        For a measure that needs a column that the log does not have.
+        For a measure that requires a column that the log does not have.
 
     Notes
     -----
-    A value is a ratio of two sums: of the total and the number of all rows. Sums are taken over
-    integers, or over sorted values, so that they are the same from any engine, to the bit.
+    A value is a ratio of two sums over rows, of totals and of numbers. Sums are taken over integers
+    or over sorted values, so that any engine gives the same result to the bit.
 
     Examples
     --------
@@ -298,35 +305,36 @@ def measure(
     (0.25, 0.25)
     """
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    tables, parsed, pages = prepare(log, measures, keys, labels)
-    return _measure_units(tables, parsed, pages, keys)
+    tables, parsed_measures, pages = prepare_pages(log, measures, keys, labels)
+    return _measure_units(tables, parsed_measures, pages, keys)
 
 
 def _measure_units(
     tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
 ) -> OnlineMeasurements:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
-    numbered, size = units.with_row_index("unit"), units.height if keys else 1
-    sums = np.zeros((len(SUMS), size, len(measures)))
+    n_units = units.height if keys else 1
+    sums = np.zeros((len(SUMS), n_units, len(measures)))
     n_without_unit = 0
     for k, measure in enumerate(measures):
         rows = measure.rows(pages, keys)
         if keys:
-            rows = rows.join(numbered, on=list(keys), how="left", maintain_order="left")
+            unit_rows = units.with_row_index("unit")
+            rows = rows.join(unit_rows, on=list(keys), how="left", maintain_order="left")
             n_without_unit = max(n_without_unit, rows["unit"].null_count())
             rows = rows.drop_nulls("unit")
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
-            unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), size)
+            unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), n_units)
     sum_columns = {
         name: column.ravel().astype(int if name in SUMS[2:] else float)
         for name, column in zip(SUMS, sums, strict=True)
     }
     table = {
-        **(units[np.repeat(np.arange(size), len(measures))] if keys else units).to_dict(),
-        "measure": pl.Series([*map(str, measures)] * size, dtype=pl.String),
-        "value": pl.Series(means_of(*sums[:2]).ravel()).fill_nan(None),
-        "of": pl.Series([measure.value_kind for measure in measures] * size, dtype=pl.String),
+        **(units[np.repeat(np.arange(n_units), len(measures))] if keys else units).to_dict(),
+        "measure": pl.Series([*map(str, measures)] * n_units, dtype=pl.String),
+        "value": pl.Series(divide_sums(*sums[:2]).ravel()).fill_nan(None),
+        "of": pl.Series([measure.value_kind for measure in measures] * n_units, dtype=pl.String),
         **sum_columns,
     }
     return OnlineMeasurements(
@@ -345,15 +353,15 @@ def _sum_by_index(index: NDArray[Any], values: Floats, size: int) -> Floats:
 def sums_by_unit(
     log: Log, measures: Iterable[str | OnlineMeasure] | str | None = None, unit: str = "user"
 ) -> UnitSums:
-    """Return sums of measures by unit, with the variant of each, for experiments.
+    """Sum measures by unit, with the variant of each unit, for experiments.
 
     Parameters
     ----------
     log, measures
         As for :func:`measure`.
     unit
-        `user`, `session`, `query` or `page`. A unit with pages of several variants has no variant.
-        Pages without a unit are excluded and counted.
+        Kind of unit: `user`, `session`, `query` or `page`. A unit with pages of several variants
+        has no variant. Pages without a unit are excluded and counted.
 
     Examples
     --------
@@ -367,18 +375,20 @@ def sums_by_unit(
     ([[0.0], [1.0]], [[2.0], [2.0]], ('x',))
     """
     check_choice("unit", unit, BY[1:])
-    tables = tables_of(log)
+    tables = open_tables(log)
     keys = (unit, *({"variant"} & tables.columns["pages"]))
-    _, parsed, pages = prepare(tables, measures, keys)
-    sums = _measure_units(tables, parsed, pages, (unit,))
+    _, parsed_measures, pages = prepare_pages(tables, measures, keys)
+    sums = _measure_units(tables, parsed_measures, pages, (unit,))
     if not sums.units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
     variants: tuple[str, ...] = ()
     codes = np.full(sums.units.height, -1, dtype=np.intp)
     if "variant" in keys:
         variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
-        by_unit = pages.group_by(unit).agg(variant=variant)
-        names = sums.units.join(by_unit, on=unit, how="left", maintain_order="left")["variant"]
+        unit_variants = pages.group_by(unit).agg(variant=variant)
+        names = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")[
+            "variant"
+        ]
         variants = tuple(names.drop_nulls().unique().sort())
         variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
         codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
@@ -387,7 +397,7 @@ def sums_by_unit(
         tuple(sums.units[unit]),
         codes,
         variants,
-        tuple(map(str, parsed)),
+        tuple(map(str, parsed_measures)),
         sums.total,
         sums.number,
         pages.height,
@@ -395,46 +405,51 @@ def sums_by_unit(
     )
 
 
-def prepare(
+def prepare_pages(
     log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, until: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
-    """Return tables, parsed measures, and pages with the columns of measures, and keys as text.
+    """Return tables, parsed measures, and pages with the columns of measures and keys, as text.
 
-    until: whether to add the columns for durations of censored values, if the log has them.
+    With `until`, columns for the durations of censored values are added, if the log has them.
     """
-    tables = tables_of(log)
+    tables = open_tables(log)
     for key in keys:
         check_choice("by", key, BY)
         if tables.missing_column([("pages", key)]):
             raise InputError(f"values by {key} require the {key} of pages", source=tables.source)
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
-    parsed = _parse_measures(measures, keys, tables, labels is not None)
-    columns = {name for measure in parsed for name in measure.columns()} | {*keys} - {"page"}
+    selection = _parse_measures(measures, keys, tables, labels is not None)
+    columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if until:
-        names_until = {name for measure in parsed for name in measure.columns(until=True)}
-        columns |= {name for name in names_until if not tables.missing_column(needs_of([name]))}
+        until_names = {name for measure in selection for name in measure.columns(until=True)}
+        columns |= {
+            name for name in until_names if not tables.missing_column(required_columns([name]))
+        }
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
-        names = [vars(item)["label"] for item in parsed if item.name == "GoodAbandonment"]
-        pages = _add_labels(pages, labels, names, tables.source)
+        label_names = [
+            vars(measure)["label"] for measure in selection if measure.name == "GoodAbandonment"
+        ]
+        pages = _add_labels(pages, labels, label_names, tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
-    return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
+    return tables, selection, pages.with_columns(pl.col(keys).cast(pl.String))
 
 
 def _parse_measures(
     measures: Any, keys: Sequence[str], tables: LogTables, has_labels: bool
 ) -> list[OnlineMeasure]:
-    """Parse measures; refuse requested ones that the log or the unit does not allow."""
-    labels = {("pages", "label")} if has_labels else set()
+    """Parse measures; refuse requested measures that the log or the unit does not allow."""
+    label_column = {("pages", "label")} if has_labels else set()
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
-    parsed = list(dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts)))
-    if not parsed:
+    candidates = dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts))
+    if not candidates:
         raise MeasureError("expected at least one online measure, got none")
     selection = []
-    for measure in parsed:
-        unit, missing = _finer_unit(measure, keys), tables.missing_column(measure.needs - labels)
+    for measure in candidates:
+        unit = _finer_unit(measure, keys)
+        missing = tables.missing_column(measure.needs - label_column)
         if not (unit or missing):
             selection.append(measure)
         elif measures is not None and unit:
@@ -448,13 +463,13 @@ def _parse_measures(
 
 
 def _finer_unit(measure: OnlineMeasure, keys: Sequence[str]) -> str:
-    """Return a key with smaller units than the rows of the measure; empty if there is none."""
-    smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    return next((key for key in keys if key in smaller[measure.level]), "")
+    """Return a key whose units are smaller than the rows of a measure; empty if there is none."""
+    finer_units = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
+    return next((key for key in keys if key in finer_units[measure.level]), "")
 
 
 def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str) -> pl.DataFrame:
-    """Add labels to pages by id; each label in `names` must occur, in a single spelling."""
+    """Add labels to pages by id; each label in `names` must occur, and in one spelling only."""
     table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
     ids = pages.select(page=pl.col(key).cast(pl.String))

@@ -13,10 +13,10 @@ import polars as pl
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
-from cranfield.online.measures.page_table import needs_of
+from cranfield.online.measures.page_table import required_columns
 
 SUMS = ("total", "number", "values", "censored", "without")
-"""Columns of the rows of a measure: two sums and numbers of values, additive over rows."""
+"""Columns that are summed over the rows of a measure: two sums, and three numbers of values."""
 
 
 _ZERO = pl.lit(0.0)
@@ -24,17 +24,13 @@ _ZERO = pl.lit(0.0)
 
 @dataclass(frozen=True)
 class Sums:
-    """Expressions over the rows of a measure, whose value is sum(total) / sum(number).
-
-    number: by default 1 for each row with a total. censored: number of values of which only the
-    lower bound `until` is known. missing: number of unknown values, if values are not rows.
-    """
+    """Expressions over the rows of a measure, whose value is sum(total) / sum(number)."""
 
     total: pl.Expr
-    number: pl.Expr | None = None
-    censored: pl.Expr = _ZERO
-    missing: pl.Expr = _ZERO
-    until: pl.Expr = _ZERO
+    number: pl.Expr | None = None  # By default 1 for each row with a total
+    censored: pl.Expr = _ZERO  # Number of values for which only a lower bound is known
+    missing: pl.Expr = _ZERO  # Number of unknown values, if values are not rows
+    until: pl.Expr = _ZERO  # Lower bound of censored values
 
     def expressions(self) -> dict[str, pl.Expr]:
         number = self.total.is_not_null() if self.number is None else self.number
@@ -64,11 +60,11 @@ class OnlineMeasure(Spec):
     source: ClassVar[str] = ""  # Publication that defines the measure
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     unit: ClassVar[str] = ""  # Unit of the values, such as seconds; empty for a proportion
-    better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is
+    better: ClassVar[str] = ""  # `higher` or `lower`; empty if neither is better
     level: ClassVar[str] = "page"  # Kind of rows: `page`, `session` or `user`
     # Kind of objects with values, if not rows: `click` or `absence`
     object_kind: ClassVar[str] = ""
-    # Whether values are times, or other numbers that may be censored
+    # Whether values, such as times, may be censored
     may_be_censored: ClassVar[bool] = False
 
     @property
@@ -81,7 +77,7 @@ class OnlineMeasure(Spec):
         raise NotImplementedError
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Return one row per page, session or user: its keys and its :class:`Sums`.
+        """Compute one row per page, session or user: its keys and its :class:`Sums`.
 
         A session belongs to a user or variant if all its pages do.
         """
@@ -90,23 +86,23 @@ class OnlineMeasure(Spec):
             sums["until"] = _ZERO
         if self.level == "page":
             return pages.select(*keys, **sums)
-        shared_keys = [
+        common_keys = [
             pl.when(pl.col(key).n_unique() == 1).then(pl.col(key).first()).alias(key)
             for key in keys
             if key != self.level
         ]
         rows = pages.filter(pl.col(self.level).is_not_null())
-        return rows.group_by(self.level, maintain_order=True).agg(*shared_keys, **sums)
+        return rows.group_by(self.level, maintain_order=True).agg(*common_keys, **sums)
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Return one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
+        """Compute one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
         number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
         has_value = (number > 0) & pl.col("total").is_not_null()
         total, number = (
             pl.when(has_value).then(summand).otherwise(0) for summand in ("total", number)
         )
-        of_clicks = self.object_kind == "click"
-        values = (number if of_clicks else has_value).cast(pl.Int64)
+        has_click_values = self.object_kind == "click"
+        values = (number if has_click_values else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
             *keys,
@@ -115,11 +111,11 @@ class OnlineMeasure(Spec):
             number=number.cast(pl.Float64),
             values=values,
             censored=censored.cast(pl.Int64),
-            without=(missing if of_clicks else 1 - values - censored).cast(pl.Int64),
+            without=(missing if has_click_values else 1 - values - censored).cast(pl.Int64),
         )
 
     def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages in its formulas; with `until`, those of `Sums.until`, too."""
+        """Return the columns of pages in its formulas; with `until`, also in `Sums.until`."""
         sums = self.sums().expressions()
         expressions = (expression for name, expression in sums.items() if until or name != "until")
         names = {name for expression in expressions for name in expression.meta.root_names()}
@@ -127,8 +123,8 @@ class OnlineMeasure(Spec):
 
     @property
     def needs(self) -> set[tuple[str, str]]:
-        """The required columns of the log, each with its table."""
-        return needs_of(self.columns())
+        """The required columns of the log, as pairs (table, column)."""
+        return required_columns(self.columns())
 
     def __matmul__(self, cutoff: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
@@ -144,7 +140,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function that computes its sums from its parameters.
+    """Declare a measure by a function that returns its sums for given parameters.
 
     The measure has the name and docstring of the function, and the parameters of its signature.
     Without a unit it is a proportion, from 0 to 1 unless another `range` is declared.
@@ -159,9 +155,13 @@ def online_measure(
         def sums(self: OnlineMeasure) -> Sums:
             return function(**{name: getattr(self, name) for name in defaults})
 
-        texts = {"name": function.__name__, "__doc__": function.__doc__, "sums": sums}
-        texts["__module__"] = function.__module__
-        return type(function.__name__, (OnlineMeasure,), {**members, **texts, **defaults})
+        identity = {
+            "name": function.__name__,
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+        }
+        attributes = {**members, **identity, "sums": sums, **defaults}
+        return type(function.__name__, (OnlineMeasure,), attributes)
 
     return declare
 
@@ -220,14 +220,14 @@ def catalogue() -> pl.DataFrame:
             "highest": lambda kind: kind.range[1],
             "unit": attrgetter("unit"),
             "better": attrgetter("better"),
-            "needs": lambda kind: _needs_in_words(kind()),
+            "needs": lambda kind: _describe_needs(kind()),
             "source": attrgetter("source"),
         },
     )
 
 
-def _needs_in_words(measure: OnlineMeasure) -> str:
-    """Describe the columns that a measure needs besides page, query and rank."""
+def _describe_needs(measure: OnlineMeasure) -> str:
+    """Describe the columns that a measure requires besides page, query and rank."""
     parts = []
     for table in ("results", "clicks", "pages"):
         columns = {name for table_name, name in measure.needs if table_name == table}

@@ -24,7 +24,7 @@ REQUIRED_COLUMNS = {
     "results": ("page", "rank"),
     "clicks": ("page", "rank"),
 }
-"""Required columns by table, in order."""
+"""Required columns of each table, in order."""
 
 MAX_DWELL = 1e9
 """Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown."""
@@ -34,7 +34,7 @@ MAX_DWELL = 1e9
 class LogTables:
     """The tables of pages, results and clicks that a log has, linked by `page`.
 
-    Clicks have an `order`, that of time if it is known.
+    Clicks may have an `order`; by default it is their time.
     """
 
     tables: Mapping[str, nw.LazyFrame[Any]]
@@ -47,7 +47,7 @@ class LogTables:
         return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
     def missing_column(self, needs: Iterable[tuple[str, str]]) -> str:
-        """Name the first required column that is missing; empty if none."""
+        """Describe the first required column that is missing; empty if there is none."""
         for table, column in sorted(needs):
             if table not in self.tables:
                 return MISSING_TABLES[table]
@@ -58,14 +58,14 @@ class LogTables:
     @cached_property
     def rank_rates(self) -> dict[int, float]:
         """Proportion of the results at each rank that were clicked."""
-        clicked = self.tables["clicks"].select("page", "rank").unique()
-        impressions, hits = (
+        clicked_results = self.tables["clicks"].select("page", "rank").unique()
+        impressions, clicks = (
             collect_table(table.group_by("rank").agg(nw.len().alias("number")))
-            for table in (self.tables["results"], clicked)
+            for table in (self.tables["results"], clicked_results)
         )
-        counts = impressions.join(hits, on="rank", how="left", suffix="_clicked").sort("rank")
-        rate = counts["number_clicked"].fill_null(0) / counts["number"]
-        return dict(zip(counts["rank"].to_list(), rate.to_list(), strict=True))
+        counts = impressions.join(clicks, on="rank", how="left", suffix="_clicked").sort("rank")
+        rates = counts["number_clicked"].fill_null(0) / counts["number"]
+        return dict(zip(counts["rank"].to_list(), rates.to_list(), strict=True))
 
 
 def collect_table(table: nw.LazyFrame[Any]) -> pl.DataFrame:
@@ -80,16 +80,16 @@ def collect_table(table: nw.LazyFrame[Any]) -> pl.DataFrame:
         pl.col(pl.Decimal).cast(pl.Int64),
         *(
             pl.col(name).dt.cast_time_unit("us").dt.convert_time_zone("UTC")
-            if kind.time_zone
+            if dtype.time_zone
             else pl.col(name).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
-            for name, kind in frame.schema.items()
-            if isinstance(kind, pl.Datetime)
+            for name, dtype in frame.schema.items()
+            if isinstance(dtype, pl.Datetime)
         ),
     )
 
 
-def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
-    """Return the tables of a log, or of a mapping to tables of any library of narwhals."""
+def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
+    """Open the tables of a log, or of a mapping to tables that narwhals supports."""
     if isinstance(log, LogTables):
         return log
     frames: Mapping[str, Any]
@@ -113,11 +113,11 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     if "pages" not in names:
         raise InputError("a log must have a table of pages", source=source)
     tables = {name: _check_table(log[name], name, source) for name in names}
-    keys = {name: table.collect_schema()["page"] for name, table in tables.items()}
-    kinds = {name: "an integer" if k.is_integer() else str(k) for name, k in keys.items()}
-    for name, kind in kinds.items():
-        if kind != kinds["pages"]:
-            reason = f"the page of pages is {kinds['pages']}, and that of {name} is {kind}"
+    dtypes = {name: table.collect_schema()["page"] for name, table in tables.items()}
+    types = {name: "an integer" if t.is_integer() else str(t) for name, t in dtypes.items()}
+    for name, page_type in types.items():
+        if page_type != types["pages"]:
+            reason = f"the column page is {types['pages']} in pages, but {page_type} in {name}"
             raise InputError(reason, source=source)
     return _complete_clicks(tables, source)
 
@@ -171,9 +171,9 @@ MICROSECONDS = 1e6
 class Count(NamedTuple):
     """Definition of a count: an expression over rows of a table, and its reduction by page."""
 
-    table: str  # `results`, `clicks`, or `clicked` results, each once
+    table: str  # `results`, `clicks`, or `clicked`: results with a click
     row: nw.Expr
-    needs: tuple[str, ...] = ()  # Columns of the table besides page and rank
+    needs: tuple[str, ...] = ()  # Required columns of the table besides page and rank
     reduce: str = "sum"
 
 
@@ -186,12 +186,14 @@ def _rounded(value: nw.Expr) -> nw.Expr:
 
 
 ANY_RANK = 2.0**31
+"""Cutoff that no rank exceeds."""
 
 
-def count_of(column: str) -> Count | None:
-    """Return the definition of a column of the table of pages; None for columns of other kinds.
+def column_count(column: str) -> Count | None:
+    """Return the definition of a count in the table of pages; None for other columns.
 
-    The column `clicked@3` is `clicked` with the number 3; without a number, for all ranks.
+    The column `clicked@3` is the count `clicked` with the number 3, a rank or a dwell; without a
+    number, a count is over all ranks.
     """
     name, _, number_text = column.partition("@")
     number = float(number_text) if number_text else ANY_RANK
@@ -202,13 +204,13 @@ def count_of(column: str) -> Count | None:
     first = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_rounded(dwell * MICROSECONDS)).otherwise(0)
     is_sat = number <= dwell
-    # The dwell is unknown, or censored below the number.
+    # The dwell is unknown, or is censored below the number.
     is_unsure = dwell.is_null() | (censored & (number > dwell))
     has_dwell, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
         "shown": Count("results", is_upto),
         "shown_at": Count("results", is_at),
-        # _by_page replaces the rank by its click rate.
+        # _count_by_page replaces the rank by its click rate.
         "expected": Count("results", rank),
         "clicks": Count("clicks", is_upto),
         "clicks_at": Count("clicks", is_at),
@@ -238,14 +240,14 @@ _SESSION_COLUMNS = {
     "next_time": pl.when(_CONTINUES).then(pl.col("time").shift(-1)),
     "last_in_session": ~_CONTINUES,
 }
-"""Columns of pages that are sorted by session and time."""
+"""Columns computed from pages that are sorted by session and time."""
 
 
-def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
-    """Return the columns of the log, with their table, that columns of pages require."""
+def required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the columns of the log that columns of pages require, as pairs (table, column)."""
     needs: set[tuple[str, str]] = set()
     for column in columns:
-        count = count_of(column)
+        count = column_count(column)
         if count is None:
             is_session_column = column in _SESSION_COLUMNS
             names = _SESSION_COLUMNS[column].meta.root_names() if is_session_column else (column,)
@@ -259,56 +261,57 @@ def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
-    """Return the requested columns of pages, one row per page, in order of time and `page`.
+    """Compute columns of pages, one row per page, in order of time and `page`.
 
-    Counts are computed by the engine of the log, the other columns by polars.
+    Counts are computed by the engine of the log, other columns by polars.
     """
-    requested = dict.fromkeys(columns)
+    column_names = dict.fromkeys(columns)
     counts: dict[str, dict[str, Count]] = {}
-    for column in requested:
-        if (count := count_of(column)) is not None:
+    for column in column_names:
+        if (count := column_count(column)) is not None:
             counts.setdefault(count.table, {})[column] = count
-    available = tables.columns["pages"]
-    order = ["time", "page"] if "time" in available else ["page"]
-    fields = {name for table, name in needs_of(requested) if table == "pages"} & available
-    names = dict.fromkeys((*order, *sorted(fields)))
+    log_columns = tables.columns["pages"]
+    order = ["time", "page"] if "time" in log_columns else ["page"]
+    required = {name for table, name in required_columns(column_names) if table == "pages"}
+    names = dict.fromkeys((*order, *sorted(required & log_columns)))
     pages = collect_table(tables.tables["pages"].select(*names))
     if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
         page = quoted(pages["page"].filter(is_invalid)[0])
         reason = f"pages must have different ids, got {page} twice or a missing id"
         raise InputError(reason, source=tables.source)
     for table, table_counts in counts.items():
-        by_page = _by_page(tables, table, table_counts)
+        page_counts = _count_by_page(tables, table, table_counts)
         # The integer type of page ids may differ between tables.
-        by_page = by_page.with_columns(pl.col("page").cast(pages["page"].dtype))
-        if by_page.height and not by_page["page"].is_in(pages["page"].implode()).any():
+        page_counts = page_counts.with_columns(pl.col("page").cast(pages["page"].dtype))
+        if page_counts.height and not page_counts["page"].is_in(pages["page"].implode()).any():
             rows = "clicks" if table == "clicked" else table
             raise InputError(f"expected {rows} on pages of the log, got none", source=tables.source)
         sums = [name for name, count in table_counts.items() if count.reduce == "sum"]
-        pages = pages.join(by_page, on="page", how="left").with_columns(pl.col(sums).fill_null(0))
+        pages = pages.join(page_counts, on="page", how="left")
+        pages = pages.with_columns(pl.col(sums).fill_null(0))
     pages = pages.sort(order, nulls_last=False)
-    in_session = pl.col("session").is_not_null()
-    values = [
-        pl.when(in_session).then(value).alias(name)
+    has_session = pl.col("session").is_not_null()
+    session_columns = [
+        pl.when(has_session).then(value).alias(name)
         for name, value in _SESSION_COLUMNS.items()
-        if name in requested
+        if name in column_names
     ]
-    if not values:
+    if not session_columns:
         return pages
-    by_session = pages.with_row_index("(row)").sort("session", maintain_order=True)
-    return pages.hstack(by_session.select("(row)", *values).sort("(row)").drop("(row)"))
+    rows = pages.with_row_index("(row)").sort("session", maintain_order=True)
+    return pages.hstack(rows.select("(row)", *session_columns).sort("(row)").drop("(row)"))
 
 
-def _by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:
+def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -> pl.DataFrame:
     rows = tables.tables["clicks" if table == "clicked" else table]
     if table == "clicked":
         rows = rows.select("page", "rank").unique()
     values = {name: count.row for name, count in counts.items()}
     if "expected" in values:
         rates = tables.rank_rates
-        units = [int(rate * UNIT + 0.5) for rate in rates.values()]
+        integers = [int(rate * UNIT + 0.5) for rate in rates.values()]
         values["expected"] = nw.col("rank").replace_strict(
-            list(rates), units, default=0, return_dtype=nw.Int64
+            list(rates), integers, default=0, return_dtype=nw.Int64
         )
-    reduced = (getattr(nw.col(name), count.reduce)() for name, count in counts.items())
-    return collect_table(rows.select("page", **values).group_by("page").agg(*reduced))
+    reductions = (getattr(nw.col(name), count.reduce)() for name, count in counts.items())
+    return collect_table(rows.select("page", **values).group_by("page").agg(*reductions))

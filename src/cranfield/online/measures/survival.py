@@ -20,14 +20,14 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import Log, prepare
+from cranfield.online.measures.measuring import Log, prepare_pages
 from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.online.measures.page_table import LogTables, collect_table
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
 _TOLERANCE = 1e-9
-"""Tolerance for rounding when a proportion of survivors is compared with one half."""
+"""Tolerance for rounding errors when a proportion of survivors is compared with one half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,30 +38,31 @@ class Curve:
     survivors: Floats  # Estimated proportion of survivors after each time, of the same shape
     at_risk: Floats  # Number of values at least as long as each time
     events: Floats  # Number of events at each time
-    last: float  # The longest time, censored or not; NaN for an empty group
+    longest: float  # Longest time, censored or not; NaN for an empty group
 
     @property
     def median(self) -> float:
         """First time after which at most half survive; NaN if more than half survive.
 
-        If exactly half survive after several times, their midpoint, as in R's survival.
+        If exactly half survive until the next time, it is the midpoint of the two times, as in R's
+        survival.
         """
-        low = np.flatnonzero(self.survivors <= 0.5 + _TOLERANCE)
-        if not low.size:
+        candidates = np.flatnonzero(self.survivors <= 0.5 + _TOLERANCE)
+        if not candidates.size:
             return float("nan")
-        first = int(low[0])
+        first = int(candidates[0])
         start = self.times[first]
         if self.survivors[first] < 0.5 - _TOLERANCE:
             return float(start)
-        end = self.times[first + 1] if first + 1 < self.times.size else self.last
+        end = self.times[first + 1] if first + 1 < self.times.size else self.longest
         return float((start + end) / 2)
 
     def restricted_mean(self, horizon: float) -> tuple[float, float]:
-        """Return the restricted mean up to the horizon, and its standard error (Greenwood).
+        """Compute the restricted mean up to the horizon, and its standard error (Greenwood).
 
         The error is NaN if there are events at fewer than two times before the horizon.
         """
-        if not np.isfinite(self.last):
+        if not np.isfinite(self.longest):
             return float("nan"), float("nan")
         is_before = self.times < horizon
         times = np.concatenate([[0.0], self.times[is_before], [horizon]])
@@ -77,11 +78,11 @@ class Curve:
 
 def kaplan_meier(times: Floats, is_observed: Bools) -> Curve:
     """Estimate the survival curve from times and whether their events were observed."""
-    ends, ended = np.unique(times[is_observed], return_counts=True)
-    at_risk = times.size - np.searchsorted(np.sort(times), ends)
-    survivors: Floats = np.cumprod(1 - ended / at_risk, dtype=np.float64)
-    last = float(times.max()) if times.size else float("nan")
-    return Curve(ends, survivors, at_risk.astype(float), ended.astype(float), last)
+    event_times, events = np.unique(times[is_observed], return_counts=True)
+    at_risk = times.size - np.searchsorted(np.sort(times), event_times)
+    survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
+    longest = float(times.max()) if times.size else float("nan")
+    return Curve(event_times, survivors, at_risk.astype(float), events.astype(float), longest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,19 +92,19 @@ class Survival(Result):
     Attributes
     ----------
     measure
-        The measure.
+        Name of the measure.
     groups
-        The variants, or the name of the log without variants.
+        Names of the variants, or the name of the log if values are not grouped.
     curves
         The Kaplan-Meier estimate of each group.
     table, tests
-        The tables `survival` and `logrank`.
+        Tables of estimates by group, and of log-rank tests of pairs of groups.
     horizon
         Time up to which means are taken.
     correction
         Correction of the p-values.
     n_without_variant
-        Number of excluded values without a variant.
+        Number of values that are excluded because they have no variant.
     """
 
     name: ClassVar[str] = "survival"
@@ -111,11 +112,11 @@ class Survival(Result):
         "survival": {
             "*": Column("Group: the variant, or the log.", key=True),
             "number": Column("Number of values, observed or censored."),
-            "censored": Column("Number of censored values, of which only a lower bound is known."),
+            "censored": Column("Number of values for which only a lower bound is known."),
             "without": Column("Number of unknown values."),
             "median": Column("Kaplan-Meier median; null if more than half of the values survive."),
             "mean": Column("Mean up to the horizon."),
-            "error": Column("Standard error of this mean."),
+            "error": Column("Standard error of the mean up to the horizon."),
             "seen_mean": Column("Mean of the uncensored values; biased low."),
             "seen_median": Column("Median of the uncensored values."),
         },
@@ -154,7 +155,9 @@ class Survival(Result):
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
-INDEPENDENT = "the log-rank test assumes independent values; several values of one user are not"
+INDEPENDENT = (
+    "the log-rank test assumes independent values; several values of one user are not independent"
+)
 
 
 def survival(
@@ -172,15 +175,15 @@ def survival(
     log
         As for :func:`measure`.
     measure
-        `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. A page without the
+        `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. A page without such a
         click is censored at the next page of its session, or at 0 without a next page. An absence
         is censored at the end of the log.
     by
         `variant`; by default all values are one group.
     horizon
-        Upper limit of times in means; by default the shortest of the groups' longest times.
+        Time up to which means are taken; by default the minimum over groups of the longest time.
     correction
-        Correction of the p-values of the log-rank tests of several pairs.
+        Correction of the p-values of log-rank tests, over the pairs of groups.
 
     Returns
     -------
@@ -198,9 +201,11 @@ def survival(
 
     Notes
     -----
-    The mean of the uncensored values is biased low: long values are censored more often.
-    Kaplan and Meier (1958), Mantel (1966). Log-rank tests and standard errors assume independent
-    values; several pages or absences of a user are not.
+    The mean of the uncensored values is biased low, as long values are censored more often.
+    Log-rank tests and standard errors assume independent values; several pages or absences of a
+    user are not independent.
+
+    Sources: Kaplan and Meier (1958); Mantel (1966).
 
     Examples
     --------
@@ -217,35 +222,37 @@ def survival(
     if by is not None:
         check_choice("by", by, ("variant",))
     keys = () if by is None else (by,)
-    tables, [parsed], pages = prepare(log, measure, keys, until=True)
-    if not parsed.may_be_censored:
-        raise MeasureError(f"survival requires a measure of time, got {parsed}")
-    durations = _durations(parsed, tables, pages, keys)
+    tables, [measure], pages = prepare_pages(log, measure, keys, until=True)
+    if not measure.may_be_censored:
+        raise MeasureError(f"survival requires a measure of time, got {measure}")
+    durations = _durations(measure, tables, pages, keys)
     rows = durations.drop_nulls(keys)
     groups = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
-    timed = {name: groups[name].drop_nulls("time") for name in sorted(groups)}
-    samples = {
-        name: (part["time"].to_numpy(), part["seen"].to_numpy()) for name, part in timed.items()
-    }
+    samples = {}
+    for name in sorted(groups):
+        timed_rows = groups[name].drop_nulls("time")
+        samples[name] = timed_rows["time"].to_numpy(), timed_rows["is_observed"].to_numpy()
     if not any(times.size for times, _ in samples.values()):
-        raise InputError(f"{parsed} has no value", source=tables.source)
+        raise InputError(f"{measure} has no value", source=tables.source)
     curves = {name: kaplan_meier(*sample) for name, sample in samples.items()}
-    limit = _check_horizon(horizon, curves)
+    horizon = _check_horizon(horizon, curves)
     table = []
     for name, (times, is_observed) in samples.items():
-        ends = times[is_observed]
-        end_means = (ends.mean(), np.median(ends)) if ends.size else (np.nan, np.nan)
-        sizes = (times.size, times.size - ends.size, groups[name].height - times.size)
-        estimates = (curves[name].median, *curves[name].restricted_mean(limit))
-        table.append((name, *sizes, *estimates, *end_means))
+        event_times = times[is_observed]
+        naive_estimates = (
+            (event_times.mean(), np.median(event_times)) if event_times.size else (np.nan, np.nan)
+        )
+        sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
+        estimates = (curves[name].median, *curves[name].restricted_mean(horizon))
+        table.append((name, *sizes, *estimates, *naive_estimates))
     names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
     return Survival(
-        str(parsed),
+        str(measure),
         tuple(curves),
         tuple(curves.values()),
         frame,
-        limit,
+        horizon,
         _logrank_tests(samples, correction),
         correction,
         durations.height - rows.height,
@@ -255,10 +262,10 @@ def survival(
 def survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Return the survival tables of several measures of a log, by variant if it has variants.
+    """Concatenate the survival tables of several measures of a log, by variant if it has variants.
 
-    They are those of :func:`survival`, with a first column `measure`; `survival` also has the
-    `horizon`, and `logrank` is only returned for several variants.
+    The tables of :func:`survival` get a first column `measure`; `survival` also has the `horizon`,
+    and `logrank` is only returned for several variants.
     """
     by = "variant" if "variant" in log.pages.columns else None
     tables: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
@@ -267,39 +274,41 @@ def survival_tables(
         table = result.table.with_columns(horizon=pl.lit(result.horizon))
         for name, rows in (("survival", table), ("logrank", result.tests)):
             tables[name].append(rows.insert_column(0, pl.lit(result.measure).alias("measure")))
-    # A column without any value in a table has no type there.
-    joined = {name: pl.concat(frames, how="vertical_relaxed") for name, frames in tables.items()}
-    return {name: frame for name, frame in joined.items() if frame.height}
+    # A column without values in one of the tables has no type there.
+    concatenated = {
+        name: pl.concat(frames, how="vertical_relaxed") for name, frames in tables.items()
+    }
+    return {name: frame for name, frame in concatenated.items() if frame.height}
 
 
 def _durations(
     measure: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the duration of each value, and whether its end was observed: keys, `time`, `seen`."""
+    """Return the keys of each value, its duration `time`, and whether it `is_observed`."""
     if measure.object_kind == "click":
         clicks = collect_table(tables.tables["clicks"].select("page", "dwell", "censored"))
         clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
-        joined = pages.select("page", *keys).join(clicks, on="page", how="inner")
-        return joined.select(*keys, time="dwell", seen=~pl.col("censored"))
+        clicks = pages.select("page", *keys).join(clicks, on="page", how="inner")
+        return clicks.select(*keys, time="dwell", is_observed=~pl.col("censored"))
     is_observed = pl.col("values") > 0
     censored_time = pl.when(pl.col("censored") > 0).then("until")
     duration = pl.when(is_observed).then("total").otherwise(censored_time)
-    return measure.rows(pages, keys).select(*keys, time=duration.cast(pl.Float64), seen=is_observed)
+    rows = measure.rows(pages, keys)
+    return rows.select(*keys, time=duration.cast(pl.Float64), is_observed=is_observed)
 
 
 def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
-        return min(estimate.last for estimate in curves.values() if np.isfinite(estimate.last))
+        return min(curve.longest for curve in curves.values() if np.isfinite(curve.longest))
     check_number("horizon", horizon, above=0, maximum=np.inf)
-    limit = float(horizon)
-    for name, estimate in curves.items():
-        has_ended = estimate.survivors.size and estimate.survivors[-1] == 0
-        if limit > estimate.last and not has_ended:
+    for name, curve in curves.items():
+        has_ended = curve.survivors.size and curve.survivors[-1] == 0
+        if horizon > curve.longest and not has_ended:
             raise PolicyError(
-                f"horizon must be at most the longest time of {name}, {estimate.last:g}, got"
-                f" {limit:g}"
+                f"horizon must be at most the longest time of {name}, {curve.longest:g}, got"
+                f" {horizon:g}"
             )
-    return limit
+    return float(horizon)
 
 
 def _logrank_tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str) -> pl.DataFrame:
@@ -318,5 +327,5 @@ def _logrank_tests(samples: Mapping[str, tuple[Floats, Bools]], correction: str)
         rows.append((*pair, statistic, pvalue))
     types = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
     tests = pl.DataFrame(rows, schema=types, orient="row")
-    corrected = adjust_pvalues(tests["pvalue"].to_numpy(), correction)
-    return tests.with_columns(adjusted=pl.Series(corrected, dtype=pl.Float64))
+    adjusted = adjust_pvalues(tests["pvalue"].to_numpy(), correction)
+    return tests.with_columns(adjusted=pl.Series(adjusted, dtype=pl.Float64))

@@ -27,7 +27,7 @@ from cranfield.online.off_policy.value import (
     PolicyValue,
     WeightSummary,
     check_interval,
-    two_means,
+    compare_ratios,
 )
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
@@ -70,9 +70,9 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class LoggedActions:
-    """Actions by list and position."""
+    """Logged actions, in order of list and position."""
 
-    rows: pl.DataFrame  # One row per action, columns of ACTIONS; `list` numbers lists from 0
+    rows: pl.DataFrame  # One row per action, columns of ACTIONS, and `list`, numbered from 0
     source: str
     # Proportion of the policy's probability on actions that the log never shows at their position;
     # NaN if only the probabilities of the logged actions are known
@@ -81,30 +81,33 @@ class LoggedActions:
 
     @property
     def is_first(self) -> Bools:
-        """Mask of the first rows of lists."""
+        """Mask of the first row of each list."""
         return self.rows["list"].is_first_distinct().to_numpy()
 
     def column(self, name: str, purpose: str) -> Any:
+        """Return a column as an array; the purpose explains why it is required."""
         if name not in self.rows.columns:
             raise InputError(f"{purpose} requires a column {name}", source=self.source)
         return self.rows[name].to_numpy()
 
 
-def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
-    """Read actions, in order of list and position, with their probabilities under the policy."""
-    rows, source, notes = _read_log(data) if isinstance(data, QueryLog) else _read_actions(data)
+def read_actions(data: Any, policy: Any = None) -> LoggedActions:
+    """Read logged actions, with their probabilities under the policy."""
+    rows, source, notes = (
+        _read_log(data) if isinstance(data, QueryLog) else _read_action_table(data)
+    )
     if policy is None:
         return LoggedActions(rows, source, float("nan"), notes)
     if isinstance(policy, Run):
-        probabilities = ranks_of(policy).with_columns(target_probability=pl.lit(1.0))
+        probabilities = list_ranks(policy).with_columns(target_probability=pl.lit(1.0))
     else:
-        probabilities = _policy_table(policy)
+        probabilities = _read_policy(policy)
     keys: list[str] = [name for name in probabilities.columns if name != "target_probability"]
     for name in keys:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "position" in keys:
-        # A run may be longer than the shown lists.
+        # A run may be longer than the lists that were shown.
         probabilities = probabilities.filter(
             pl.col("position").is_in(rows["position"].unique().implode())
         )
@@ -125,19 +128,19 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
     return LoggedActions(rows, source, _unseen_fraction(rows, probabilities, keys), notes)
 
 
-def _read_actions(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
+def _read_action_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     table = read_table(data, ACTIONS)
     frame = table.frame.select(table.names)
-    _check_probabilities(table, "propensity", zero=False)
-    _check_probabilities(table, "target_probability", zero=True)
-    by_page, position = "page" in table.names, table.frame["position"]
-    if by_page and "position" not in table.names:
+    _check_probabilities(table, "propensity", allows_zero=False)
+    _check_probabilities(table, "target_probability", allows_zero=True)
+    has_pages, position = "page" in table.names, table.frame["position"]
+    if has_pages and "position" not in table.names:
         raise InputError("lists (column page) require a column position", source=table.source)
     for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
-    if by_page or not position.is_null().all():
+    if has_pages or not position.is_null().all():
         table.refuse(position.is_null(), lambda row: "has no position")
-    if not by_page:
+    if not has_pages:
         return frame.with_row_index("list"), table.source, ()
     is_repeated = ~frame.select(pl.struct("page", "position").is_first_distinct()).to_series()
     table.refuse(
@@ -162,39 +165,39 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     keys = [name for name in ("query", "user", "session") if name in log.pages.columns]
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in keys)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
-    n_without = log.pages.height - frame["list"].n_unique()
-    notes = (f"{counted(n_without, 'page')} without results",) if n_without else ()
+    n_empty = log.pages.height - frame["list"].n_unique()
+    notes = (f"{counted(n_empty, 'page')} without results",) if n_empty else ()
     return frame, log.source, notes
 
 
-def _check_probabilities(table: Table, name: str, *, zero: bool) -> None:
+def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
     column = table.frame[name]
-    for row in (~column.is_between(0, 1, closed="both" if zero else "right")).arg_true():
-        bounds = "from 0" if zero else "above 0, up"
+    for row in (~column.is_between(0, 1, closed="both" if allows_zero else "right")).arg_true():
+        bounds = "from 0" if allows_zero else "above 0, up"
         raise table.wrong(row, f"{name} must be {bounds} to 1, got {column[row]:g}")
 
 
-def _policy_table(policy: Any) -> pl.DataFrame:
+def _read_policy(policy: Any) -> pl.DataFrame:
     table = read_table(policy, POLICY)
     frame = table.frame.select(table.names)
-    _check_probabilities(table, "target_probability", zero=True)
+    _check_probabilities(table, "target_probability", allows_zero=True)
     keys = [name for name in table.names if name != "target_probability"]
     is_repeated = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
     table.refuse(is_repeated, lambda row: f"action {quoted(row['action'])} occurs twice")
-    keys_of_sums = [name for name in ("query", "position") if name in keys]
-    groups = frame.group_by(keys_of_sums or pl.lit(0).alias("all"), maintain_order=True)
+    group_keys = [name for name in ("query", "position") if name in keys]
+    groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
     invalid = total.filter((pl.col("target_probability") - 1).abs() > _TOLERANCE)
     if invalid.height:
-        place = "".join(f" of {name} {quoted(invalid[name][0])}" for name in keys_of_sums)
+        group = "".join(f" of {name} {quoted(invalid[name][0])}" for name in group_keys)
         raise PolicyError(
-            f"probabilities{place} must sum to 1, got {invalid['target_probability'][0]:g}"
+            f"probabilities{group} must sum to 1, got {invalid['target_probability'][0]:g}"
         )
     return frame
 
 
-def ranks_of(run: Run) -> pl.DataFrame:
-    """Return the documents of a run with their ranks: `query`, `position` and `action`."""
+def list_ranks(run: Run) -> pl.DataFrame:
+    """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_of(run, "trec")
     return pl.DataFrame(
         {
@@ -206,7 +209,7 @@ def ranks_of(run: Run) -> pl.DataFrame:
 
 
 def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
-    """Return the proportion of the policy's probability on actions that the log never shows."""
+    """Compute the proportion of the policy's probability on actions that the log never shows."""
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -214,22 +217,24 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     if not group_keys:
         return max(0.0, 1 - float(logged["target_probability"].sum()))
     # The policy may show fewer actions: a run may be shorter than the pages.
-    policy_sums = probabilities.group_by(group_keys).agg(there=pl.col("target_probability").sum())
-    sums = logged.group_by(group_keys).agg(seen=pl.col("target_probability").sum())
-    joined = rows.group_by(group_keys, maintain_order=True).agg(number=pl.len())
-    for table in (sums, policy_sums):
-        joined = joined.join(table, on=group_keys, how="left", maintain_order="left")
-    joined = joined.fill_null(0.0)
-    fraction = joined.select(
-        ((pl.col("there") - pl.col("seen")) * pl.col("number")).sum()
-        / (pl.col("there") * pl.col("number")).sum()
+    total = pl.col("target_probability").sum()
+    groups = rows.group_by(group_keys, maintain_order=True).agg(number=pl.len())
+    for sums in (
+        logged.group_by(group_keys).agg(logged=total),
+        probabilities.group_by(group_keys).agg(policy=total),
+    ):
+        groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
+    groups = groups.fill_null(0.0)
+    fraction = groups.select(
+        ((pl.col("policy") - pl.col("logged")) * pl.col("number")).sum()
+        / (pl.col("policy") * pl.col("number")).sum()
     ).item()
     return max(0.0, float(fraction or 0.0))
 
 
 DEPENDS = ("position", "above", "list")
-"""Actions that a reward depends on: the action at its position (item-position model), also the
-actions above it (cascade), or all actions of its list."""
+"""Actions that a reward depends on: the action at its position (item-position model), that action
+and those above it (cascade), or all actions of its list."""
 
 
 class Weights(NamedTuple):
@@ -237,11 +242,11 @@ class Weights(NamedTuple):
 
     reward: Floats  # Weight of the reward of each row, shape (rows,)
     expected: Floats  # Weight of the expected reward of each row, shape (rows,)
-    draws: Floats  # Weights of rows or of lists, each a draw from a distribution with mean 1
+    draws: Floats  # Weights of rows or of lists, whose expectation is 1
 
 
-def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
-    """Divide the probabilities of a policy by those of the log."""
+def importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Weights:
+    """Compute weights: probabilities under the policy divided by propensities in the log."""
     probability = logged.column("target_probability", purpose)
     weights = probability / logged.column("propensity", purpose)
     unit_weights = np.ones(weights.size)
@@ -263,14 +268,14 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
     r"""Compute weights of lists drawn uniformly from m candidates, for additive rewards.
 
     With q(k, a) the probability that the policy shows a at position k, a logged list s of L
-    positions weighs :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second moments of
-    lists. Its eigenvectors are known: with A the sum of q(k, s_k), and B of all probabilities to
-    show a document of s anywhere,
+    positions has the weight :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second
+    moments of lists. As its eigenvectors are known, the weight is, with A the sum of q(k, s_k), and
+    B the sum over the actions of s of the probability that the policy shows them at any position,
 
     .. math:: 1 + \frac{m(m-1)}{m-L} \left(\frac BL - \frac Lm\right)
         + (m-1)\left(A - \frac BL\right)
 
-    without the middle term if m = L; and m A - L + 1 if a list may repeat an action.
+    without the middle term if m = L, and m A - L + 1 if a list may repeat an action.
     """
     rows = logged.rows
     probability = logged.column("target_probability", "PI")
@@ -280,7 +285,7 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
     if (lengths != length).any():
         raise InputError("PI requires lists of one length", source=logged.source)
     if length > m and not repeats:
-        raise PolicyError(f"candidates must be at least the {length} positions of a list")
+        raise PolicyError(f"candidates must be at least {length}, the positions of a list, got {m}")
     position_sums: Floats = np.bincount(code, weights=probability).astype(np.float64)
     if repeats:
         list_weights = np.asarray(m * position_sums - length + 1.0)
@@ -310,7 +315,7 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
 ESTIMATORS = ("IPS", "SNIPS", "DM", "DR", "PI")
 
 UNITS = ("list", "query", "session", "user")
-"""Independent units."""
+"""Independent units of the intervals."""
 
 
 def policy_value(
@@ -338,10 +343,11 @@ def policy_value(
 
     where :math:`\hat q` is the predicted reward of the action, and :math:`\hat e` its expectation
     under the policy; DM is the mean of :math:`\hat e`. The rewards of the positions of a list are
-    added. If rewards depend on the `position`, its weight is used; if also on the actions `above`,
-    the product of the weights down to it; if on the whole `list`, the product of all weights.
+    added. If a reward depends on the action at its `position`, it has the weight of this action; if
+    also on the actions `above`, the product of the weights down to it; if on the whole `list`, the
+    product of all weights.
 
-    IPS and DR are unbiased if propensities are correct, rewards depend on no other actions, and
+    IPS and DR are unbiased if propensities are correct, rewards do not depend on other actions, and
     each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are biased.
 
     Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
@@ -353,14 +359,14 @@ def policy_value(
     logged
         A :class:`QueryLog` whose results have a `propensity`, in which clicks are rewards; or a
         table with one row per action: `reward`, `propensity` in (0, 1], and `target_probability`
-        under the policy if `policy` is not set; for lists `page` and `position`; for DM and DR
-        `expected`, for DR `predicted`; optionally `action`, `query`, `user`, `session`. If rewards
+        under the policy if `policy` is not set; for lists, `page` and `position`; for DM and DR,
+        `expected`; for DR, `predicted`; optionally `action`, `query`, `user`, `session`. If rewards
         depend on more than the position, propensities and probabilities are conditional on the
-        actions above. For a cascade `predicted` is the reward from the position down.
+        actions above. For a cascade, `predicted` is the sum of rewards from the position down.
     policy
         A run, which shows its documents at their ranks with probability 1; or a table with
-        `action`, `target_probability`, and `query` and `position` if probabilities depend on them;
-        probabilities sum to 1 at each position.
+        `action`, `target_probability`, and `query` and `position` if probabilities depend on them.
+        Probabilities sum to 1 at each position.
     estimator
         IPS, SNIPS, DM, DR, or PI: the pseudo-inverse, for rewards that are sums over positions and
         lists that were drawn uniformly.
@@ -369,14 +375,15 @@ def policy_value(
     clip
         Maximum weight; larger weights are clipped.
     candidates, repeats
-        For PI: number of actions that each list was drawn from, and whether lists could repeat
+        For PI: number of actions from which each list was drawn, and whether lists could repeat
         actions.
     unit
         Independent unit: `list`, or `query`, `session` or `user` if the log has them.
     confidence
         Confidence level of the intervals.
     resamples, seed
-        Samples of the bootstrap over units; by default intervals are by Student's t.
+        Number of bootstrap resamples of units, and their seed; by default (0) intervals are by
+        Student's t.
 
     Returns
     -------
@@ -405,29 +412,35 @@ def policy_value(
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("PI requires candidates, and no other estimator takes it")
-    actions = logged_actions(logged, policy)
+    actions = read_actions(logged, policy)
     code = actions.rows["list"].to_numpy()
-    lists = int(code[-1]) + 1
+    n_lists = int(code[-1]) + 1
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
         check_whole("candidates", candidates, 1)
         weights = pseudo_inverse(actions, int(candidates), repeats)
     elif estimator != "DM":
-        weights = weights_of(actions, depends, estimator)
-    clipped = weights
+        weights = importance_weights(actions, depends, estimator)
+    clipped_weights = weights
     if weights is not None and clip is not None:
-        clipped = Weights(*(np.minimum(values, clip) for values in weights))
-    value = _row_values(actions, reward, clipped, estimator, depends)
-    bases = np.ones(lists)
-    if estimator == "SNIPS" and clipped is not None:
-        bases = np.bincount(code, weights=clipped.reward) / np.bincount(code).astype(np.float64)
-        if not bases.any():
+        clipped_weights = Weights(*(np.minimum(values, clip) for values in weights))
+    contribution = _contributions(actions, reward, clipped_weights, estimator, depends)
+    numbers = np.ones(n_lists)
+    if estimator == "SNIPS" and clipped_weights is not None:
+        numbers = np.bincount(code, weights=clipped_weights.reward) / np.bincount(code).astype(
+            np.float64
+        )
+        if not numbers.any():
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
-    totals = np.stack([np.bincount(code, weights=values) for values in (value, reward)], axis=1)
-    unit_code, units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
-    means = two_means(totals, np.stack([bases, np.ones(lists)], axis=1), unit_code, units, interval)
-    warnings = [*actions.notes, *means.notes(units, unit)]
+    totals = np.stack(
+        [np.bincount(code, weights=values) for values in (contribution, reward)], axis=1
+    )
+    unit_code, n_units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
+    means = compare_ratios(
+        totals, np.stack([numbers, np.ones(n_lists)], axis=1), unit_code, n_units, interval
+    )
+    warnings = [*actions.notes, *means.notes(n_units, unit)]
     summary = None
     if weights is not None:
         summary = WeightSummary.from_weights(weights.draws, clip)
@@ -438,10 +451,11 @@ def policy_value(
             " and count as 0"
         )
     if weights is not None:
-        by_row = weights.draws.size == actions.rows.height
-        warnings += _mean_warnings(weights.draws, unit_code[code] if by_row else unit_code, units)
+        has_row_weights = weights.draws.size == actions.rows.height
+        draw_units = unit_code[code] if has_row_weights else unit_code
+        warnings += _mean_warnings(weights.draws, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
-    sizes = lists, units, unit
+    sizes = n_lists, n_units, unit
     return PolicyValue(name, means, *sizes, summary, actions.unseen, interval, tuple(warnings))
 
 
@@ -450,10 +464,10 @@ def check_clip(clip: float | None) -> None:
         check_number("clip", clip, above=0, maximum=np.inf)
 
 
-def _row_values(
+def _contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
-    """Return the contribution of each row to the value of its list."""
+    """Compute the contribution of each row to the value of its list."""
     if estimator in {"DM", "DR"}:
         expected = actions.column("expected", estimator)
         if weights is None:
@@ -478,15 +492,16 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     return code, int(code.max()) + 1
 
 
-def _mean_warnings(weights: Floats, code: Indices, units: int) -> list[str]:
+def _mean_warnings(weights: Floats, code: Indices, n_units: int) -> list[str]:
     """Return a warning if the mean weight differs significantly from 1."""
-    pairs = np.tile(weights[:, None], 2)
-    means = two_means(pairs, np.ones((weights.size, 2)), code, units)
+    # Both columns are the same: only the mean and its standard error are needed.
+    columns = np.tile(weights[:, None], 2)
+    means = compare_ratios(columns, np.ones((weights.size, 2)), code, n_units)
     mean, error = means.estimate[0], means.standard_error[0]
     if not abs(mean - 1) > max(MAX_DEVIATION * error, 1e-9):
         return []
     return [
-        f"the mean weight is {mean:.4f}, and more than {MAX_DEVIATION:g} standard errors"
-        " off 1: propensities or target probabilities are wrong, or actions of the policy were"
-        " never shown"
+        f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1:"
+        " propensities or target probabilities are wrong, or actions of the policy were never"
+        " shown"
     ]

@@ -28,41 +28,37 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import check_clip, ranks_of, unit_codes
+from cranfield.online.off_policy.policy_value import check_clip, list_ranks, unit_codes
 from cranfield.online.off_policy.value import (
     TOLERANCE,
     PolicyValue,
     WeightSummary,
     check_interval,
-    two_means,
+    compare_ratios,
 )
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 
 MAX_STEPS = 100
-"""Maximum number of Newton steps; usually a few are enough."""
+"""Maximum number of Newton steps; a few usually suffice."""
 
 FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Decreasing lower bounds for the number of documents without a click in a cell."""
+"""Decreasing lower bounds of the number of non-clicks in a cell, for a stable maximisation."""
 
 
-class Harvest(NamedTuple):
-    """Click rates of documents that were shown at two ranks, summed by query.
-
-    Each row is a query, a rank and another rank: `clicked` is the sum of the click rates of the
-    documents at the rank, and `not_clicked` the sum of 1 minus the rates.
-    """
+class RankPairs(NamedTuple):
+    """Click rates of documents that were shown at two ranks, summed by query and pair of ranks."""
 
     query: Indices
     rank: Indices
-    other: Indices
-    clicked: Floats
-    not_clicked: Floats
-    pairs: int
+    other_rank: Indices
+    clicks: Floats  # Sum of the click rates at `rank` of the documents shown at both ranks
+    non_clicks: Floats  # Sum of 1 minus these rates
+    n_pairs: int  # Number of pairs of ranks of a document
 
 
-def harvest(results: pl.DataFrame) -> Harvest:
-    """Collect the documents that a query shows at two ranks, from query, doc, rank and clicked."""
+def harvest_pairs(results: pl.DataFrame) -> RankPairs:
+    """Collect the documents that a query shows at two ranks, from results that are `clicked`."""
     # The order is fixed, so that sums are reproducible to the bit.
     cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
         pl.col("clicked").mean()
@@ -74,61 +70,62 @@ def harvest(results: pl.DataFrame) -> Harvest:
         pl.col("clicked").sum(), number=pl.len()
     )
     sums = sums.sort("query", "rank", "other").with_columns(pl.col("query").rank("dense") - 1)
-    clicked = sums["clicked"].to_numpy()
+    clicks = sums["clicked"].to_numpy()
     query, rank, other_rank = sums.select("query", "rank", "other").to_numpy().T.astype(np.intp)
-    not_clicked = sums["number"].to_numpy() - clicked
-    return Harvest(query, rank, other_rank, clicked, not_clicked, doc_pairs.height // 2)
+    non_clicks = sums["number"].to_numpy() - clicks
+    return RankPairs(query, rank, other_rank, clicks, non_clicks, doc_pairs.height // 2)
 
 
-def all_pairs(pair_sums: Harvest, depth: int) -> tuple[Floats, Floats]:
-    r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
+def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
+    r"""Estimate examination by rank, relative to rank 1, and standard errors of its logarithms.
 
-    Clicks at rank k of documents shown at k and k' have probability :math:`x_k r_{kk'}` with r the
-    same at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs) by
-    Newton's method, as it is concave in logarithms. Errors are sandwich estimates over queries. NaN
-    for ranks that no pairs link with rank 1, 0 for ranks without a click in any pair.
+    Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
+    is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
+    concave in logarithms, and is maximised by Newton's method. Errors are sandwich estimates over
+    queries. Estimates are NaN for ranks that no pairs link with rank 1, and 0 for ranks without a
+    click in any pair.
     """
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
-    clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicked, minlength=depth + 1)
+    clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
     is_linked = _linked_ranks(pair_sums, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
-    mask = is_linked[pair_sums.rank] & is_linked[pair_sums.other]
-    if not mask.any():
+    is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
+    if not is_used.any():
         return value, error
     ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
-    low, high = (
-        np.minimum(pair_sums.rank, pair_sums.other),
-        np.maximum(pair_sums.rank, pair_sums.other),
-    )
-    pair = low * (depth + 1) + high
-    totals = np.bincount(pair, weights=pair_sums.clicked * mask, minlength=(depth + 1) ** 2)
+    upper = np.minimum(pair_sums.rank, pair_sums.other_rank)
+    lower = np.maximum(pair_sums.rank, pair_sums.other_rank)
+    pair = upper * (depth + 1) + lower
+    totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
-    mask &= totals[pair] > 0
-    pairs, column = np.unique(pair[mask], return_inverse=True)
-    cell, row = np.unique(pair[mask] * (depth + 1) + pair_sums.rank[mask], return_inverse=True)
+    is_used &= totals[pair] > 0
+    pairs, column = np.unique(pair[is_used], return_inverse=True)
+    cell, row = np.unique(
+        pair[is_used] * (depth + 1) + pair_sums.rank[is_used], return_inverse=True
+    )
     design = np.zeros((cell.size, ranks.size + pairs.size))
     column_of_rank = np.full(depth + 1, -1)
     column_of_rank[ranks] = np.arange(ranks.size)
-    rank_column = column_of_rank[pair_sums.rank[mask]]
+    rank_column = column_of_rank[pair_sums.rank[is_used]]
     design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
     design[row, ranks.size + column] = 1
-    counts = pair_sums.clicked[mask], pair_sums.not_clicked[mask]
+    counts = pair_sums.clicks[is_used], pair_sums.non_clicks[is_used]
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
-    beta = _newton(design, c, n, ranks.size)
+    beta = _maximise_likelihood(design, c, n, ranks.size)
     n = np.maximum(n, FLOORS[-1])
     odds, slope = _odds_and_slope(design @ beta)
-    queries = int(pair_sums.query.max()) + 1
-    score = np.zeros((queries, cell.size))
-    excess = pair_sums.clicked[mask] - pair_sums.not_clicked[mask] * odds[row]
-    np.add.at(score, (pair_sums.query[mask], row), excess)
+    n_queries = int(pair_sums.query.max()) + 1
+    score = np.zeros((n_queries, cell.size))
+    excess = pair_sums.clicks[is_used] - pair_sums.non_clicks[is_used] * odds[row]
+    np.add.at(score, (pair_sums.query[is_used], row), excess)
     inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
     influence = score @ design @ inverse
     value[ranks - 1] = np.exp(beta[: ranks.size])
-    if queries > 1:
-        variance = queries / (queries - 1) * np.square(influence).sum(axis=0)
+    if n_queries > 1:
+        variance = n_queries / (n_queries - 1) * np.square(influence).sum(axis=0)
         error[ranks - 1] = np.sqrt(variance[: ranks.size])
     return value, error
 
@@ -139,20 +136,20 @@ def _odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
     return odds, odds * (1 + odds)
 
 
-def _newton(design: Floats, c: Floats, n: Floats, ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z), where z = design beta is at most 0.
+def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> Floats:
+    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0.
 
-    A cell that is always clicked has its maximum at z = 0, which is approached with decreasing n.
+    A cell without non-clicks (n = 0) has its maximum at z = 0, which is approached by decreasing n.
     """
     beta = np.zeros(design.shape[1])
-    pairs = design[:, ranks:]
-    beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
+    pairs = design[:, n_ranks:]
+    beta[n_ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
     for floor in FLOORS if n.min() < FLOORS[0] else FLOORS[-1:]:
-        beta = _maximise(beta, design, c, np.maximum(n, floor))
+        beta = _newton(beta, design, c, np.maximum(n, floor))
     return beta
 
 
-def _maximise(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
+def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     def objective(beta: Floats) -> float:
         z = design @ beta
         return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
@@ -171,23 +168,23 @@ def _maximise(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked_ranks(pair_sums: Harvest, clicked: Bools, depth: int) -> Bools:
+def _linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
     is_linked = np.zeros(depth + 1, dtype=bool)
-    is_linked[1] = clicked[1]
+    is_linked[1] = has_clicks[1]
     for _ in range(depth):
-        is_linked[pair_sums.other[is_linked[pair_sums.rank]]] = True
-        is_linked &= clicked
+        is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
+        is_linked &= has_clicks
     return is_linked
 
 
 METHODS = ("swaps", "AllPairs", "EM")
-"""Methods to estimate the probability to examine a rank."""
+"""Methods of estimating the examination probabilities of ranks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankPropensities(TableResult):
-    """Probability to examine a rank, relative to rank 1; returned by :func:`rank_propensities`.
+    """Examination probabilities of ranks, relative to rank 1; see :func:`rank_propensities`.
 
     Attributes
     ----------
@@ -196,8 +193,8 @@ class RankPropensities(TableResult):
     method
         Method of estimation.
     pairs
-        Number of pairs used: of two documents for `swaps`, of ranks of a document for `AllPairs`; 0
-        for `EM`.
+        Number of pairs used: swapped pairs of documents for `swaps`, pairs of ranks of a document
+        for `AllPairs`, and 0 for `EM`.
     queries
         Number of queries of the log.
     confidence
@@ -210,10 +207,12 @@ class RankPropensities(TableResult):
     columns: ClassVar[Columns] = {
         "rank": Column("Rank, from 1.", key=True),
         "propensity": Column(
-            "Probability to examine the rank, relative to rank 1; null if the log does not"
+            "Probability of examining the rank, relative to rank 1; null if the log does not"
             " determine it."
         ),
-        "low": Column("Lower bound of the confidence interval, not corrected for several ranks."),
+        "low": Column(
+            "Lower bound of the confidence interval, not adjusted for the number of ranks."
+        ),
         "high": Column("Upper bound of the interval."),
     }
 
@@ -231,17 +230,17 @@ class RankPropensities(TableResult):
 def rank_propensities(
     log: QueryLog, method: str = "AllPairs", *, depth: int = 10, confidence: float = 0.95
 ) -> RankPropensities:
-    r"""Estimate the probability to examine each rank, relative to rank 1, from clicks.
+    r"""Estimate the examination probability of each rank, relative to rank 1, from clicks.
 
     A click requires examination of the rank, with probability :math:`x_k`, and an attractive
     document, independently of each other (the position-based model).
 
     **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the ratio
-    of clicks at k to clicks at 1, with equal weights of both orders. It is an experiment if the
-    order was random (Joachims, Swaminathan and Schnabel, 2017, section 6).
+    of clicks at k to clicks at 1, with equal weights for both orders. If the order was random, this
+    is an experiment (Joachims, Swaminathan and Schnabel, 2017, section 6).
     **AllPairs**: intervention harvesting, without an experiment, from documents that several
-    rankers, or versions of one, showed at different ranks; maximum likelihood over all pairs of
-    ranks (Agarwal et al., 2019). It assumes that users and their needs do not differ between them.
+    rankers, or versions of a ranker, showed at different ranks; maximum likelihood over all pairs
+    of ranks (Agarwal et al., 2019). It assumes that rankers have the same users and queries.
     **EM**: examination of the position-based model as fitted by :func:`train`, with its priors.
 
     Parameters
@@ -271,9 +270,9 @@ def rank_propensities(
     check_whole("depth", depth, 2, 1000)
     check_share("confidence", confidence)
     log.require("results", purpose="a propensity of ranks")
-    queries = log.pages["query"].n_unique()
+    n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
-    pairs = 0
+    n_pairs = 0
     if method == "EM":
         frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
         value, error = np.full(depth, np.nan), np.full(depth, np.nan)
@@ -286,24 +285,24 @@ def rank_propensities(
             clicked=(pl.col("clicks") > 0).cast(pl.Float64),
         )
         if method == "swaps":
-            value, error, pairs = _swaps(results, depth)
+            value, error, n_pairs = _estimate_swaps(results, depth)
         else:
-            pairs_by_query = harvest(results)
-            pairs = pairs_by_query.pairs
-            value, error = all_pairs(pairs_by_query, depth)
-        if not pairs:
+            pair_sums = harvest_pairs(results)
+            n_pairs = pair_sums.n_pairs
+            value, error = estimate_all_pairs(pair_sums, depth)
+        if not n_pairs:
             raise InputError(
                 f"{method} requires documents shown at several ranks, got none", source=log.source
             )
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
-        notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
+        notes.append(f"rank {ranks}: equal in all queries: no interval can be computed")
         error = np.where(is_constant, np.nan, error)
     low = high = np.full(depth, np.nan)
-    if queries > 1:
+    if n_queries > 1:
         logarithm = np.log(np.where(value > 0, value, np.nan))
-        low, high = np.exp(t_interval(logarithm, error, queries - 1, confidence))
+        low, high = np.exp(t_interval(logarithm, error, n_queries - 1, confidence))
     else:
         notes.append("one query: no confidence intervals can be computed")
     if np.isnan(value).any():
@@ -312,11 +311,11 @@ def rank_propensities(
     columns = [np.arange(1, depth + 1), value, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
-    return RankPropensities(rows, method, pairs, queries, float(confidence), tuple(notes))
+    return RankPropensities(rows, method, n_pairs, n_queries, float(confidence), tuple(notes))
 
 
-def _swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
-    """Return clicks at rank k over clicks at rank 1, errors of logarithms, and number of swaps."""
+def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
+    """Return ratios of clicks at each rank to rank 1, errors of logarithms, and number of swaps."""
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
     lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
@@ -326,24 +325,22 @@ def _swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     orders = rows.group_by("query", "rank", "first", "second", "doc", maintain_order=True).agg(
         pl.col("clicked", "below").mean(), times=pl.len()
     )
-    swap = ["query", "rank", "first", "second"]
-    swapped = orders.with_columns(
-        orders=pl.len().over(swap), times=pl.col("times").min().over(swap)
+    pair = ["query", "rank", "first", "second"]
+    swaps = orders.with_columns(
+        orders=pl.len().over(pair), times=pl.col("times").min().over(pair)
     ).filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
-    sums = swapped.group_by("query", "rank").agg(
-        (pl.col("clicked", "below") * pl.col("times")).sum()
-    )
-    for (rank,), rows_of_rank in sums.sort("rank", "query").group_by("rank", maintain_order=True):
-        clicks = rows_of_rank.select("below", "clicked").to_numpy()
+    sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
+    for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
+        clicks = rank_sums.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            at_rank, at_top = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            means = two_means(at_rank, at_top, np.arange(len(clicks)), len(clicks))
+            rank_clicks, top_clicks = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            means = compare_ratios(rank_clicks, top_clicks, np.arange(len(clicks)), len(clicks))
             value[int(rank) - 1] = means.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 error[int(rank) - 1] = means.standard_error[0] / means.estimate[0]
-    return value, error, swapped.height // 2
+    return value, error, swaps.height // 2
 
 
 def run_value(
@@ -358,16 +355,16 @@ def run_value(
     resamples: int = 0,
     seed: int = 0,
 ) -> PolicyValue:
-    r"""Estimate a measure of a ranker from clicks on the pages of other rankers.
+    r"""Estimate the value of a measure for a ranker from clicks on pages of other rankers.
 
     A click at rank r means that the document is relevant and that r was examined, with probability
-    :math:`x_r`. Weighted by the inverse, clicks are unbiased:
+    :math:`x_r`. Clicks weighted by its inverse are unbiased:
 
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
     where w is the contribution of a relevant document at the new rank :math:`k_d` to the measure.
-    Documents that are not on a page add nothing, so that rankers with new documents are
-    underestimated: the proportion of the measure's weight on such documents is `unseen`.
+    Documents that are not on a page contribute nothing, so rankers with new documents are
+    underestimated: `unseen` is the proportion of the measure's weight on such documents.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 
@@ -378,10 +375,10 @@ def run_value(
     run
         The ranker, with queries as topics.
     measure
-        Measure that is a sum over documents, such as DCG@10, P@5 or RBP.
+        Measure that is a sum over documents, such as `DCG@10`, `P@5` or `RBP`.
     examination
-        Probability to examine a rank: a result of :func:`rank_propensities`, numbers by rank from
-        1, or a mapping; by default the `propensity` of the log's results.
+        Examination probabilities of ranks: a result of :func:`rank_propensities`, a sequence by
+        rank from 1, or a mapping; by default the `propensity` of the log's results.
     clip
         Maximum weight 1 / x; larger weights are clipped.
     unit, confidence, resamples, seed
@@ -390,14 +387,14 @@ def run_value(
     Returns
     -------
     PolicyValue
-        Values of the run and of the shown pages, and their difference. The result of
-        :func:`rank_propensities` is relative to rank 1 and can be above 1; values are then relative
-        too, and only their ratio is meaningful.
+        Values of the run and of the pages shown, and their difference. A result of
+        :func:`rank_propensities` is relative to rank 1 and can be above 1; then the values are also
+        relative, and only their ratio is meaningful.
 
     Raises
     ------
     InputError
-        For a probability that is 0, or above 1 and not relative to rank 1.
+        For a probability of 0, or above 1 if it is not relative to rank 1.
     MeasureError
         For a measure that is not a sum over documents.
 
@@ -415,61 +412,58 @@ def run_value(
     """
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
-    parsed = parse_measure(measure) if isinstance(measure, str) else measure
-    if parsed.info.inputs or not parsed.linear:
-        raise MeasureError(f"expected a measure that is a sum over documents, got {parsed}")
+    measure = parse_measure(measure) if isinstance(measure, str) else measure
+    if measure.info.inputs or not measure.linear:
+        raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
     log.require("results", purpose="the value of a run")
-    ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
+    ranks = list_ranks(run).rename({"position": "new_rank", "action": "doc"})
     results, warnings = _add_examination(log, examination)
     results = results.with_columns(query=log.pages["query"].gather(results["page"]))
     results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
-    depth = max(int(results["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
-    rank_weights = _rank_weights(parsed, depth)
-    rank_gain, new_rank_gain = (
-        rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new")
+    depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
+    rank_weights = _rank_weights(measure, depth)
+    gain, new_gain = (
+        rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new_rank")
     )
-    clicked = (results["clicks"] > 0).to_numpy()
+    is_clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
-    ips = (weight if clip is None else np.minimum(weight, clip)) * (clicked & is_known)
+    ips = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
     page = results["page"].to_numpy()
-    number = log.pages.height
+    n_pages = log.pages.height
     totals = np.stack(
-        [
-            np.bincount(page, weights=ips * gain, minlength=number)
-            for gain in (new_rank_gain, rank_gain)
-        ],
+        [np.bincount(page, weights=ips * values, minlength=n_pages) for values in (new_gain, gain)],
         axis=1,
     )
-    code, units = unit_codes(log.pages, unit, log.source)
-    means = two_means(totals, np.ones((number, 2)), code, units, interval)
-    weighted = ranks.with_columns(gain=rank_weights[ranks["new"].to_numpy()])
-    per_query = weighted.group_by("query").agg(pl.col("gain").sum())
-    queries = log.pages.select("query")
-    query_weights = queries.join(per_query, on="query", how="left", maintain_order="left")["gain"]
-    total = float(query_weights.sum())
-    unseen = 1 - float(new_rank_gain.sum()) / total if total else float("nan")
-    if n_unranked := query_weights.null_count():
+    code, n_units = unit_codes(log.pages, unit, log.source)
+    means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
+    run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
+    query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
+    pages = log.pages.select("query")
+    page_gains = pages.join(query_gains, on="query", how="left", maintain_order="left")["gain"]
+    total = float(page_gains.sum())
+    unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
+    if n_unranked := page_gains.null_count():
         warnings.append(
             f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
         )
-    if n_lost := int((clicked & ~is_known).sum()):
-        warnings.append(f"{counted(n_lost, 'click')} at ranks of unknown examination excluded")
+    if n_excluded := int((is_clicked & ~is_known).sum()):
+        warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
         warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {parsed} is on documents that pages do not show"
+            f"{100 * unseen:.1f}% of the weight of {measure} is on documents that pages do not show"
             " and counts as 0"
         )
-    warnings += means.notes(units, unit)
-    counted_weights = weight[clicked & is_known & (new_rank_gain > 0)]
-    weights = WeightSummary.from_weights(counted_weights, clip) if counted_weights.size else None
-    warnings += weights.warnings() if weights else ["no click has a weight above 0"]
-    sizes, name = (number, units, unit), f"{parsed} by IPS of clicks"
-    return PolicyValue(name, means, *sizes, weights, unseen, interval, tuple(warnings))
+    warnings += means.notes(n_units, unit)
+    click_weights = weight[is_clicked & is_known & (new_gain > 0)]
+    summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
+    warnings += summary.warnings() if summary else ["no click has a weight above 0"]
+    sizes, name = (n_pages, n_units, unit), f"{measure} by IPS of clicks"
+    return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
 
 
 def _rank_weights(measure: Measure, depth: int) -> Floats:
-    """Return the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
+    """Compute the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
     ranks = np.arange(1, depth + 1)
     if measure.cutoff is not None:
         ranks = ranks[: measure.cutoff]
@@ -480,24 +474,28 @@ def _rank_weights(measure: Measure, depth: int) -> Floats:
 
 
 def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return results with their `probability` of examination, and notes."""
-    # A relative propensity of 0 means that no pair has a click at the rank: it is unknown.
+    """Add the `probability` of examination to the results of a log; also return notes."""
+    # A relative propensity of 0, of a rank without clicks in any pair, is unknown.
     is_relative = isinstance(examination, RankPropensities)
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
         probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
-            by_rank = dict(examination.rows.select("rank", "propensity").drop_nulls().iter_rows())
+            probabilities = dict(
+                examination.rows.select("rank", "propensity").drop_nulls().iter_rows()
+            )
         elif isinstance(examination, Mapping):
-            by_rank = dict(examination)
+            probabilities = dict(examination)
         else:
-            by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
-        has_ranks = all(isinstance(rank, Integral) for rank in by_rank)
-        if not has_ranks or not all(isinstance(x, Real) for x in by_rank.values()):
+            probabilities = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
+        has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
+        if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")
         values = {
-            rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not is_relative)
+            rank: float(x)
+            for rank, x in probabilities.items()
+            if x > 0 or (x <= 0 and not is_relative)
         }
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
@@ -515,7 +513,7 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
     if high_ranks.height:
         text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in high_ranks.rows())
         notes.append(
-            f"examination is estimated above that of rank 1: {text} (relative, by"
+            f"estimated examination exceeds that of rank 1: {text} (relative, by"
             f" {examination.method}); see the confidence intervals of these propensities"
         )
     return results, notes

@@ -23,25 +23,26 @@ BLOCK_DRAWS = 2**21
 
 
 TOLERANCE = 1e-12
-"""Relative error below which values differ by rounding only."""
+"""Relative standard error below which values are constant except for rounding errors."""
 
 
 Interval = tuple[float, int, int]
 """Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 
 STUDENT: Interval = (0.95, 0, 0)
+"""A 95% interval by Student's t."""
 
 
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
-    """Return the options of intervals; refuse invalid ones."""
+    """Check the options of intervals, and return them."""
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 0, MAX_RESAMPLES)
-    check_whole("the seed", seed, 0)
+    check_whole("seed", seed, 0)
     return confidence, resamples, seed
 
 
 class Means(NamedTuple):
-    """Means of the policy and the log, and their difference; each of shape (3,).
+    """Means of the policy and the log, and their difference, with intervals; each of shape (3,).
 
     An interval is NaN if the mean is the same in all units.
     """
@@ -51,9 +52,9 @@ class Means(NamedTuple):
     low: Floats
     high: Floats
 
-    def notes(self, units: int, unit: str) -> list[str]:
+    def notes(self, n_units: int, unit: str) -> list[str]:
         """Return notes on missing intervals of the policy, the log, or their difference."""
-        if units < 2:
+        if n_units < 2:
             return [f"one {unit} only: no interval can be computed"]
         names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
         if not names.size:
@@ -62,36 +63,37 @@ class Means(NamedTuple):
 
 
 VALUES = ("policy", "logged", "difference")
+"""Names of the means."""
 
 
-def two_means(
-    totals: NDArray[Any], numbers: Floats, code: Indices, units: int, interval: Interval = STUDENT
+def compare_ratios(
+    totals: NDArray[Any], numbers: Floats, code: Indices, n_units: int, interval: Interval = STUDENT
 ) -> Means:
-    r"""Compare two ratios of sums, :math:`R = \sum_u t_u / \sum_u n_u`.
+    r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
-    By the delta method, the variance is that of a sum over units of
-    :math:`(t_u - R n_u) / \sum n`, as for a mean if each unit has n = 1.
+    By the delta method, the variance is that of the sum over units of
+    :math:`(t_u - R n_u) / \sum n`; with n = 1 in each unit, R is a mean.
     """
     columns = np.concatenate([totals, numbers], axis=1).T
-    sums = np.stack([np.bincount(code, weights=values, minlength=units) for values in columns])
-    estimate = _with_difference(_ratio(sums.sum(axis=1)))
-    if units < 2:
+    sums = np.stack([np.bincount(code, weights=values, minlength=n_units) for values in columns])
+    estimate = _append_difference(_ratio(sums.sum(axis=1)))
+    if n_units < 2:
         return Means(estimate, *np.full((3, 3), np.nan))
     denominators = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
-    error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
+        terms = _append_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
+    error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
     confidence, resamples, seed = interval
     if resamples:
         samples = np.empty((resamples, 3))
-        uniform = np.full(units, 1 / units)
-        for block, rows in enumerate(row_slices(resamples, units, BLOCK_DRAWS)):
-            times = stream(seed, block).multinomial(units, uniform, size=rows.stop - rows.start)
-            samples[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
+        uniform = np.full(n_units, 1 / n_units)
+        for block, rows in enumerate(row_slices(resamples, n_units, BLOCK_DRAWS)):
+            counts = stream(seed, block).multinomial(n_units, uniform, size=rows.stop - rows.start)
+            samples[rows] = _append_difference(_ratio(sums @ counts.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     else:
-        low, high = t_interval(estimate, error, units - 1, confidence)
+        low, high = t_interval(estimate, error, n_units - 1, confidence)
     is_constant = error <= TOLERANCE * np.abs(estimate)
     return Means(estimate, error, *(np.where(is_constant, np.nan, bound) for bound in (low, high)))
 
@@ -101,18 +103,18 @@ def _ratio(sums: NDArray[Any]) -> Floats:
         return np.asarray(sums[:2] / sums[2:])
 
 
-def _with_difference(values: Floats) -> Floats:
+def _append_difference(values: Floats) -> Floats:
     return np.concatenate([values, values[:1] - values[1:]])
 
 
 MIN_SAMPLE_SIZE = 100
 """Effective sample size below which intervals are unreliable."""
 
-MAX_SHARE = 0.05
-"""Proportion of the sum of weights above which one draw has too much influence."""
+MAX_PROPORTION = 0.05
+"""Proportion of the sum of weights above which one weight has too much influence."""
 
 MAX_DEVIATION = 3.0
-"""Number of standard errors by which the mean weight may differ from 1."""
+"""Maximum number of standard errors by which the mean weight may differ from 1."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class WeightSummary:
     Attributes
     ----------
     number
-        Number of weights: one for each action, or for each list.
+        Number of weights: one per action, or per list.
     effective
         Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
     mean, largest
@@ -146,7 +148,7 @@ class WeightSummary:
         """Clip and summarise weights."""
         clipped = weights if clip is None else np.minimum(weights, clip)
         if not clipped.size or not np.isfinite(clipped).all():
-            raise PolicyError("weights must be finite numbers, at least one")
+            raise PolicyError("weights must be one or more finite numbers")
         with np.errstate(over="ignore"):
             total, squares = clipped.sum(), np.square(clipped).sum()
             is_finite = np.isfinite(np.square(total) + squares)
@@ -154,10 +156,11 @@ class WeightSummary:
             raise PolicyError("weights must have a finite sum of squares")
         size = int(np.ceil(0.01 * clipped.size))
         top = np.partition(clipped, -size)[-size:].sum()
-        parts = ratio(np.square(total), squares), clipped.mean(), clipped.max(), ratio(top, total)
+        effective, heaviest = ratio(np.square(total), squares), ratio(top, total)
+        values = effective, clipped.mean(), clipped.max(), heaviest
         if clip is None:
-            return cls(clipped.size, *map(float, parts))
-        return cls(clipped.size, *map(float, (*parts, clip, (weights > clip).mean())))
+            return cls(clipped.size, *map(float, values))
+        return cls(clipped.size, *map(float, (*values, clip, (weights > clip).mean())))
 
     def __str__(self) -> str:
         note = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
@@ -168,13 +171,13 @@ class WeightSummary:
         )
 
     def warnings(self) -> list[str]:
-        """Return reasons to doubt an estimate by these weights."""
+        """Return reasons to doubt an estimate with these weights."""
         warnings = []
         if self.effective < MIN_SAMPLE_SIZE:
             warnings.append(
                 f"effective sample size {self.effective:.1f}: confidence intervals are unreliable"
             )
-        if self.largest > MAX_SHARE * self.mean * self.number:
+        if self.largest > MAX_PROPORTION * self.mean * self.number:
             percentage = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
             warnings.append(f"one weight is {percentage:.0f}% of the sum of weights")
         if self.clipped:
@@ -191,13 +194,14 @@ class PolicyValue(Result):
     Attributes
     ----------
     estimator
-        The estimator.
+        Name of the estimator.
     means
-        Columns of the table as arrays: policy, log, and difference.
+        Columns of the table as arrays, for the policy, the log, and the difference.
     estimate, standard_error, low, high
-        Value of the policy: mean over lists of the sum of rewards, with its confidence interval.
+        Value of the policy: mean over lists of the sum of rewards, with its standard error and
+        confidence interval.
     lists, units, unit
-        Number of lists, number of their independent units, and name of the unit.
+        Number of lists, number of independent units of lists, and name of the unit.
     weights
         Summary of the weights; None without weights.
     unseen
@@ -235,12 +239,12 @@ class PolicyValue(Result):
 
     @property
     def logged(self) -> float:
-        """Value of the logged lists, in the same rewards."""
+        """Value of the logged lists, in the same unit of reward."""
         return float(self.means.estimate[1])
 
     @property
     def relative(self) -> float:
-        """The estimate divided by the value of the logged lists; NaN if the latter is 0."""
+        """The estimate divided by the value of the logged lists; NaN if this value is 0."""
         return self.estimate / self.logged if self.logged else float("nan")
 
     @property

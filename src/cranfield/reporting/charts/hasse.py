@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.theme import (
     COLOURS,
-    chart_of,
+    base_chart,
     combine,
     draws,
     map_values,
@@ -24,14 +24,15 @@ from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, exceeds
 
 SWEEPS = 24
-"""Number of sweeps over the layers."""
+"""Number of sweeps over all layers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Horizontal positions of nodes and edges, and the number of crossings of edges.
 
-    Positions of neighbours in a layer differ by at least 1.
+    The path of an edge has a position for each layer from its lower to its upper node. Neighbours
+    in a layer are at least 1 apart.
     """
 
     across: Floats
@@ -40,32 +41,32 @@ class Layout:
 
 
 def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
-    """Lay out a diagram with nodes in layers, and edges from nodes to higher ones.
+    """Lay out a diagram with nodes in layers, and edges from nodes to nodes in higher layers.
 
     Notes
     -----
-    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy node in
-    each of them. Sweeps sort the layers by the mean position of their neighbours below, then above;
-    the order with the fewest crossings is used. Then each layer moves towards the means of all
-    neighbours, as far as its order and the distances allow.
+    This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
+    node in each of these. Sweeps sort each layer by the mean positions of neighbours, alternately
+    in the layers below and above; the order with the fewest crossings is used. Then nodes move
+    towards the mean positions of all their neighbours, as far as order and distances allow.
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
     layers = [np.flatnonzero(level == k) for k in range(int(level.max()) + 1)]
-    place = np.zeros(len(level))
+    position = np.zeros(len(level))
     for layer in layers:
-        place[layer] = np.arange(layer.size)
-    best, fewest = place.copy(), _count_crossings(layers, links, place)
+        position[layer] = np.arange(layer.size)
+    best, fewest = position.copy(), _count_crossings(layers, links, position)
     for sweep in range(SWEEPS):
         upwards = sweep % 2 == 0
         for layer in layers if upwards else layers[::-1]:
-            mean = _means(layer, links if upwards else links[:, ::-1], place)
+            mean = _mean_neighbours(layer, links if upwards else links[:, ::-1], position)
             # Tied means keep their order, or reverse it in every other pair of sweeps.
-            ties = place[layer] * (1 if sweep % 4 < 2 else -1)
-            place[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
-        crossings = _count_crossings(layers, links, place)
+            ties = position[layer] * (1 if sweep % 4 < 2 else -1)
+            position[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
+        crossings = _count_crossings(layers, links, position)
         if crossings < fewest:
-            best, fewest = place.copy(), crossings
+            best, fewest = position.copy(), crossings
     across = _straighten(layers, links, best)
     return Layout(across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest)
 
@@ -74,31 +75,31 @@ def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]
     """Split edges that skip layers into links from layer to layer."""
     level = height.tolist()
     links, chains = [], []
-    for low, high in edges.tolist():
-        chain = [low]
-        for between in range(height[low] + 1, height[high]):
+    for lower, upper in edges.tolist():
+        chain = [lower]
+        for dummy_level in range(height[lower] + 1, height[upper]):
             chain.append(len(level))
-            level.append(between)
-        chain.append(high)
+            level.append(dummy_level)
+        chain.append(upper)
         chains.append(chain)
         links += list(pairwise(chain))
     return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
 
 
-def _means(layer: Ints, links: Ints, position: Floats) -> Floats:
-    """Return the mean position of the sources of links; its own for a node without links."""
+def _mean_neighbours(layer: Ints, links: Ints, position: Floats) -> Floats:
+    """Return the mean position of the sources of each node's links, or its own without links."""
     size = position.size
     total = np.bincount(links[:, 1], position[links[:, 0]], size)[layer]
     count = np.bincount(links[:, 1], minlength=size)[layer]
     return np.where(count > 0, total / np.maximum(count, 1), position[layer])
 
 
-def _count_crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
-    """Count pairs of links between the same two layers whose ends are in opposite order."""
+def _count_crossings(layers: Sequence[Ints], links: Ints, position: Floats) -> int:
+    """Count pairs of links between the same layers whose ends are in opposite order."""
     count = 0
     for layer in layers:
         layer_links = links[np.isin(links[:, 0], layer)]
-        low, high = place[layer_links[:, 0]], place[layer_links[:, 1]]
+        low, high = position[layer_links[:, 0]], position[layer_links[:, 1]]
         opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
         count += int(opposite.sum()) // 2
     return count
@@ -113,7 +114,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
     for _ in range(SWEEPS):
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
-            means = _means(sorted_layer, all_links, across)
+            means = _mean_neighbours(sorted_layer, all_links, across)
             across[sorted_layer] = space_out(means, np.ones(layer.size))
     return np.asarray(across - (across.max() + across.min()) / 2)
 
@@ -122,12 +123,13 @@ MAX_RUNS = 128
 """Maximum number of runs in a legible diagram."""
 
 RUN_GAP, RUN_HEIGHT, LEVEL_HEIGHT = 22, 22, 52
-"""Pixels between neighbouring runs, height of a run, and distance of levels."""
+"""Horizontal gap between runs, height of a run, and vertical distance of levels, in pixels."""
 
 LETTER = 7.3
-"""Width of a grade, in pixels."""
+"""Width of a character of a run, in pixels."""
 
 STEPS = {"swap": [1, 0], "replacement": [5, 3]}
+"""Dash pattern of the edges of each step."""
 
 
 @draws("hasse", "a length")
@@ -135,8 +137,8 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swap and replacement.
 
     A run is below another if an upward path leads from it to the other; then every measure that
-    rewards both steps orders them in this way. Without a path, measures may disagree. Colours show
-    the sum of grades.
+    rewards both steps orders the two runs in this way. Without a path, measures may disagree.
+    Colours show the sum of grades.
 
     Parameters
     ----------
@@ -152,9 +154,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
 
     Notes
     -----
-    Figure 1 of Ferrante, Ferro and Fuhr (2021) is that of length 4. The height of a run is the
-    number of steps on the longest path from the worst run. With more than two grades some edges
-    skip levels, and bend around the runs there.
+    Figure 1 of Ferrante, Ferro and Fuhr (2021) is this chart for length 4. The height of a run is
+    the number of steps on the longest path from the worst run. With more than two grades some edges
+    skip levels; they bend around the runs of these levels.
 
     Examples
     --------
@@ -164,20 +166,17 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """
     nodes, edge_paths, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
-    end_positions = [end for way in layout.edge_paths for end in (way.min(), way.max())]
-    left, right, top = (
-        min(end_positions) - 0.5,
-        max(end_positions) + 0.5,
-        int(nodes["level"].to_numpy().max()),
-    )
+    left = min(path.min() for path in layout.edge_paths) - 0.5
+    right = max(path.max() for path in layout.edge_paths) + 0.5
+    top = int(nodes["level"].to_numpy().max())
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
     dashes = map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
-    lines = chart_of(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
+    lines = base_chart(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
-    base = chart_of(nodes).encode(x=x, y=y)
+    base = base_chart(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
@@ -204,15 +203,15 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         width=round((box + RUN_GAP) * (right - left)),
         height=LEVEL_HEIGHT * (top + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
-        f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
-        " the lower into the upper one, and no run is between them.",
+        f" {grades}: a line joins two runs if a single swap or replacement of documents turns the"
+        " lower run into the upper one, and no run is between them.",
     )
 
 
 def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
-    """Lay out the Hasse diagram of all runs of a length: nodes, points of lines, positions.
+    """Lay out the Hasse diagram of all runs of a length: nodes, points of edges, and layout.
 
-    Points of a line are in order from the lower run, `order` 0, to the upper one.
+    The points of an edge are in order from the lower run, `order` 0, to the upper one.
 
     Examples
     --------
@@ -225,7 +224,8 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     check_size(length, grades)
     if exceeds(MAX_RUNS, length, grades):
         raise PolicyError(
-            f"a diagram has at most {MAX_RUNS} runs, got {grades + 1}^{length} of length {length}"
+            f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} of length"
+            f" {length}"
         )
     runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
     layout = lay_out_layers(height, edges)
@@ -239,15 +239,15 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             "edge": number,
             "lower": names[low],
             "upper": names[high],
-            # A replacement changes one grade, a swap exchanges two.
+            # A replacement changes one grade, a swap two.
             "step": "swap" if (runs[low] != runs[high]).sum() == 2 else "replacement",
             "order": k,
             "across": float(across),
             "level": int(height[low]) + k,
         }
-        for number, ((low, high), way) in enumerate(
+        for number, ((low, high), path) in enumerate(
             zip(edges.tolist(), layout.edge_paths, strict=True)
         )
-        for k, across in enumerate(way)
+        for k, across in enumerate(path)
     ]
     return nodes, pl.DataFrame(points), layout

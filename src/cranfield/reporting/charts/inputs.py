@@ -17,8 +17,8 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores
 
-Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
-"""A measure or several; the keys of a mapping are their titles."""
+MeasuresByTitle = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
+"""One or several measures; the keys of a mapping are their titles."""
 
 
 def labels(names: Sequence[str]) -> list[str]:
@@ -37,11 +37,11 @@ def labels(names: Sequence[str]) -> list[str]:
 
 
 def _printable(name: str) -> str:
-    # A tag of blanks is as invisible as an empty one.
+    # A name of blanks would be invisible.
     return label(name if name.strip() else "")
 
 
-def table_of(scores: Any) -> Scores:
+def drawable_scores(scores: Any) -> Scores:
     """Convert to scores by topic and system; refuse scores that cannot be drawn."""
     table = as_scores(scores)
     table.flat("scores by shard cannot be drawn; average them over shards first")
@@ -57,7 +57,7 @@ def table_of(scores: Any) -> Scores:
 
 
 def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> list[int]:
-    """Return the positions of systems among names; by default all."""
+    """Return the indices of systems in a list of names; by default all."""
     if systems is None:
         return list(range(len(names)))
     if not isinstance(systems, str) and not isinstance(systems, Sequence):
@@ -68,8 +68,8 @@ def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> l
     return [place_of(name, names) for name in selection]
 
 
-def first_or(noun: str, name: str | None, names: Iterable[str]) -> str:
-    """Check that a name is one of several; return the first if it is None."""
+def check_name(noun: str, name: str | None, names: Iterable[str]) -> str:
+    """Check that a name is in a list of names; return the first if it is None."""
     choices = list(names)
     if name is None:
         return choices[0]
@@ -78,18 +78,18 @@ def first_or(noun: str, name: str | None, names: Iterable[str]) -> str:
 
 
 def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
-    """Select the scores of systems, in order of their means, the best first."""
-    table = table_of(scores)
+    """Select the scores of systems and sort systems by their means, the best first."""
+    table = drawable_scores(scores)
     columns = np.array(find_systems(table.systems, systems))
     means = table.mean()[columns]
     columns = columns[best_first(to_order(means), table.lower_is_better)]
     return table.select(systems=columns)
 
 
-def cells_of(
+def cell_rows(
     scores: Scores, mask: Bools, names: Sequence[str], topics: Sequence[str]
 ) -> pl.DataFrame:
-    """Return a table with system, topic and score of each cell in a mask."""
+    """Return system, topic and score of each cell in a mask, which has the shape of the scores."""
     system, topic = np.nonzero(mask.T)
     return pl.DataFrame(
         {
@@ -104,18 +104,18 @@ WHISKERS = 1.5
 """Maximum length of whiskers, in interquartile ranges."""
 
 
-def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return tables of the boxes and whiskers of systems, and of the scores beyond them."""
+def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a table of the boxes and whiskers of systems, and a table of their outliers."""
     values = scores.values
     has_scores = ~np.isnan(values).all(axis=0)
     quartiles = np.full((3, values.shape[1]), np.nan)
     quartiles[:, has_scores] = np.nanquantile(values[:, has_scores], [0.25, 0.5, 0.75], axis=0)
     q1, median, q3 = quartiles
-    reach = WHISKERS * (q3 - q1)
-    inside = (values >= q1 - reach) & (values <= q3 + reach)
-    # With few scores there may be none between a quartile and the maximum end of its whisker.
-    low = np.minimum(np.where(inside, values, np.inf).min(axis=0), q1)
-    high = np.maximum(np.where(inside, values, -np.inf).max(axis=0), q3)
+    max_length = WHISKERS * (q3 - q1)
+    is_inside = (values >= q1 - max_length) & (values <= q3 + max_length)
+    # With few scores, there may be no score between a quartile and the maximum of its whisker.
+    low = np.minimum(np.where(is_inside, values, np.inf).min(axis=0), q1)
+    high = np.maximum(np.where(is_inside, values, -np.inf).max(axis=0), q3)
     boxes = pl.DataFrame(
         {
             "system": pl.Series(names, dtype=pl.String),
@@ -128,18 +128,20 @@ def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.Dat
             "high": high,
         }
     )
-    beyond = cells_of(scores, ~inside & ~np.isnan(values), names, labels(scores.topics))
-    return boxes, beyond
+    outliers = cell_rows(scores, ~is_inside & ~np.isnan(values), names, labels(scores.topics))
+    return boxes, outliers
 
 
 def make_title(
     measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
 ) -> str:
-    words = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
-    return " ".join(word for word in words if word)
+    """Make the title of an axis of scores, with text before and after the measure."""
+    parts = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
+    return " ".join(part for part in parts if part)
 
 
-def measures_by_title(measures: Named) -> dict[str, str | Measure]:
+def measures_by_title(measures: MeasuresByTitle) -> dict[str, str | Measure]:
+    """Return measures by title; without a mapping, their names are the titles."""
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}
     if not isinstance(measures, Iterable):

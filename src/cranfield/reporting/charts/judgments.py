@@ -1,4 +1,4 @@
-"""Charts of judges compared with people."""
+"""Charts of relevance judges compared with people."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
-from cranfield.reporting.charts.inputs import find_systems, first_or, labels
+from cranfield.reporting.charts.inputs import check_name, find_systems, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     apply_theme,
-    chart_of,
+    base_chart,
+    count_kinds,
     draws,
     headline,
     interval_rows,
-    number_of_each,
-    tips,
+    tooltips,
 )
 
 WIDTH = 520
+"""Width of charts with a row for each judge, in pixels."""
 
 SHAPES = ("circle", "diamond", "square", "triangle-up")
-"""Shapes of points, which distinguish them without colour."""
+"""Shapes of points, which distinguish statistics without colour."""
 
 SIDE = 150
 """Width and height of a confusion matrix."""
@@ -37,14 +38,14 @@ COLUMNS = 4
 """Number of confusion matrices side by side."""
 
 MIN_DARK = 0.55
-"""Minimum proportion whose cell is so dark that its number is white."""
+"""Proportion above which a cell is so dark that its number is written in white."""
 
 
 @draws("judges", "JudgeComparison")
 def judges_chart(
     comparison: JudgeComparison, statistics: Sequence[str] = ("kappa", "alpha")
 ) -> alt.LayerChart:
-    """Draw how well each judge agrees with people, with intervals over topics.
+    """Draw the agreement of each judge with people, with confidence intervals over topics.
 
     The judge with the highest value of the first statistic comes first.
 
@@ -58,7 +59,7 @@ def judges_chart(
     Raises
     ------
     PolicyError
-        For statistics that were not computed, and for none or more than four.
+        For statistics that were not computed, and for no or more than four statistics.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def judges_chart(
             pl.col("statistic").replace_strict(names, [*range(len(names))], return_dtype=pl.Int64),
         )
     )
-    looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
+    markers = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
     subtitle = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
@@ -102,9 +103,9 @@ def judges_chart(
         "judge",
         "value",
         "statistic",
-        looks,
+        markers,
         title,
-        tips("judge:N", "statistic:N", "value", "low", "high"),
+        tooltips("judge:N", "statistic:N", "value", "low", "high"),
         rules={"": 1.5},
         size=50,
         legend={"title": None, "columns": len(names)},
@@ -122,7 +123,7 @@ def judges_chart(
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
-    """Draw a confusion matrix for each judge: the grades by people, given each of its grades.
+    """Draw a confusion matrix for each judge: the grades by people for each grade of the judge.
 
     A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
     sum to 1. A judge that always agrees with people has ones on the diagonal.
@@ -171,30 +172,32 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
     columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
     frame = proportions.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
-        dark=pl.col("share") > MIN_DARK,
+        is_dark=pl.col("share") > MIN_DARK,
     ).drop_nulls("share")
     machine = alt.X("column:N").title("grade by the judge (pairs)").scale(domain=columns)
     people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])
-    base = chart_of(frame).encode(
+    base = base_chart(frame).encode(
         x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
         y=people.axis(ticks=False),
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="grade by people"),
-            *tips("pairs:Q", "share", "low", "high", form=".3f"),
+            alt.Tooltip("pairs:Q"),
+            alt.Tooltip("share:Q", title="proportion", format=".3f"),
+            *tooltips("low", "high", form=".3f"),
         ],
     )
-    colour = alt.Color("share:Q").title("share").scale(scheme="blues", domain=[0, 1])
+    colour = alt.Color("share:Q").title("proportion").scale(scheme="blues", domain=[0, 1])
     layers = [base.mark_rect(aria=False).encode(color=colour.legend(gradientLength=SIDE))]
     if len(scale) <= 6:
-        black_or_white = alt.condition("datum.dark", alt.value("white"), alt.value("black"))
-        share = alt.Text("share:Q", format=".2f")
+        text_colour = alt.condition("datum.is_dark", alt.value("white"), alt.value("black"))
+        proportion = alt.Text("share:Q", format=".2f")
         numbers = base.mark_text(fontSize=11, aria=False)
-        layers.append(numbers.encode(text=share, color=black_or_white))
+        layers.append(numbers.encode(text=proportion, color=text_colour))
     return alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
 
 
-LOOKS = {
+MARKERS = {
     "favours its family": (COLOURS[1], "triangle-right"),
     "no clear bias": (COLOURS[0], "circle"),
     "disfavours its family": (COLOURS[2], "triangle-left"),
@@ -206,9 +209,9 @@ LOOKS = {
 def self_preference_chart(result: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
-    Thick lines are intervals of single judges, thin ones simultaneous intervals of all judges,
-    which determine the colour. The judge with the largest bias comes first; judges without systems
-    of their family are skipped.
+    Thick lines are confidence intervals of single judges; thin lines are simultaneous intervals of
+    all judges, which determine the colour. The judge with the largest bias comes first; judges
+    without systems of their family are skipped.
 
     Parameters
     ----------
@@ -233,8 +236,8 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
     >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
     ['llm']
     """
-    measure = first_or("measure", measure, result.measures)
-    favours, neutral, disfavours = LOOKS
+    measure = check_name("measure", measure, result.measures)
+    favours, neutral, disfavours = MARKERS
     verdict = (
         pl.when(pl.col("low together") > 0)
         .then(pl.lit(favours))
@@ -259,18 +262,18 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "judge",
         "bias",
         "verdict",
-        LOOKS,
+        MARKERS,
         f"bias: shift of the family minus shift of others, {measure}",
-        tips("judge:N", *columns, "verdict:N"),
+        tooltips("judge:N", *columns, "verdict:N"),
         rules={" together": 1, "": 3},
         size=90,
         legend={"title": None, "columns": 3},
         width=WIDTH,
         title=headline(
             f"Do judges favour their own family? {measure}",
-            f"{100 * result.confidence:g}% t intervals over topics; thin: for {judges} together"
-            " (Bonferroni).",
+            f"{100 * result.confidence:g}% t intervals over topics; thin: simultaneous intervals"
+            f" for {judges} (Bonferroni).",
         ),
         description=f"Self-preference bias of {judges} by {measure}, with intervals over topics:"
-        f" {number_of_each(frame['verdict'], LOOKS)}.",
+        f" {count_kinds(frame['verdict'], MARKERS)}.",
     )

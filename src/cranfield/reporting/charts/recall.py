@@ -15,14 +15,21 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts.inputs import find_systems, labels
-from cranfield.reporting.charts.theme import by_colour, chart_of, combine, draws, headline, tips
+from cranfield.reporting.charts.theme import (
+    base_chart,
+    colour_channels,
+    combine,
+    draws,
+    headline,
+    tooltips,
+)
 from cranfield.scores.one_measure import place_of
 
 LEVELS = tuple(level / 10 for level in range(11))
-"""The eleven standard levels of recall."""
+"""The eleven standard recall levels."""
 
 MAX_COLOURED = 7
-"""Default number of coloured systems, one for each colour except grey."""
+"""Maximum number of coloured systems by default, one for each colour except grey."""
 
 
 @draws("precision-recall", "Evaluation")
@@ -37,28 +44,29 @@ def precision_recall(
 ) -> alt.LayerChart:
     r"""Draw interpolated precision against recall, as a mean over topics or for one topic.
 
-    At a level of recall, interpolated precision is the best precision there or beyond,
+    At a recall level, interpolated precision is the highest precision at this or a higher recall,
 
     .. math:: iP(R_j) = \max_{R \ge R_j} P(R)
 
-    (Ferro and Maistro 2024, equation 3 and figures 9 and 10); it is the measure `IPrec`. For one
-    topic, thin lines show precision and recall at each rank, with a dot at each relevant document.
+    (Ferro and Maistro 2024, equation 3 and figures 9 and 10); it is the measure `IPrec`. For a
+    single topic, thin lines also show precision and recall at each rank, with a dot at each
+    relevant document.
 
     Parameters
     ----------
     judged
         An evaluation, or judged runs.
     systems
-        Systems to draw. By default all: the best seven by the mean of the curve in colour, and the
-        others in grey.
+        Systems to draw. By default all systems: the best seven by the mean of the curve in colour,
+        and the others in grey.
     topic
-        A topic; by default the mean over all topics that count.
+        A topic; by default the mean over all scored topics.
     levels
-        Levels of recall, from 0 to 1.
+        Recall levels, from 0 to 1.
     rel
         Lowest grade that counts as relevant.
     rounding
-        Rounding of a level to a number of documents: `up` by the definition, or as in
+        Rounding of a recall level to a number of documents: `up` by the definition, or as in
         `trec_eval-9` or `trec_eval-10`.
 
     Raises
@@ -85,50 +93,50 @@ def precision_recall(
     columns = find_systems(runs.systems, systems)
     row = None if topic is None else place_of(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
-    curves = _curves(runs, row, levels, rel, rounding)
+    curves = _compute_curves(runs, row, levels, rel, rounding)
     drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]
     order = [drawable[k] for k in best_first(to_order(curves[:, drawable].mean(axis=0)))]
-    bright = order if systems is not None else order[:MAX_COLOURED]
+    coloured = order if systems is not None else order[:MAX_COLOURED]
     names = labels(runs.systems)
-    marks = by_colour("system", [names[k] for k in bright])
+    marks = colour_channels("system", [names[k] for k in coloured])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
     precision = alt.Tooltip("precision:Q", title=noun, format=".4f")
-    curve = chart_of(_rows(curves, levels, bright, names)).encode(
-        x=x, y=y, tooltip=[*tips("system:N", "recall:Q"), precision], **marks
+    curve = base_chart(_curve_rows(curves, levels, coloured, names)).encode(
+        x=x, y=y, tooltip=[*tooltips("system:N", "recall:Q"), precision], **marks
     )
     layers = []
-    if len(bright) < len(order):
-        other_rows = _rows(curves, levels, order[len(bright) :], names)
-        grey = chart_of(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+    if len(coloured) < len(order):
+        other_rows = _curve_rows(curves, levels, order[len(coloured) :], names)
+        grey = base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        path, hits = _stepwise_curves(runs, row, bright, rel, names)
-        steps = chart_of(path).mark_line(strokeWidth=1, opacity=0.7, aria=False)
-        dots = chart_of(hits).mark_point(filled=True, size=18, opacity=0.8, aria=False)
-        tip = tips("system:N", "rank:Q", "recall", "precision")
+        corners, relevant = _stepwise_curves(runs, row, coloured, rel, names)
+        steps = base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
+        dots = base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
+        tip = tooltips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
         layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
     layers += [
         curve.mark_line(strokeWidth=2.5, aria=False),
         curve.mark_point(filled=True, size=35, opacity=1),
     ]
-    title, lines = _make_heading(runs, row, order, bright, len(columns))
-    ends = (
+    title, lines = _describe_curves(runs, row, order, coloured, len(columns))
+    descriptions = (
         f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
         f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
-        for k in bright[:3]
+        for k in coloured[:3]
     )
-    and_others = "; and others" if len(bright) > 3 else ""
+    suffix = "; and others" if len(coloured) > 3 else ""
     return combine(
         *layers,
         width=460,
         height=340,
         title=headline(title, *lines),
-        description=f"Curves of {noun} against recall. {title}. {'; '.join(ends)}{and_others}.",
+        description=f"Curves of {noun} against recall. {title}. {'; '.join(descriptions)}{suffix}.",
     )
 
 
@@ -138,17 +146,17 @@ def _check_levels(levels: Sequence[float]) -> list[float]:
     except (TypeError, ValueError):
         raise PolicyError(f"levels must be numbers, got {quoted(levels)}") from None
     if len(numbers) < 2 or not all(0 <= level <= 1 for level in numbers):
-        raise PolicyError("levels must be at least two numbers from 0 to 1")
+        raise PolicyError(f"levels must be at least two numbers from 0 to 1, got {quoted(levels)}")
     return numbers
 
 
 def _check_data(
     runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, requires_all: bool
 ) -> None:
-    """Refuse curves without data; with `requires_all`, for any system."""
+    """Refuse curves without data; with `requires_all`, a single system without data is refused."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
-            f"topic {quoted(runs.topics[row])} has no relevant documents, and so no recall"
+            f"topic {quoted(runs.topics[row])} has no relevant documents; recall is undefined"
         )
     has_scores = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
     missing = [k for k in columns if not has_scores[k]]
@@ -157,24 +165,24 @@ def _check_data(
         raise CranfieldError(f"system {quoted(runs.systems[missing[0]])} has no score for {scope}")
 
 
-def _curves(
+def _compute_curves(
     runs: JudgedRuns, row: int | None, levels: Sequence[float], rel: int, rounding: str
 ) -> Floats:
     """Return interpolated precision, shape (levels, systems); NaN for a system without topics."""
-    out = np.full((len(levels), len(runs.systems)), np.nan)
+    curves = np.full((len(levels), len(runs.systems)), np.nan)
     counts = runs.scored.sum(axis=0)
+    has_topics = counts > 0
     for k, level in enumerate(levels):
         values = InterpolatedPrecision(recall=level, rel=rel, rounding=rounding).score(runs)
         if row is not None:
-            out[k] = np.where(runs.scored[row], values[row], np.nan)
+            curves[k] = np.where(runs.scored[row], values[row], np.nan)
         else:
-            has_topics = counts > 0
             sums = np.where(runs.scored, values, 0.0).sum(axis=0)
-            out[k, has_topics] = sums[has_topics] / counts[has_topics]
-    return out
+            curves[k, has_topics] = sums[has_topics] / counts[has_topics]
+    return curves
 
 
-def _rows(
+def _curve_rows(
     curves: Floats, levels: Sequence[float], systems: Sequence[int], names: Sequence[str]
 ) -> pl.DataFrame:
     return pl.DataFrame(
@@ -189,12 +197,12 @@ def _rows(
 def _stepwise_curves(
     runs: JudgedRuns, row: int, systems: Sequence[int], rel: int, names: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the corners of the line of precision by recall, and its relevant documents."""
-    hits = runs.relevant(rel)
+    """Return the corners of each line of precision by recall, and the relevant documents on it."""
+    relevant = runs.relevant(rel)
     base = int(runs.recall_base(rel)[row, 0])
-    path, points = [], []
+    lines, points = [], []
     for k in systems:
-        ranks = hits.rank[hits.cell == k * len(runs.topics) + row]
+        ranks = relevant.rank[relevant.cell == k * len(runs.topics) + row]
         counts = np.arange(1, ranks.size + 1)
         ends = np.append(ranks[1:] - 1, max(int(runs.retrieved[row, k]), ranks.max(initial=0)))
         corners = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
@@ -209,28 +217,36 @@ def _stepwise_curves(
             "precision": n_relevant / corners,
         }
         dots = {"rank": ranks, "recall": counts / base, "precision": counts / ranks}
-        path.append(pl.DataFrame(line).select(system, pl.all()))
+        lines.append(pl.DataFrame(line).select(system, pl.all()))
         points.append(pl.DataFrame(dots).select(system, pl.all()))
-    return pl.concat(path), pl.concat(points)
+    return pl.concat(lines), pl.concat(points)
 
 
-def _make_heading(
-    runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], count: int
+def _describe_curves(
+    runs: JudgedRuns,
+    row: int | None,
+    order: Sequence[int],
+    coloured: Sequence[int],
+    n_requested: int,
 ) -> tuple[str, list[str]]:
+    """Return the title of the chart and the lines below it."""
     if row is None:
         counts = runs.scored.sum(axis=0)[list(order)]
-        over = counted(len(runs.topics), "topic")
+        topics = counted(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
-            over = f"{counts.min()} to {counts.max()} topics"
-        title, lines = f"Interpolated precision, mean over {over}", []
+            topics = f"{counts.min()} to {counts.max()} topics"
+        title, lines = f"Interpolated precision, mean over {topics}", []
     else:
         title = f"Precision and recall for topic {labels(runs.topics)[row]}"
         lines = [
             "Thick lines: interpolated precision. Thin lines: precision and recall at each rank,",
             "with a dot at each relevant document.",
         ]
-    if len(bright) < len(order):
-        lines.append(f"In colour the best {len(bright)} of {len(order)} systems by mean height.")
-    if count > len(order):
-        lines.append(f"Excluded: {counted(count - len(order), 'system')} without a ranking.")
+    if len(coloured) < len(order):
+        lines.append(
+            f"In colour: the best {len(coloured)} of {len(order)} systems by mean precision."
+        )
+    if n_requested > len(order):
+        n_excluded = n_requested - len(order)
+        lines.append(f"Excluded: {counted(n_excluded, 'system')} without a ranking.")
     return title, lines

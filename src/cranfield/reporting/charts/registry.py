@@ -1,6 +1,6 @@
 """Registry of charts, with the name, subject and summary that their functions declare.
 
-It is the source of the command `cranfield plot`, of `.plot` of results, and of the documented list.
+The command `cranfield plot`, the attribute `plot` of results and the documentation read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import capitalised
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.saving import check_extra, format_of, save
+from cranfield.reporting.charts.saving import check_extra, parse_format, save
 from cranfield.result import Result
 from cranfield.scores import Scores
 
@@ -37,6 +37,7 @@ class ChartKind(NamedTuple):
 
     @property
     def draw(self) -> Callable[..., Any]:
+        """The function that draws the chart."""
         function: Callable[..., Any] = getattr(charts, self.function)
         return function
 
@@ -74,20 +75,19 @@ _CHARTS = _read_charts()
 CHARTS = Registry(
     "chart", things=_CHARTS, aliases={chart.function: name for name, chart in _CHARTS.items()}
 )
-"""Charts by name; in Python `-` in a name is written `_`."""
+"""Charts by name; in Python names have `_` instead of `-`."""
 
 
-def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
+def _select_scores(evaluation: Evaluation, measure: Any = None) -> Scores:
     """Return the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"a chart shows a single measure; set measure={next(iter(evaluation))!r}, or another of"
-            f" {', '.join(evaluation)}"
+            f"a chart shows a single measure; set measure to one of: {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]
 
 
-def _anova_of(comparison: Any) -> Any:
+def _select_anova(comparison: Any) -> Any:
     if comparison.anova is None:
         raise PolicyError(
             f"{comparison.info.title} is not an analysis of variance; use test='anova-2'"
@@ -95,38 +95,39 @@ def _anova_of(comparison: Any) -> Any:
     return comparison.anova
 
 
-WITHIN: dict[tuple[str, str], Callable[..., Any]] = {
-    ("Evaluation", "Scores"): _scores_of,
+PARTS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("Evaluation", "Scores"): _select_scores,
     ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
-    ("PairwiseComparison", "AnovaTable"): _anova_of,
+    ("PairwiseComparison", "AnovaTable"): _select_anova,
 }
-"""Functions from results to parts that have charts, by the classes of both."""
+"""Functions that select a part of a result that has charts, by the classes of result and part."""
 
 
-def charts_of(result: Any) -> dict[str, Callable[..., Any]]:
-    """Return functions from a result to the subject of each of its charts, by chart."""
+def select_charts(result: Any) -> dict[str, Callable[..., Any]]:
+    """Return the charts of a result by name, each with a function that selects its subject."""
     kinds = [cls.__name__ for cls in type(result).__mro__]
     subjects: dict[str, Callable[..., Any]] = {kind: lambda subject: subject for kind in kinds}
-    subjects |= {inner: select for (outer, inner), select in WITHIN.items() if outer in kinds}
+    subjects |= {part: select for (whole, part), select in PARTS.items() if whole in kinds}
     return {
         name: subjects[chart.subject] for name, chart in CHARTS.items() if chart.subject in subjects
     }
 
 
-def names_of(result: Any) -> Iterator[str]:
-    return (name.replace("-", "_") for name in charts_of(result))
+def chart_names(result: Any) -> Iterator[str]:
+    """Yield the names of the charts of a result as Python names."""
+    return (name.replace("-", "_") for name in select_charts(result))
 
 
 def chart_list(result: Any) -> str:
-    """List the charts of a result, one per line."""
-    names = charts_of(result)
+    """Write the charts of a result with their summaries, one per line."""
+    names = select_charts(result)
     return "\n".join(f"{name:18}{CHARTS[name].summary}" for name in names) or "no charts"
 
 
-def drawing(result: Any, name: str) -> Callable[..., Any]:
+def chart_function(result: Any, name: str) -> Callable[..., Any]:
     """Return the function that draws a chart of a result; it takes the options of the chart."""
-    subjects = charts_of(result)
-    available = f"{type(result).__name__} has {', '.join(names_of(result)) or 'no charts'}"
+    subjects = select_charts(result)
+    available = f"{type(result).__name__} has {', '.join(chart_names(result)) or 'no charts'}"
     try:
         full_name = CHARTS.find(name)
     except PolicyError:
@@ -156,22 +157,23 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
-    """Parse `FILE` or `KIND=FILE`; the default kind is the first chart of the studies."""
+    """Parse `FILE` or `CHART=FILE`; the default is the first chart of these kinds of studies."""
     classes = {kind.__name__ for kind in kinds}
     available = [name for name, chart in CHARTS.items() if chart.subject in classes]
-    kind, sign, path = request.rpartition("=")
-    name = CHARTS.find(kind) if sign else next(iter(available), "")
+    if not available:
+        raise PolicyError("this study has no charts")
+    name, sign, path = request.rpartition("=")
+    name = CHARTS.find(name) if sign else available[0]
     if name not in available:
         raise PolicyError(
-            f"{name or 'a chart'} is not a chart of this study; expected one of:"
-            f" {', '.join(available) or 'none'}"
+            f"{name} is not a chart of this study; expected one of: {', '.join(available)}"
         )
-    check_extra(format_of(path))
+    check_extra(parse_format(path))
     return name, path
 
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
-    """Draw a chart of the first study of its class, or of all if the chart takes several."""
+    """Save the chart of the first study that has it, or of all if the chart takes several."""
     name, path = chart_to_draw(request, [type(study) for study in studies])
     chart = CHARTS[name]
     matching = [study for study in studies if type(study).__name__ == chart.subject]

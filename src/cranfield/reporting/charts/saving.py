@@ -1,4 +1,4 @@
-"""Writing of charts as HTML, SVG, PDF, PNG and JSON, without a network."""
+"""Saving charts as HTML, SVG, PDF, PNG and JSON, without a network."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SCALE = 2.0
 """Default number of pixels of a PNG for each pixel of the chart."""
 
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
-"""Menu beside a chart in a page, without the editor, which needs a network."""
+"""Menu of a chart in a page, without the editor, which needs a network."""
 
 
 class InScript(json.JSONEncoder):
-    """JSON encoder for scripts in a page: no text can end the script."""
+    """JSON encoder for scripts in a page, which escapes text that could end the script."""
 
     def encode(self, o: Any) -> str:
         text = super().encode(o)
@@ -33,8 +33,8 @@ class InScript(json.JSONEncoder):
         return text
 
 
-PIXELS_OF_MM = 96 / 25.4
-"""Pixels in a millimetre, as in browsers."""
+PIXELS_PER_MM = 96 / 25.4
+"""CSS pixels per millimetre."""
 
 
 def save(
@@ -47,9 +47,9 @@ def save(
 ) -> None:
     """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, by its suffix.
 
-    Neither writing nor opening the file needs a network: an HTML page contains all scripts, about
-    one megabyte. The text of SVG and PDF can be searched and copied. JSON is the specification of
-    the chart in Vega-Lite. The file is written atomically.
+    Neither writing nor opening the file needs a network: an HTML page contains all scripts, of
+    about one megabyte. The text of SVG and PDF can be searched and copied. JSON contains the
+    Vega-Lite specification of the chart. The file is written atomically.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def save(
         effect on other formats.
     width
         Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
-        an inch: the plot gets narrower, and letters keep their size of about 8 points. Pixels of a
-        PDF are points, so include it with this width. Charts with several panels are refused.
+        per inch. The plot is resized, and text keeps its size of about 8 points. As a pixel is a
+        point in PDF, include a PDF with this width. Charts with several panels are refused.
     title
-        Whether to draw the title; papers have captions instead.
+        Whether to draw the title, which a caption replaces in a paper.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def save(
         ...
     cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
     """
-    suffix = format_of(path)
+    suffix = parse_format(path)
     content = render_chart(_resize(chart, width, title), suffix, scale=scale)
     with whole_file(path) as out:
         out.write(content)
@@ -107,36 +107,36 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
             raise PolicyError("width requires a chart with a single panel, got several")
         fit = alt.AutoSizeParams(type="fit", contains="padding")
-        changes = {"width": round(width * PIXELS_OF_MM), "autosize": fit}
-        chart = type(chart).from_dict(_with_narrow_legends(chart.to_dict()))
+        changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
+        chart = type(chart).from_dict(_narrow_legends(chart.to_dict()))
     if not title:
         changes["title"] = ""
     return chart.properties(**changes)
 
 
-def _with_narrow_legends(spec: Any) -> Any:
+def _narrow_legends(spec: Any) -> Any:
     """Return a specification in which legends have at most two columns."""
     if isinstance(spec, list):
-        return [_with_narrow_legends(item) for item in spec]
+        return [_narrow_legends(item) for item in spec]
     if not isinstance(spec, dict):
         return spec
     narrowed_spec = {
-        key: _with_narrow_legends(value) for key, value in spec.items() if key != "datasets"
+        key: _narrow_legends(value) for key, value in spec.items() if key != "datasets"
     }
     if isinstance(legend := narrowed_spec.get("legend"), dict) and "columns" in legend:
         narrowed_spec["legend"] = {**legend, "columns": min(2, legend["columns"])}
     return {**spec, **narrowed_spec}
 
 
-def format_of(path: Any) -> str:
-    """Return the format of a file, by its suffix."""
+def parse_format(path: Any) -> str:
+    """Return the format of a file from its suffix."""
     if not isinstance(path, (str, PathLike)):
         raise PolicyError(f"expected the path of a file, got {type(path).__name__}")
     name = Path(fspath(path)).name
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        ends = ", ".join(f".{name}" for name in FORMATS[:-1])
-        raise PolicyError(f"{quoted(name)} does not end in {ends} or .{FORMATS[-1]}")
+        suffixes = ", ".join(f".{name}" for name in FORMATS[:-1])
+        raise PolicyError(f"{quoted(name)} does not end in {suffixes} or .{FORMATS[-1]}")
     return suffix
 
 
@@ -147,11 +147,12 @@ def check_extra(suffix: str) -> None:
             import_module(module)
         except ImportError as error:
             raise MissingDependencyError(
-                "charts need the extra 'charts': pip install 'cranfield[charts]'"
+                "charts require the extra 'charts': pip install 'cranfield[charts]'"
             ) from error
 
 
 def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
+    """Return the content of a file of a chart."""
     check_extra(suffix)
     import altair as alt
 
@@ -167,7 +168,7 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         text = io.StringIO()
         chart.save(text, format="svg")
         label = html.escape(describe_chart(chart))
-        # A converter omits the label for screen readers, which a page has.
+        # Unlike in a page, the label for screen readers is missing.
         tag = f'<svg role="graphics-document" aria-label="{label}" '
         return text.getvalue().replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
@@ -177,7 +178,7 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
 
 
 def _page(chart: Any) -> str:
-    """Return an HTML page with all scripts, which Altair by default loads from a network."""
+    """Return an HTML page that contains all scripts, which Altair by default loads from a CDN."""
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
     )
@@ -187,5 +188,6 @@ def _page(chart: Any) -> str:
 
 
 def describe_chart(chart: Any) -> str:
+    """Return the description of a chart for screen readers."""
     text = chart["description"]
     return text if isinstance(text, str) else "Chart"

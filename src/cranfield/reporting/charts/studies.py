@@ -1,4 +1,4 @@
-"""Charts of studies: of tests, measures, judgments, topics and scales."""
+"""Charts of studies of tests, measures, judgments, topics and scales."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.meta.scale_study import ScaleStudy
 from cranfield.meta.test_studies.splits import SplitStudy
 from cranfield.meta.topic_studies.sample_study import Stability, quantile_bounds
-from cranfield.reporting.charts.inputs import first_or
+from cranfield.reporting.charts.inputs import check_name
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
     apply_theme,
-    by_colour,
-    by_look,
-    chart_of,
+    base_chart,
+    colour_channels,
     combine,
     draw_bands,
     draws,
     map_values,
+    marker_channels,
     space_out,
-    tips,
+    tooltips,
 )
 
 PANELS = {
@@ -39,6 +39,7 @@ PANELS = {
     "AD": "active disagreements",
     "MD": "mixed disagreements",
 }
+"""Quantities of the panels, with their titles."""
 
 
 @draws("agreement", "SplitStudy")
@@ -68,24 +69,28 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     >>> len(chart.to_dict()["concat"])
     4
     """
-    group = first_or("group", group, study.groups)
+    group = check_name("group", group, study.groups)
     is_same_test = pl.col("first") == pl.col("second")
     summary = study.summary().filter(is_same_test, group=group, sets="1-2")
     systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
-    marks, tip = by_colour("test", study.tests), tips("test:N", "size:Q", "pairs", form=".1f")
+    marks, tip = (
+        colour_channels("test", study.tests),
+        tooltips("test:N", "size:Q", "pairs", form=".1f"),
+    )
     panels = []
     for name, title in PANELS.items():
-        ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
-        frame = summary.select("size", test="first", **ends)
-        look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
-        panels.append(draw_bands(frame, size, pairs, marks, tip, **look))
+        columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
+        frame = summary.select("size", test="first", **columns)
+        options: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
+        panels.append(draw_bands(frame, size, pairs, marks, tip, **options))
     return apply_theme(alt.concat(*panels, columns=2))
 
 
 ASL_WIDTH = 460
+"""Width of the chart of p-values, in pixels."""
 
 MAX_POINTS = 40
 """Maximum number of pairs that are also drawn as points."""
@@ -93,9 +98,9 @@ MAX_POINTS = 40
 
 @draws("p-values", "DiscriminativePower")
 def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
-    """Draw the p-values of each measure from the smallest: the lower the curve, the more power.
+    """Draw the sorted p-values of each measure: the lower the curve, the higher the power.
 
-    Pairs to the left of the point where a curve crosses the line of the significance level are
+    Pairs left of the point where a curve crosses the line of the significance level are
     significantly different.
 
     Parameters
@@ -108,12 +113,12 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     Raises
     ------
     PolicyError
-        For a largest p-value outside 0 to 1.
+        For a largest p-value outside this range.
 
     Notes
     -----
-    Figure 16 of Sakai (2013). Of the points in the same half pixel only the first and the last are
-    drawn, which does not change the look of the curve.
+    Figure 16 of Sakai (2013). Only the first and the last point of each half pixel are drawn, which
+    does not change the appearance of the curve.
 
     Examples
     --------
@@ -128,60 +133,61 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         raise PolicyError(f"largest must be a number above 0 and up to 1, got {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
     curves = power.curves
-    # The curve that stays low longest sets the width; each ends with its first point above.
-    low = pl.col("p") <= largest
-    reach = int(curves.filter(low)["rank"].max() or 0)
-    end = min(max(reach, 2), pairs)
-    within = curves.filter(
-        (pl.col("rank") <= low.sum().over("measure") + 1) & pl.col("rank").le(end)
+    # The axis ends with the last p-value on the axis; curves end with their first point above.
+    is_on_axis = pl.col("p") <= largest
+    last = int(curves.filter(is_on_axis)["rank"].max() or 0)
+    end = min(max(last, 2), pairs)
+    visible = curves.filter(
+        (pl.col("rank") <= is_on_axis.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
     rank = alt.X("rank:Q").title(f"rank of the pair of systems by p-value, of {pairs:,}")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
-        chart_of(thinned(within, end))
+        base_chart(select_points(visible, end))
         .mark_line(clip=True, point=pairs <= MAX_POINTS, strokeWidth=1.75)
         .encode(
             x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
             y=pvalue.scale(domain=[0, largest], nice=False),
-            tooltip=tips("measure:N", "rank:Q", "p"),
-            **by_colour("measure", power.summary["measure"].to_list()),
+            tooltip=tooltips("measure:N", "rank:Q", "p"),
+            **colour_channels("measure", power.summary["measure"].to_list()),
         )
     )
     layers: list[alt.Chart] = [line]
     if power.alpha <= largest:
-        level = chart_of({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(y="p:Q")
+        level = base_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(y="p:Q")
         rule = level.mark_rule(color="#666666")
         text = level.encode(x=alt.value(0), text="text:N")
-        place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 12}
-        # A white rim separates the text from curves.
-        rim = text.mark_text(stroke="white", strokeWidth=4, **place)
-        layers = [rule, line, rim, text.mark_text(color="#666666", **place)]
+        style = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 12}
+        # A white outline separates the text from curves.
+        outline = text.mark_text(stroke="white", strokeWidth=4, **style)
+        layers = [rule, line, outline, text.mark_text(color="#666666", **style)]
     return combine(*layers, width=ASL_WIDTH, height=320)
 
 
-def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
-    """Select the first and the last point of a measure in each column of the chart, up to `end`."""
+def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
+    """Select each measure's first and last point in each column of a chart with ranks up to end."""
     rank = pl.col("rank")
     with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
-    edge = (rank == rank.min()) | (rank == rank.max())
-    return with_column.filter(edge.over("measure", "column")).drop("column")
+    is_end = (rank == rank.min()) | (rank == rank.max())
+    return with_column.filter(is_end.over("measure", "column")).drop("column")
 
 
 SIDE = 260
-"""Width and height of a panel, whose axes have the same scale."""
+"""Width and height of a panel, whose axes have the same scale, in pixels."""
 
 SIZES = ("1 run", "2 runs", "3 or more")
-"""Labels of numbers of contributing runs of a team."""
+"""Labels of the number of contributing runs of a team."""
 
 
 @draws("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
-    """Draw the score and rank of each system with all judgments against those without its own.
+    """Draw the score and rank of each system with all judgments, and without its own documents.
 
-    Judgments of documents that only its team retrieved are removed. Points on the line did not
-    change; points below it have a lower score or, in the panel of ranks, where rank 1 is on top, a
-    worse rank. Each kind of list has a row of panels. Colours show how many runs of the team
-    contributed, unless runs were excluded one by one. Systems without a score are not drawn.
+    Without its own documents means without the judgments of documents that only its team retrieved.
+    Points on the line did not change; points below it have a lower score or, in the panel of ranks,
+    where rank 1 is at the top, a worse rank. Each kind of list has a row of panels. Colours show
+    how many runs of the team contributed, unless runs were excluded one by one. Systems without a
+    score are not drawn.
 
     Parameters
     ----------
@@ -203,10 +209,10 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     >>> len(chart.to_dict()["concat"])
     4
     """
-    measure = first_or("measure", measure, study.measures)
-    number = {0: "none", **dict(enumerate(SIZES, 1))}
+    measure = check_name("measure", measure, study.measures)
+    size_labels = {0: "none", **dict(enumerate(SIZES, 1))}
     teams = study.teams.select(
-        "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(number)
+        "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(size_labels)
     )
     rows = study.systems.filter(pl.col("before").is_not_null(), measure=measure)
     rows = rows.join(teams, on="team", maintain_order="left").select(
@@ -216,7 +222,10 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     panels = []
     for kind in study.lists:
         part = rows.filter(list=kind)
-        for quantity, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
+        for quantity, title in (
+            ("score", f"{measure}, {kind} lists"),
+            ("rank", f"Ranks by {measure}"),
+        ):
             panel = _before_and_after(part, quantity, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
     return apply_theme(alt.concat(*panels, columns=2))
@@ -229,45 +238,47 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
     if quantity == "score" and values:
         low = min(*values, 0.0)
         high = max(values) + 0.05 * (max(values) - low or 1.0)
-    # Rank 1 is on top.
-    ends = [low, high] if quantity == "score" else [high, low]
-    across = alt.Scale(domain=[low, high], nice=False, zero=False)
-    upright = alt.Scale(domain=ends, nice=False, zero=False)
-    equal = chart_of({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
-    equal = equal.encode(x=alt.X("x:Q", scale=across), y=alt.Y("y:Q", scale=upright))
+    # Rank 1 is at the top.
+    y_domain = [low, high] if quantity == "score" else [high, low]
+    x_scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    y_scale = alt.Scale(domain=y_domain, nice=False, zero=False)
+    diagonal = base_chart({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
+    diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
     present = rows["runs of the team"].to_list()
     sizes = [size for size in ("none", *SIZES) if size in present]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
-    points = chart_of(rows).mark_circle(size=50, opacity=0.75)
+    colour = alt.value(COLOURS[0])
+    if unit != "run":
+        colours = COLOURS[: len(sizes)]
+        colour = map_values(alt.Color, "runs of the team", sizes, colours, legend=legend)
+    points = base_chart(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
-        x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=across),
-        y=alt.Y(f"{after}:Q", title=f"without those of the {unit} alone", scale=upright),
-        color=alt.value(COLOURS[0])
-        if unit == "run"
-        else map_values(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
+        x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
+        y=alt.Y(f"{after}:Q", title=f"without documents of the {unit} alone", scale=y_scale),
+        color=colour,
         tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
     )
-    panel: alt.LayerChart = equal + points
+    panel: alt.LayerChart = diagonal + points
     return panel
 
 
-AGAINST = {
+QUANTITIES = {
     "tau": "Kendall's tau",
     "tau ap": "tau AP",
     "rmse": "RMSE of overall scores",
-    "confirmed": "significant pairs found again",
+    "confirmed": "confirmed significant pairs",
     "drop %": "mean drop without own documents, %",
 }
-"""Quantities to draw against the number of judgments, with the titles of their axes."""
+"""Quantities that are drawn against the number of judgments, with the titles of their axes."""
 
 
 @draws("pooling", "Pooling")
 def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
-    """Draw relevant documents found, and how systems are ordered, against judged documents.
+    """Draw relevant documents, and agreement with all judgments, against judged documents.
 
-    The first panel has the proportion of all relevant documents; the others, one per measure and
-    kind of list, compare scores with those by all judgments. A rule marks the whole pool.
-    Bands are plus and minus one standard deviation of repeats.
+    The first panel shows the proportion of the pool's relevant documents. Each measure and kind of
+    list has another panel, which compares its scores with the scores by all judgments. A dashed
+    line marks the full pool. Bands are plus and minus one standard deviation of repeats.
 
     Parameters
     ----------
@@ -290,17 +301,16 @@ def pooling_chart(study: Pooling, what: str = "tau") -> alt.ConcatChart:
     >>> len(pooling_chart(study).to_dict()["concat"])
     2
     """
-    check_choice("what", what, AGAINST)
-    marks = by_colour("method", study.methods)
-    first = _pooling_panel(
-        study.documents, "of pool", "relevant documents of the pool found", marks
-    )
+    check_choice("what", what, QUANTITIES)
+    marks = colour_channels("method", study.methods)
+    title = "proportion of the pool's relevant documents"
+    first = _pooling_panel(study.documents, "of pool", title, marks)
     panels = [first.properties(title="Relevant documents")]
     judged = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
-        panels.append(_pooling_panel(joined, what, AGAINST[what], marks).properties(title=title))
+        panels.append(_pooling_panel(joined, what, QUANTITIES[what], marks).properties(title=title))
     return apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
@@ -312,16 +322,16 @@ def _pooling_panel(
     if quantity == "of pool":
         spread = spread / pl.col("relevant").last()
     value = pl.col(quantity)
-    ends = {"value": value, "low": value - spread, "high": value + spread}
-    frame = rows.select("method", "budget", "judged", **ends)
-    full_budget, budgets = frame.tail(1), frame.head(-1)
+    columns = {"value": value, "low": value - spread, "high": value + spread}
+    frame = rows.select("method", "budget", "judged", **columns)
+    full_pool, budgets = frame.tail(1), frame.head(-1)
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
-    tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
-    end = chart_of(full_budget).mark_rule(color=GREY, strokeDash=[2, 2])
-    end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
-    panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + end
+    tip = tooltips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
+    rule = base_chart(full_pool).mark_rule(color=GREY, strokeDash=[2, 2])
+    rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
+    panel: alt.LayerChart = draw_bands(budgets, judged, y, marks, tip) + rule
     return panel.properties(width=300, height=240)
 
 
@@ -329,22 +339,24 @@ def _pooling_panel(
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
-    Lines are means over samples; bands contain the proportion of samples that is the confidence of
-    the study.
+    Lines are means over samples; a band contains a proportion of the samples that is equal to the
+    confidence of the study.
 
     Parameters
     ----------
     studies
-        Results of :func:`stability`, by one measure or by several on the same systems and topics.
+        A result of :func:`stability`, or several by different measures or tests for the same
+        systems and topics.
 
     Raises
     ------
     PolicyError
-        For no studies, studies with the same name, or different numbers of systems or topics.
+        For an empty list, or studies with the same name or with different numbers of systems or
+        topics.
 
     Notes
     -----
-    With all topics tau is 1 and all pairs are confirmed, by construction.
+    By construction, with all topics tau is 1 and all pairs are confirmed.
 
     Examples
     --------
@@ -364,23 +376,24 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     titles = {
         "significant": ("Significant pairs", f"pairs of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
-        "confirmed": (f"Pairs found by all {topics} and found again", "share"),
+        "confirmed": (f"Confirmed significant pairs of all {topics}", "proportion"),
     }
-    marks = by_colour("measure", names)
+    marks = colour_channels("measure", names)
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
-    tip = tips("measure:N", "topics:Q", "mean", form=".3~f")
+    tip = tooltips("measure:N", "topics:Q", "mean", form=".3~f")
     panels = []
     for quantity, (title, unit) in titles.items():
         upper = alt.Undefined if quantity == "significant" else 1
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
-        part, look = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
-        panels.append(draw_bands(part, size, mean, marks, tip, **look))
+        part, options = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
+        panels.append(draw_bands(part, size, mean, marks, tip, **options))
     return apply_theme(alt.concat(*panels, columns=3))
 
 
 def _names(studies: Sequence[Stability]) -> list[str]:
+    """Return distinct names of studies that can be drawn in one chart."""
     if not studies:
         raise PolicyError("expected at least one study, got no study")
     for noun in ("topics", "pairs"):
@@ -400,19 +413,19 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     """Return a row for each number of topics and quantity, with its bounds."""
-    table, confirmed = study.by_size, "confirmed"
+    table = study.by_size
     low = high = pl.lit(None)
     if study.significant:
         # The table has no bounds of confirmed pairs.
         samples = (
-            study.samples.filter(topics=size)[confirmed].to_numpy() for size in table["topics"]
+            study.samples.filter(topics=size)["confirmed"].to_numpy() for size in table["topics"]
         )
-        ends = [
+        bounds = [
             quantile_bounds(sample[:, None] / study.significant, study.confidence)
             for sample in samples
         ]
-        low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in ends])) for k in (0, 1))
-    table = table.with_columns(low.alias(f"{confirmed} low"), high.alias(f"{confirmed} high"))
+        low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
+    table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(
         table.select(
             "topics",
@@ -422,11 +435,12 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
             low=pl.col(f"{quantity} low").cast(pl.Float64),
             high=pl.col(f"{quantity} high").cast(pl.Float64),
         )
-        for quantity in ("significant", "tau", confirmed)
+        for quantity in ("significant", "tau", "confirmed")
     )
 
 
 WIDTH, HEIGHT, ROW, LINE = 420, 300, 15, 15
+"""Width and height of a chart, height of a row, and of the name of a line, in pixels."""
 
 KINDS = {
     "overall": "Kendall's tau of the means of systems",
@@ -435,7 +449,8 @@ KINDS = {
 }
 """Columns of :attr:`ScaleStudy.correlation`, with their titles."""
 
-ENDS = {"original": "original", "interval": "interval-scaled"}
+VERSIONS = {"original": "original", "interval": "interval-scaled"}
+"""Versions of a measure, with their labels."""
 
 
 def _check_single_collection(study: ScaleStudy) -> None:
@@ -447,7 +462,7 @@ def _check_single_collection(study: ScaleStudy) -> None:
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
-    If it is 1, both order the systems alike.
+    If it is 1, both versions order the systems in the same way.
 
     Parameters
     ----------
@@ -481,14 +496,15 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain_of_tau(frame["tau"])
-    ends = (frame.drop_nulls().filter(pl.col("tau").is_not_nan()).group_by("measure").last()).sort(
-        "tau", "measure"
-    )
-    sizes = [LINE] * ends.height
+    defined = frame.drop_nulls().filter(pl.col("tau").is_not_nan())
+    line_ends = defined.group_by("measure").last().sort("tau", "measure")
+    sizes = [LINE] * line_ends.height
     unit = (high - low) / HEIGHT
-    places = space_out((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
-    labels = ends.with_columns(pl.Series("place", places))
-    marks = {name: mark.legend(None) for name, mark in by_colour("measure", study.measures).items()}
+    heights = space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
+    labels = line_ends.with_columns(pl.Series("position", heights * unit + low))
+    marks = {
+        name: mark.legend(None) for name, mark in colour_channels("measure", study.measures).items()
+    }
     first, last = min(study.cutoffs), max(study.cutoffs)
     length = (
         alt.X("cutoff:Q")
@@ -497,20 +513,20 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     scale = alt.Scale(domain=[low, high], nice=False)
     tau = alt.Y("tau:Q", scale=scale)
-    lines = chart_of(frame).mark_line(strokeWidth=2, point=True)
+    lines = base_chart(frame).mark_line(strokeWidth=2, point=True)
     lines = lines.encode(
         x=length.axis(values=sorted(study.cutoffs), format="d"),
         y=tau.title(KINDS[kind]),
-        tooltip=tips("measure:N", "cutoff:Q", "tau"),
+        tooltip=tooltips("measure:N", "cutoff:Q", "tau"),
         **marks,
     )
     # Leaders connect the names with the ends of the lines, which may coincide.
-    line_labels = chart_of(labels)
+    line_labels = base_chart(labels)
     leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
-        x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="place:Q", **marks
+        x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="position:Q", **marks
     )
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
-        x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N"
+        x=alt.value(WIDTH + 38), y=alt.Y("position:Q", scale=scale), text="measure:N"
     )
     return combine(
         lines,
@@ -524,7 +540,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
 
 
 def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
-    """Return the ends of an axis of correlations, with a minimum length."""
+    """Return the domain of an axis of correlations, with a minimum length."""
     numbers = values.drop_nulls().drop_nans().to_list()
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     low, high = min(low, high - 0.05), min(high, 1.0)
@@ -533,7 +549,7 @@ def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
 
 @draws("scale-pairs", "ScaleStudy")
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
-    """Draw Kendall's tau between two measures, before and after both are interval-scaled.
+    """Draw Kendall's tau between pairs of measures, before and after interval scaling.
 
     Each pair of measures has a row, with the largest increase first.
 
@@ -585,15 +601,18 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     )
     tau = f"Kendall's tau of the means of systems, runs of length {length}"
     x = alt.X("original:Q").title(tau).scale(zero=False)
-    bars = chart_of(frame).mark_rule(color=GREY, strokeWidth=2)
-    ends = frame.unpivot(list(ENDS), index=["pair", "change"], variable_name="of", value_name="tau")
-    words = ends.with_columns(pl.col("of").replace_strict(ENDS))
-    looks = dict(zip(ENDS.values(), zip(COLOURS, ("circle", "diamond"), strict=False), strict=True))
-    marks = by_look("of", looks, title="both")
-    dots = chart_of(words).mark_point(filled=True, size=60, opacity=1)
+    bars = base_chart(frame).mark_rule(color=GREY, strokeWidth=2)
+    points = frame.unpivot(
+        list(VERSIONS), index=["pair", "change"], variable_name="of", value_name="tau"
+    ).with_columns(pl.col("of").replace_strict(VERSIONS))
+    shapes = zip(COLOURS, ("circle", "diamond"), strict=False)
+    marks = marker_channels(
+        "of", dict(zip(VERSIONS.values(), shapes, strict=True)), title="both measures"
+    )
+    dots = base_chart(points).mark_point(filled=True, size=60, opacity=1)
     return combine(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(y=y, x="tau:Q", tooltip=tips("pair:N", "of:N", "tau"), **marks),
+        dots.encode(y=y, x="tau:Q", tooltip=tooltips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between two measures on runs of length {length}, of the"

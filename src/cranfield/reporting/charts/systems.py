@@ -15,41 +15,50 @@ from cranfield.base.text import capitalised, counted, plain
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting.charts.inputs import (
-    boxes_of,
-    first_or,
+    box_statistics,
+    check_name,
+    drawable_scores,
     labels,
     make_title,
     rank_systems,
-    table_of,
 )
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
-    by_look,
+    base_chart,
     cell_size,
-    chart_of,
-    columns_of,
+    column_channel,
     combine,
-    data_of,
+    count_kinds,
     draws,
+    embed_rows,
     headline,
     interval_rows,
     map_values,
-    number_of_each,
+    marker_channels,
+    row_channel,
     row_size,
-    rows_of,
     score_axis,
-    tips,
+    tooltips,
 )
-from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
+from cranfield.reporting.summary import (
+    BETTER,
+    DIFFERENT,
+    NONE,
+    SAME,
+    WORSE,
+    pair_verdicts,
+    verdict_matrix,
+)
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
 WIDTH = 560
+"""Width of charts with a row for each system, in pixels."""
 
 SIDE = 400
-"""Side of the scatter plot."""
+"""Side of the scatter plot, in pixels."""
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
@@ -62,10 +71,10 @@ LEGEND = (
 def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerChart:
     """Draw a box plot of each system's scores over topics, the best mean first.
 
-    The box goes from the first to the third quartile with a line at the median, and a diamond
-    marks the mean. Whiskers reach to the last score within 1.5 interquartile ranges of the box;
+    The box extends from the first to the third quartile with a line at the median, and a diamond
+    marks the mean. Whiskers extend to the last score within 1.5 interquartile ranges of the box;
     scores beyond them are circles (Ferro and Maistro 2024, figure 16; McGill, Tukey and Larsen
-    1978). Quartiles interpolate linearly between scores. The chart grows with the systems.
+    1978). Quartiles are interpolated linearly between scores.
 
     Parameters
     ----------
@@ -90,27 +99,27 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     """
     table = rank_systems(scores, systems)
     names = labels(table.systems)
-    boxes, beyond = boxes_of(table, names)
+    boxes, outliers = box_statistics(table, names)
     step, _ = row_size(len(names))
     title = make_title(table.measure, after="of a topic", lower_is_better=table.lower_is_better)
-    y = rows_of("system", names, labelPadding=6)
+    y = row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names))
 
-    numbers = tips("mean", "low", "q1", "median", "q3", "high")
+    numbers = tooltips("mean", "low", "q1", "median", "q3", "high")
     topics = alt.Tooltip("topics:Q", title="topics with a score")
-    base = chart_of(boxes).encode(y=y, tooltip=[*tips("system:N"), topics, *numbers])
+    base = base_chart(boxes).encode(y=y, tooltip=[*tooltips("system:N"), topics, *numbers])
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
     bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
     box = base.mark_bar(color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, **bar_options)
     median = base.mark_tick(color="black", thickness=2, orient="vertical", **bar_options)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
     mean = base.mark_point(color=COLOURS[1], **diamond).encode(x=x("mean"))
-    circles = chart_of(beyond).mark_point(
+    circles = base_chart(outliers).mark_point(
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
-    tip = tips("system:N", "topic:N", "score")
+    tip = tooltips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(table.topics), 'topic')}"
     return combine(
         whiskers,
@@ -122,16 +131,16 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         height=alt.Step(step),
         title=headline(f"{make_title(table.measure)}: {size}", *LEGEND),
         description=f"Box plots of the scores by {make_title(table.measure)} of {size}, ordered by"
-        f" mean, from {names[0]} with a mean of {_number(boxes['mean'][0])} to {names[-1]} with"
-        f" {_number(boxes['mean'][-1])}.",
+        f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
+        f" with {_format_mean(boxes['mean'][-1])}.",
     )
 
 
-def _number(value: float | None) -> str:
+def _format_mean(value: float | None) -> str:
     return "no score" if value is None or np.isnan(value) else f"{value:.4g}"
 
 
-LOOKS = {
+MARKERS = {
     "reference": ("#000000", "diamond"),
     BETTER: (COLOURS[2], "triangle-up"),
     SAME: (COLOURS[0], "circle"),
@@ -139,7 +148,7 @@ LOOKS = {
     DIFFERENT: (COLOURS[3], "square"),
     NONE: (GREY, "cross"),
 }
-"""Colour and shape of a system by its verdict against the reference."""
+"""Colour and shape of a system by its verdict compared with the reference."""
 
 
 @draws("intervals", "PairwiseComparison")
@@ -156,9 +165,9 @@ def intervals_chart(
     Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
     reference, centred at its own mean: systems whose interval excludes the reference's mean are
     significantly different from it. A band shows the interval of the reference, or a line its mean;
-    colours and shapes show which systems are significantly better or worse. By default it is the
-    best system, and systems that are not significantly different from it are the top group. The
-    best system comes first.
+    colours and shapes show which systems are significantly better or worse. If the reference is the
+    best system, systems that are not significantly different from it are the top group. The best
+    system comes first.
 
     Parameters
     ----------
@@ -184,20 +193,20 @@ def intervals_chart(
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
-        centre = place_of(reference, comparison.systems)
+        reference_index = place_of(reference, comparison.systems)
     elif comparison.baselines:
-        centre = comparison.systems.index(comparison.baselines[0])
+        reference_index = comparison.systems.index(comparison.baselines[0])
     else:
-        centre = int(order[0])
-    bounds = comparison.around(centre)
+        reference_index = int(order[0])
+    bounds = comparison.around(reference_index)
     if bounds is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
             " means; use test='anova' and complete scores"
         )
     low, high = bounds
-    verdicts = verdicts_of(comparison)[:, centre]
-    verdicts[centre] = "reference"
+    verdicts = verdict_matrix(comparison)[:, reference_index]
+    verdicts[reference_index] = "reference"
     frame = pl.DataFrame(
         {
             "system": [names[k] for k in order],
@@ -210,34 +219,34 @@ def intervals_chart(
     note = "Systems whose intervals do not overlap are significantly different."
     if comparison.half_widths is None:
         note = (
-            f"Lines: confidence intervals of the {comparison.difference_from} {names[centre]}"
-            f" (which has none), around each {comparison.mean_of}."
+            f"Lines: confidence intervals of the {comparison.difference_from}"
+            f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
         )
-        if number := int((np.isnan(low) & (verdicts != NONE)).sum()):
+        if n_missing := int((np.isnan(low) & (verdicts != NONE)).sum()):
             note += (
-                f" {counted(number, 'system')} without a line: the interval would contradict the"
+                f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
-    heading = f"compared with {names[centre]}"
+    heading = f"compared with {names[reference_index]}"
     title = make_title(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
     )
     lowest, highest = float(np.nanmin(low)), float(np.nanmax(high))
-    # Vega draws an axis without length from 0 to 1, which may not contain the means.
+    # Vega would draw an empty domain as 0 to 1, which may not contain the means.
     domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
     return interval_rows(
         frame,
         "system",
         "mean",
         "verdict",
-        LOOKS,
+        MARKERS,
         title,
         [
-            *tips("system:N"),
+            *tooltips("system:N"),
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
-            *tips("low", "high"),
+            *tooltips("low", "high"),
             alt.Tooltip("verdict:N", title=heading),
         ],
         rules={"": 2},
@@ -254,11 +263,11 @@ def intervals_chart(
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
         f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(heading)}:"
-        f" {number_of_each(frame['verdict'], [*LOOKS][1:])}.",
+        f" {count_kinds(frame['verdict'], [*MARKERS][1:])}.",
     )
 
 
-FILLS = {
+CELL_COLOURS = {
     BETTER: COLOURS[0],
     WORSE: COLOURS[4],
     SAME: "#EEEEEE",
@@ -267,11 +276,12 @@ FILLS = {
 """Colours of cells; dark blue and light orange also differ in greyscale."""
 
 DIGITS = 6
-"""Significant digits of differences and p-values in tooltips."""
+"""Number of significant digits of differences and p-values in tooltips."""
 
 NO_ORDER = 2
-WORDS = {1: BETTER, -1: WORSE, 0: SAME, NO_ORDER: DIFFERENT}
-"""Verdict on the first system of a pair by its code in the file; the second has the negative."""
+"""Code of significantly different systems with equal means."""
+VERDICTS = {1: BETTER, -1: WORSE, 0: SAME, NO_ORDER: DIFFERENT}
+"""Verdict on the first system of a pair by its code in the data; the second has the negative."""
 
 MAX_SIGNED = 40
 """Maximum number of systems in a matrix with signs."""
@@ -279,14 +289,14 @@ MAX_SIGNED = 40
 
 @draws("matrix", "PairwiseComparison")
 def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
-    """Draw which systems are significantly better or worse than which others.
+    """Draw a matrix of the systems that are significantly better or worse than others.
 
-    A cell compares the system of its row with that of its column: better (blue, +), worse (orange,
-    −), or not significantly different (grey). Systems are ordered by their means, the best at the
-    top left. A tooltip has the difference and the p-value.
+    A cell compares the system of its row with the system of its column: better (blue, +), worse
+    (orange, −), or not significantly different (grey). Systems are ordered by their means, the best
+    at the top left. A tooltip has the difference and the p-value.
 
     Better and worse refer to the means that were compared. Cells of systems that were not compared
-    are empty; with baselines, these are the only columns.
+    are empty. With baselines, only the baselines have columns.
 
     Parameters
     ----------
@@ -304,17 +314,17 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """
     names = labels(comparison.systems)
     order = comparison.order
-    cells = _cells(comparison)
+    cells = _pair_cells(comparison)
     baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
     rows = [names[k] for k in order if names[k] not in baselines]
     columns = baselines or rows
     step, size = cell_size(max(len(rows), len(columns)))
-    # A lookup table keeps the file small, as cells do not repeat names.
-    places = data_of({"place": range(len(order)), "name": [names[k] for k in order]})
-    lookup = alt.LookupData(places, "place", ["name"])
+    # With a lookup table cells do not repeat names, which keeps the file small.
+    name_rows = embed_rows({"place": range(len(order)), "name": [names[k] for k in order]})
+    lookup = alt.LookupData(name_rows, "place", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
-    kinds = [kind for code, kind in WORDS.items() if code in codes]
+    kinds = [kind for code, kind in VERDICTS.items() if code in codes]
     legend = alt.Legend(
         title="The system of the row is",
         orient="bottom",
@@ -323,7 +333,9 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         labelLimit=300,
         titleLimit=300,
     )
-    fill = map_values(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=legend)
+    fill = map_values(
+        alt.Color, "verdict", kinds, [CELL_COLOURS[kind] for kind in kinds], legend=legend
+    )
     titles = {
         "row:N": "system",
         "column:N": "compared with",
@@ -334,58 +346,58 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
-        words = {str(code): word for code, word in WORDS.items() if code != NO_ORDER}
-        top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
+        verdicts = {str(code): word for code, word in VERDICTS.items() if code != NO_ORDER}
+        top = column_channel("column", columns, "compared with", size, domain=False, orient="top")
         base = (
-            chart_of(cells)
+            base_chart(cells)
             .transform_lookup(row, lookup, ["row"])
             .transform_lookup(column, lookup, ["column"])
             # Expressions must not contain names from files.
             .transform_calculate(
-                verdict=f"{words}[{sign}datum.v] || '{DIFFERENT}'",
+                verdict=f"{verdicts}[{sign}datum.v] || '{DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
-            .encode(y=rows_of("row", rows, "system", size), x=top)
+            .encode(y=row_channel("row", rows, "system", size), x=top)
         )
         squares = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
         )
         if len(order) > MAX_SIGNED:
             return [squares]
-        sign_on = alt.when(alt.datum.sign == "+").then(alt.value("white"))
+        text_colour = alt.when(alt.datum.sign == "+").then(alt.value("white"))
         signs = base.mark_text(size=size, fontWeight="bold", aria=False).encode(
-            text="sign:N", color=sign_on.otherwise(alt.value("black"))
+            text="sign:N", color=text_colour.otherwise(alt.value("black"))
         )
         return [squares, signs]
 
     layers = side("i", "j", "") + (side("j", "i", "-") if is_symmetric else [])
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
-    finding = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
+    result = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
     return combine(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headline(f"{make_title(comparison.measure)}: {finding}", f"{method}."),
+        title=headline(f"{make_title(comparison.measure)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {make_title(comparison.measure)}, in order of their means. {method}: {finding}"
+        f" {make_title(comparison.measure)}, in order of their means. {method}: {result}"
         f" significantly. The best is {names[order[0]]}.",
     )
 
 
-def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
+def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     """Return one row per pair: ranks `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
-    rank_of = np.empty(len(comparison.order), dtype=np.int64)
-    rank_of[comparison.order] = np.arange(len(comparison.order))
-    code = {word: code for code, word in WORDS.items()}
-    words = by_pair(comparison)
-    is_compared = words != NONE
+    ranks = np.empty(len(comparison.order), dtype=np.int64)
+    ranks[comparison.order] = np.arange(len(comparison.order))
+    codes = {verdict: code for code, verdict in VERDICTS.items()}
+    verdicts = pair_verdicts(comparison)
+    is_compared = verdicts != NONE
     return pl.DataFrame(
         {
-            "i": rank_of[comparison.first[is_compared]],
-            "j": rank_of[comparison.second[is_compared]],
-            "v": np.array([code[word] for word in words[is_compared]], dtype=np.int64),
+            "i": ranks[comparison.first[is_compared]],
+            "j": ranks[comparison.second[is_compared]],
+            "v": np.array([codes[verdict] for verdict in verdicts[is_compared]], dtype=np.int64),
             "d": comparison.difference[is_compared],
             "p": comparison.adjusted_pvalues[is_compared],
         }
@@ -393,20 +405,21 @@ def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
 
 
 MAX_NAMES = 25
-"""Maximum number of points that all have names; otherwise only those on the front do."""
+"""Maximum number of systems whose points all have names; otherwise only points of the front do."""
 
 MIN_RATIO = 30
-"""Minimum ratio of the largest and the smallest cost for a logarithmic axis."""
+"""Minimum ratio of the largest to the smallest cost for a logarithmic axis."""
 
 ON, OFF = "on the front", "dominated"
+"""Labels of systems on the Pareto front and of other systems."""
 
 
 @draws("cost", "CostEffectiveness")
 def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
     """Draw the mean of each system against its cost, with the Pareto front as a line.
 
-    The line is the best mean up to a cost. The axis of costs is logarithmic if the largest is 30
-    times the smallest or more.
+    The line shows the best mean up to each cost. The axis of costs is logarithmic if the largest
+    cost is at least 30 times the smallest.
 
     Parameters
     ----------
@@ -428,7 +441,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     >>> len(cost_chart(costs).to_dict()["layer"])
     3
     """
-    cost = first_or("cost", cost, dict.fromkeys(costs.rows["cost"]))
+    cost = check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
     rows, name = costs.rows.filter(cost=cost), plain(cost)
     status = pl.when("on front").then(pl.lit(ON)).otherwise(pl.lit(OFF)).alias("status")
     points = rows.select(
@@ -446,18 +459,20 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
     mean = make_title(costs.measure, lower_is_better=costs.lower_is_better)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
-    line = chart_of(front.select("amount", "mean")).mark_line(
+    line = base_chart(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=GREY, aria=False
     )
-    looks = by_look("status", {ON: (COLOURS[0], "circle"), OFF: (COLOURS[1], "diamond")}, title="")
-    tooltip = tips("system:N", "mean", "amount:Q", "proportion", "status:N")
-    marks = chart_of(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
-    names = chart_of(texts.agg(pl.col("system").str.join(", ")))
+    markers = marker_channels(
+        "status", {ON: (COLOURS[0], "circle"), OFF: (COLOURS[1], "diamond")}, title=""
+    )
+    tooltip = tooltips("system:N", "mean", "amount:Q", "proportion", "status:N")
+    marks = base_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
+    names = base_chart(texts.agg(pl.col("system").str.join(", ")))
     names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
     front_names = ", ".join(front["system"])
     return combine(
         line.encode(x=x, y=y),
-        marks.encode(x=x, y=y, tooltip=tooltip, **looks),
+        marks.encode(x=x, y=y, tooltip=tooltip, **markers),
         names.encode(x=x, y=y, text="system:N"),
         width=WIDTH,
         height=320,
@@ -474,24 +489,24 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
 def measure_scatter(
     evaluation: Evaluation, measures: Sequence[str] | None = None
 ) -> alt.LayerChart:
-    """Draw a point for each system: its mean score by one measure against that by another.
+    """Draw the mean scores of systems by one measure against their mean scores by another.
 
-    The better system is above, and to the right, also if lower scores are better. Systems without a
+    Better systems are above and to the right, also if lower scores are better. Systems without a
     score by one of the measures are excluded, and the chart states their number.
 
     Parameters
     ----------
     evaluation
-        An evaluation by two measures or more.
+        An evaluation by at least two measures.
     measures
-        The measures of the horizontal and of the vertical axis; by default the only two.
+        The measures of the horizontal and of the vertical axis; optional if there are only two.
 
     Raises
     ------
     PolicyError
         For an unknown measure, or a number of measures other than two.
     CranfieldError
-        If no system has scores by both.
+        If no system has scores by both measures.
 
     Examples
     --------
@@ -503,10 +518,10 @@ def measure_scatter(
     """
     names = list(evaluation) if measures is None else list(measures)
     if len(names) != 2:
-        raise PolicyError(f"the chart shows two measures, got {len(names)}: {', '.join(names)}")
+        raise PolicyError(f"expected two measures, got {len(names)}: {', '.join(names)}")
     for name in names:
         check_choice("measure", name, evaluation)
-    tables = [table_of(evaluation[name]) for name in names]
+    tables = [drawable_scores(evaluation[name]) for name in names]
     frame = pl.DataFrame(
         {
             "system": pl.Series(labels(tables[0].systems), dtype=pl.String),
@@ -517,20 +532,17 @@ def measure_scatter(
     if points.is_empty():
         raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
     titles = [make_title(table.measure, lower_is_better=table.lower_is_better) for table in tables]
-    reverse = [table.lower_is_better for table in tables]
     x, y = (
-        channel(f"{axis}:Q", title=title, scale=alt.Scale(zero=False, reverse=is_reversed))
-        for channel, axis, title, is_reversed in zip(
-            (alt.X, alt.Y), "xy", titles, reverse, strict=True
-        )
+        channel(f"{axis}:Q", title=title).scale(zero=False, reverse=table.lower_is_better)
+        for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)
     )
-    signs = [-1.0 if is_reversed else 1.0 for is_reversed in reverse]
+    signs = [-1.0 if table.lower_is_better else 1.0 for table in tables]
     horizontal, vertical = (to_order(points[axis].to_numpy()) for axis in "xy")
     tau = float(kendall_tau(signs[0] * horizontal, signs[1] * vertical))
     tau_text = f"Kendall's tau {tau:.3f}"
     if np.isnan(tau):
-        tau_text = "Kendall's tau is not defined, as all are tied"
-    excluded = frame.height - points.height
+        tau_text = "Kendall's tau is undefined, as all systems are tied"
+    n_excluded = frame.height - points.height
     tooltip = [
         alt.Tooltip("system:N"),
         *(
@@ -538,11 +550,11 @@ def measure_scatter(
             for axis, title in zip("xy", titles, strict=True)
         ),
     ]
-    marks = chart_of(points).mark_point(filled=True, size=60, color=COLOURS[0], opacity=0.8)
+    marks = base_chart(points).mark_point(filled=True, size=60, color=COLOURS[0], opacity=0.8)
     layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
     if points.height <= MAX_NAMES:
         texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
-        text = chart_of(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
+        text = base_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
         layers.append(text.encode(x=x, y=y, text="system:N"))
     return combine(
         *layers,
@@ -551,7 +563,7 @@ def measure_scatter(
         title=headline(
             f"{titles[1]} against {titles[0]}",
             f"{counted(points.height, 'system')}; {tau_text}.",
-            f"{counted(excluded, 'system')} without a score excluded." if excluded else "",
+            f"{counted(n_excluded, 'system')} without a score excluded." if n_excluded else "",
         ),
         description=f"Scatter plot of {counted(points.height, 'system')}: {titles[1]} against"
         f" {titles[0]}; {tau_text}.",

@@ -30,15 +30,15 @@ DASHES = (
     *((1, 0), (6, 3), (2, 2), (8, 2, 2, 2)),
     *((12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6)),
 )
-"""Patterns of lines, as many as colours, so that lines differ without colour too."""
+"""Dash patterns of lines, one for each colour, which distinguish lines without colour."""
 
 GREY = "#999999"
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-"""Fonts with equal widths, as files may be laid out with one and shown with another."""
+"""Fonts with equal widths, as a file may be laid out with one font and displayed with another."""
 
 LABEL_LIMIT = 260
-"""Maximum width of a name, in pixels; longer names are cut, and a tooltip has the whole name."""
+"""Maximum width of a name, in pixels; longer names are cut, and tooltips have the full names."""
 
 COLUMN_LIMIT = 170
 """Maximum height of the vertical name of a column, in pixels."""
@@ -70,12 +70,12 @@ class Rows(alt.InlineData):
 
 
 def draws(name: str, result_class: str) -> Callable[[Function], Function]:
-    """Declare the name of a chart and the class of its subject, which the registry reads."""
+    """Declare the name of a chart and the class of its subject for the registry."""
     return lambda function: function
 
 
-def data_of(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
-    """Embed a table in a chart, without the limit of 5,000 rows of data frames."""
+def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
+    """Embed a table without Altair's limit of 5,000 rows; non-finite numbers become null."""
     frame, floats = pl.DataFrame(rows), pl.selectors.float()
     finite = frame.with_columns(
         pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
@@ -83,13 +83,13 @@ def data_of(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
     return Rows(values=frame.with_columns(finite).to_dicts())
 
 
-def chart_of(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
+def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
     """Return a chart of a table, without marks and channels."""
-    chart: alt.Chart = alt.Chart(data_of(rows))
+    chart: alt.Chart = alt.Chart(embed_rows(rows))
     return chart
 
 
-def tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
+def tooltips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
     """Return tooltips of fields: formatted numbers unless they have a type, such as `system:N`."""
     return [
         alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
@@ -99,7 +99,7 @@ def tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
 
 def zero_line(channel: str = "x") -> alt.Chart:
     """Return the line at 0 of a channel."""
-    rule = chart_of({"zero": [0.0]}).mark_rule(color=GREY, aria=False)
+    rule = base_chart({"zero": [0.0]}).mark_rule(color=GREY, aria=False)
     line: alt.Chart = rule.encode(**{channel: "zero:Q"})
     return line
 
@@ -108,17 +108,17 @@ def map_values(
     channel: Callable[..., Any],
     field: str,
     values: Iterable[Any],
-    looks: Iterable[Any],
+    outputs: Iterable[Any],
     kind: str = "N",
     **options: Any,
 ) -> Any:
     """Return a channel that maps the values of a field to colours, shapes or dashes."""
-    scale = alt.Scale(domain=list(values), range=list(looks))
+    scale = alt.Scale(domain=list(values), range=list(outputs))
     return channel(f"{field}:{kind}", scale=scale, **options)
 
 
-def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
-    """Distinguish lines by colour and dashes."""
+def colour_channels(field: str, values: Sequence[str]) -> dict[str, Any]:
+    """Return channels that distinguish the values of a field by the colour and dashes of lines."""
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
     # When colours repeat, dashes are shifted by one.
     dashes = [list(DASHES[(k + k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
@@ -130,13 +130,15 @@ def by_colour(field: str, values: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> dict[str, Any]:
-    """Distinguish points by colour and shape, given for each value of a field."""
-    colours, shapes = ([look[k] for look in looks.values()] for k in (0, 1))
-    key = alt.Legend(**legend)
+def marker_channels(
+    field: str, markers: Mapping[str, tuple[str, str]], **legend: Any
+) -> dict[str, Any]:
+    """Return channels that distinguish the values of a field by the colour and shape of points."""
+    colours, shapes = ([marker[k] for marker in markers.values()] for k in (0, 1))
+    shared_legend = alt.Legend(**legend)
     return {
-        "color": map_values(alt.Color, field, looks, colours, legend=key),
-        "shape": map_values(alt.Shape, field, looks, shapes, legend=key),
+        "color": map_values(alt.Color, field, markers, colours, legend=shared_legend),
+        "shape": map_values(alt.Shape, field, markers, shapes, legend=shared_legend),
     }
 
 
@@ -148,8 +150,8 @@ def draw_bands(
     tooltip: Sequence[Any],
     **properties: Any,
 ) -> alt.LayerChart:
-    """Draw lines, and behind each a band of its colour from `low` to `high`."""
-    base = chart_of(frame).encode(x=x, tooltip=tooltip)
+    """Draw lines, each on a band of its colour from `low` to `high`."""
+    base = base_chart(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
     )
@@ -158,12 +160,12 @@ def draw_bands(
 
 
 def apply_theme(chart: Chart) -> Chart:
-    """Apply the common theme; notebooks show the chart without a network."""
+    """Apply the common theme, and make notebooks show the chart without a network."""
     untyped: Any = chart
     configured: Chart = untyped.configure(
         background="white",
         font=FONT,
-        # Room for names in a wider replacement font.
+        # Space for names in a wider replacement font.
         padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
         view=alt.ViewConfig(strokeOpacity=0),
         axis=alt.AxisConfig(
@@ -191,7 +193,7 @@ def offline(chart: Chart) -> Chart:
     A renderer that the user enabled, such as `altair.renderers.enable("jupyter")`, has precedence.
     """
     kind: Any = type(chart)
-    # Altair copies charts at every change, which preserves the class. A normal assignment would
+    # Altair copies charts at every change, and copies keep the class. A normal assignment would
     # become part of the specification.
     object.__setattr__(chart, "__class__", _offline_class(kind))
     return chart
@@ -223,28 +225,28 @@ def cell_size(count: int) -> tuple[int, int]:
     return row_size(count, CELLS)
 
 
-def named_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
-    """Return an axis that shows every name, cut if it is too long."""
+def name_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
+    """Return an axis that shows all names; long names are cut."""
     options: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
-    # Without room for the longest name, the title would overlap the names.
+    # Without space for the longest name, the title would overlap the names.
     options |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
     return alt.Axis(title=title, labelFontSize=size, **(options | axis_options))
 
 
-def columns_of(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
+def column_channel(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
     """Return the channel with a column for each name, in this order."""
-    upright = named_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
+    upright = name_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=upright)
 
 
-def rows_of(
+def row_channel(
     field: str, names: Sequence[str], title: str = "", size: int = 0, **options: Any
 ) -> alt.Y:
     """Return the channel with a row for each name, in this order."""
     # The title is above the names.
-    above = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
-    place = {"titleX": -8, "titleY": -6, "domain": False}
-    axis = named_axis(title or field, size or row_size(len(names))[1], **above, **place, **options)
+    alignment = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
+    options |= {**alignment, "titleX": -8, "titleY": -6, "domain": False}
+    axis = name_axis(title or field, size or row_size(len(names))[1], **options)
     # The domain sets the order; sorting by a list would become a chain of comparisons.
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=axis)
 
@@ -252,17 +254,18 @@ def rows_of(
 def score_axis(
     field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
-    """Return the channel of scores beside `count` rows; its axis need not begin at zero."""
-    place = alt.Axis(orient="top" if count > MAX_ROWS_AXIS_BELOW else "bottom", tickCount=8, **axis)
-    return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=place)
+    """Return the channel of scores of `count` rows; by default the axis may begin above zero."""
+    orient = "top" if count > MAX_ROWS_AXIS_BELOW else "bottom"
+    options = alt.Axis(orient=orient, tickCount=8, **axis)
+    return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=options)
 
 
 def interval_rows(
     frame: pl.DataFrame,
     row: str,
     value: str,
-    by: str,
-    looks: Mapping[str, tuple[str, str]],
+    kind: str,
+    markers: Mapping[str, tuple[str, str]],
     axis: str,
     tooltip: Sequence[Any],
     *,
@@ -281,56 +284,59 @@ def interval_rows(
     Parameters
     ----------
     frame
-        The rows, in order; `row`, `value` and `by` are its columns of names, values and looks.
-    looks
-        Colours and shapes by value of `by`; the legend contains those that occur.
+        The rows, in order; `row`, `value` and `kind` are its columns of names, values and kinds.
+    markers
+        Colour and shape by kind; the legend contains the kinds that occur.
     axis, scale, format
         Title, scale and format of the axis of values.
     rules
-        Width of the line of each interval, by the suffix of its columns `low…` and `high…`.
+        Line width of each interval, by the suffix of its columns `low…` and `high…`.
     size
         Size of a point, reduced for rows of small height.
     band
-        Ends of a shaded band, or of a line if they are equal; by default a line marks 0.
+        Bounds of a shaded band, or of a line if they are equal; by default a line marks 0.
     names
-        The names, if they are not those of the rows.
+        All names in order, if some have no row in `frame` or several.
     """
     names = names or frame[row].to_list()
     step, _ = row_size(len(names))
-    present = {kind: look for kind, look in looks.items() if kind in frame[by]}
-    marks = by_look(by, present, orient="top", **legend)
+    present = {name: marker for name, marker in markers.items() if name in frame[kind]}
+    marks = marker_channels(kind, present, orient="top", **legend)
 
     def x(field: str) -> alt.X:
         return score_axis(field, axis, len(names), scale, format=format)
 
-    y = rows_of(row, names, labelPadding=6)
-    base = chart_of(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
+    y = row_channel(row, names, labelPadding=6)
+    base = base_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
     lines = [
-        base.mark_rule(strokeWidth=width, aria=False).encode(x=x(f"low{end}"), x2=f"high{end}:Q")
-        for end, width in rules.items()
+        base.mark_rule(strokeWidth=width, aria=False).encode(
+            x=x(f"low{suffix}"), x2=f"high{suffix}:Q"
+        )
+        for suffix, width in rules.items()
     ]
     points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
     background = zero_line()
     if band is not None:
         if band["low"].equals(band["high"]):
             # A band without width is invisible.
-            background = chart_of(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+            background = base_chart(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
         else:
-            background = chart_of(band).mark_rect(color="black", opacity=0.09, aria=False)
+            background = base_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
             background = background.encode(x=x("low"), x2="high:Q")
     layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
     for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return combine(*layers, height=alt.Step(step, **for_rows), **properties)
 
 
-def number_of_each(values: pl.Series, kinds: Iterable[str]) -> str:
-    """Count the values of each kind, as in `2 better, 1 worse`."""
+def count_kinds(values: pl.Series, kinds: Iterable[str]) -> str:
+    """Write the number of values of each kind, such as `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
-def headline(title: str, *below: str) -> alt.TitleParams:
-    lines = [part for line in below for part in wrap(line, LINE_LENGTH)]
+def headline(title: str, *subtitles: str) -> alt.TitleParams:
+    """Return a title with smaller lines below it, wrapped to the line length."""
+    lines = [line for subtitle in subtitles for line in wrap(subtitle, LINE_LENGTH)]
     return alt.TitleParams(
         text=title,
         subtitle=lines or alt.Undefined,
@@ -349,22 +355,22 @@ def combine(*layers: Any, **properties: Any) -> alt.LayerChart:
 def space_out(
     positions: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> Floats:
-    r"""Move items on a line by the least squares, so that they do not overlap.
+    r"""Move items on a line so that they do not overlap, with the least sum of squared shifts.
 
     .. math:: \min_p \sum_i (p_i - x_i)^2 \quad \text{with} \quad
         p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
 
     Notes
     -----
-    After subtracting the space of the items before each, positions only have to be in order, which
-    is isotonic regression.
+    After the space that the previous items take is subtracted from each position, positions only
+    have to be in order, which is isotonic regression.
     """
     from scipy.optimize import isotonic_regression
 
-    places, room = np.asarray(positions, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
-    if not places.size:
-        return places
-    before = np.concatenate(([0.0], np.cumsum((room[1:] + room[:-1]) / 2)))
-    first, last = low + room[0] / 2, high - room[-1] / 2 - before[-1]
-    free = np.asarray(isotonic_regression(places - before).x, dtype=np.float64)
-    return np.asarray(np.clip(free, first, max(first, last)) + before)
+    x, s = np.asarray(positions, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if not x.size:
+        return x
+    offsets = np.concatenate(([0.0], np.cumsum((s[1:] + s[:-1]) / 2)))
+    first, last = low + s[0] / 2, high - s[-1] / 2 - offsets[-1]
+    ordered = np.asarray(isotonic_regression(x - offsets).x, dtype=np.float64)
+    return np.asarray(np.clip(ordered, first, max(first, last)) + offsets)

@@ -14,20 +14,20 @@ from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
-from cranfield.reporting.charts.inputs import first_or, labels
+from cranfield.reporting.charts.inputs import check_name, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
     apply_theme,
-    by_colour,
-    chart_of,
+    base_chart,
+    colour_channels,
     combine,
+    count_kinds,
     draw_bands,
     draws,
     headline,
     interval_rows,
-    number_of_each,
-    tips,
+    tooltips,
     zero_line,
 )
 from cranfield.reporting.page.html import label
@@ -36,6 +36,7 @@ NO_VARIANT = "(no variant)"
 """Label of pages without a variant."""
 
 WIDTH = 480
+"""Width of charts, in pixels."""
 
 
 @draws("clicks", "QueryLog")
@@ -45,7 +46,7 @@ def clicks_by_rank_chart(
     """Draw the proportion of shown results that are clicked, by rank and variant.
 
     Several clicks on a result count as one. The bands are Wilson's confidence intervals for
-    independent pages; if users return, they are slightly too narrow.
+    independent pages; if users view several pages, the bands are slightly too narrow.
 
     Parameters
     ----------
@@ -83,25 +84,28 @@ def clicks_by_rank_chart(
         .sort("variant", "rank")
     )
     if frame.is_empty():
-        raise CranfieldError("expected at least one shown result, got none")
-    size = frame["shown"].to_numpy().astype(np.float64)
-    proportion = frame["clicked"].to_numpy() / size
-    low, high = wilson(proportion, size, float(ndtri((1 + confidence) / 2)))
+        raise CranfieldError("expected at least one shown result, got no results")
+    n_shown = frame["shown"].to_numpy().astype(np.float64)
+    proportion = frame["clicked"].to_numpy() / n_shown
+    low, high = wilson(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
     variants = labels([no_variant if name is None else name for name in names])
-    variant_label = pl.col("variant").replace_strict(names, variants, return_dtype=pl.String)
-    ends = {"share": proportion, "low": low, "high": high}
     frame = frame.with_columns(
-        variant_label, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()}
+        pl.col("variant").replace_strict(names, variants, return_dtype=pl.String),
+        pl.Series("proportion", proportion),
+        pl.Series("low", low),
+        pl.Series("high", high),
     )
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = draw_bands(
         frame,
         _rank_axis(frame),
-        alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
-        by_colour("variant", variants),
-        tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
+        alt.Y("proportion:Q").title("clicked results / shown results").scale(zero=True),
+        colour_channels("variant", variants),
+        tooltips(
+            *("variant:N", "rank:Q", "shown", "clicked", "proportion", "low", "high"), form=",.4~f"
+        ),
         width=WIDTH,
         height=280,
         title=headline(
@@ -117,7 +121,7 @@ def clicks_by_rank_chart(
 
 @draws("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
-    """Draw the perplexity of click models by rank: 1 is perfect, 2 is that of a coin toss.
+    """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin toss.
 
     Parameters
     ----------
@@ -145,11 +149,14 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
     pages = counted(ranks["pages"][0], "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
-    note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
-    tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
-    line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
+    note = f" Infinite values are omitted: {plain(', '.join(infinite))}." if len(infinite) else ""
+    tip = tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
+    line, y = (
+        base_chart(frame).mark_line(point=True),
+        alt.Y("value:Q").title(kind).scale(zero=False),
+    )
     return combine(
-        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **by_colour("model", names)),
+        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **colour_channels("model", names)),
         width=WIDTH,
         height=280,
         title=headline(
@@ -161,29 +168,29 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
 
 
 def _rank_axis(frame: pl.DataFrame) -> alt.X:
-    """Return the axis of ranks, with a tick at each rank if they are few."""
+    """Return the channel of ranks, with a tick at each rank if there are fewer than 20."""
     max_rank = int(frame["rank"].max())  # type: ignore[arg-type]
-    marks = [*range(1, max_rank + 1)][:: 1 + max_rank // 20]
+    ticks = list(range(1, max_rank + 1, 1 + max_rank // 20))
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
-    return rank.axis(tickMinStep=1, grid=False, values=marks)
+    return rank.axis(tickMinStep=1, grid=False, values=ticks)
 
 
-LOOKS = {
+MARKERS = {
     "better": (COLOURS[2], "triangle-right"),
     "not worse": (COLOURS[5], "diamond"),
     "undecided": (COLOURS[0], "circle"),
     "worse": (COLOURS[1], "triangle-left"),
     "no verdict": (GREY, "cross"),
 }
-"""Colour and shape of a metric, by verdict."""
+"""Colour and shape of a metric by verdict."""
 
 
 @draws("experiment", "ExperimentReport")
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its confidence interval.
 
-    If the sample ratio test fails, there is no verdict: the chart shows lifts without intervals, in
-    grey.
+    If the sample ratio test fails, there are no verdicts, and the chart shows lifts without
+    intervals, in grey.
 
     Parameters
     ----------
@@ -210,7 +217,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     )
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
-        raise CranfieldError("no metric has a lift: the means of the control are 0")
+        raise CranfieldError("no metric has a lift, as the means of the control are 0")
     ratio = plain("; ".join(report.sample_ratio.heading()))
     note = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
@@ -221,12 +228,12 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         "metric",
         "lift",
         "verdict",
-        LOOKS,
+        MARKERS,
         f"lift over {label(report.control)}",
         [
-            *tips("metric:N", "lift", "low", "high", form="+.2%"),
-            *tips("difference", form="+.4g"),
-            *tips("p", "verdict:N", form=".3g"),
+            *tooltips("metric:N", "lift", "low", "high", form="+.2%"),
+            *tooltips("difference", form="+.4g"),
+            *tooltips("p", "verdict:N", form=".3g"),
         ],
         rules={"": 2},
         size=70,
@@ -239,13 +246,13 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
             f"{note}.",
         ),
         description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
-        f" {number_of_each(frame['verdict'], LOOKS)}. {ratio}.",
+        f" {count_kinds(frame['verdict'], MARKERS)}. {ratio}.",
     )
 
 
 @draws("looks", "ExperimentReport")
 def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.LayerChart:
-    """Draw the difference from the control at each look, with confidence sequences.
+    """Draw the difference from the control at each interim look, with confidence sequences.
 
     Parameters
     ----------
@@ -262,9 +269,9 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         For an unknown metric.
     """
     if report.looks is None or report.looks.is_empty():
-        raise CranfieldError("the experiment has one look; expected several")
+        raise CranfieldError("expected an experiment with several looks, got a single look")
     metrics = report.looks["metric"].unique(maintain_order=True).to_list()
-    metric = first_or("metric", metric, metrics)
+    metric = check_name("metric", metric, metrics)
     frame = report.looks.filter(pl.col("metric") == metric)
     variants = frame["variant"].unique(maintain_order=True).to_list()
     names = dict(zip(variants, labels(variants), strict=True))
@@ -272,9 +279,9 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
-    tip = tips("variant:N", "units", form=",")
-    tip += tips("difference", "low", "high", "p", form=".4g")
-    marks = by_colour("variant", list(names.values()))
+    tip = tooltips("variant:N", "units", form=",")
+    tip += tooltips("difference", "low", "high", "p", form=".4g")
+    marks = colour_channels("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     note = (
@@ -296,10 +303,11 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
 
 @draws("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
-    """Draw the number of impressions that each pair requires, against its offline difference.
+    """Draw the impressions that each pair of systems requires against its offline difference.
 
-    There is a panel for each user, and a point for each pair of systems and method; the axis of
-    impressions is logarithmic. Pairs that no number of impressions distinguishes are not drawn.
+    There is a panel for each user model, and a point for each pair of systems and method; the axis
+    of impressions is logarithmic. Pairs without a significant difference at any number of
+    impressions are not drawn.
 
     Parameters
     ----------
@@ -309,7 +317,7 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     Raises
     ------
     CranfieldError
-        If no pair becomes significantly different with any number of impressions.
+        If no pair is significantly different with any number of impressions.
 
     Examples
     --------
@@ -326,14 +334,14 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
         raise CranfieldError(
             "no pair of systems becomes significantly different with any number of impressions"
         )
-    colour = by_colour("method", study.methods)["color"].legend(title="method")
+    colour = colour_channels("method", study.methods)["color"].legend(title="method")
     impressions = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, title in zip(study.users, labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
-        points = chart_of(frame).mark_point(filled=True, size=45, opacity=0.7)
+        points = base_chart(frame).mark_point(filled=True, size=45, opacity=0.7)
         points = points.encode(
             x=alt.X("difference:Q", title=f"difference of {study.measure}"),
             y=impressions.axis(format="~s", tickCount=5),

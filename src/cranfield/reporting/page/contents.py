@@ -39,46 +39,47 @@ MAX_CUTOFF = 100
 """Maximum cutoff at which a report interval-scales additive measures."""
 
 MAX_OTHER_CUTOFF = 20
-"""Maximum cutoff for other measures, such as AP, whose images take longer to count."""
+"""Maximum cutoff for other measures, such as AP, whose images take longer to compute."""
 
 ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
-"""Measures whose images are counted quickly."""
+"""Measures whose images are computed quickly."""
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """Conclusions by a measure and by its interval-scaled version.
-
-    It has the numbers of significant pairs by the measure and by the version, of pairs that lose
-    significance (S2NS) and gain it (NS2S), Kendall's tau of the means, and a note on the version.
-    """
+class ScalingEffect:
+    """Comparisons by a measure and by its interval-scaled version."""
 
     name: str
+    """Name of the version."""
     before: int
     after: int
+    """Numbers of significant pairs by the measure, and by the version."""
     lost: int
     won: int
+    """Numbers of pairs that lose significance (S2NS), and that gain it (NS2S)."""
     tau: float
+    """Kendall's tau of the means."""
     note: str
+    """Note on the version."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Scale of a measure: as declared, and as computed on runs as long as its cutoff.
-
-    It also has whether the scale depends on the recall base, and the effect of interval scaling, or
-    the reason for its absence. Unknown values are empty or None.
-    """
+    """Scale of a measure, and the effect of interval scaling; unknown values are empty or None."""
 
     declared: str
     computed: str
+    """Scale on runs as long as the cutoff of the measure."""
     why: str
+    """Reason for the computed scale, or for its absence."""
     by_topic: bool | None
-    scaled: Scaled | None
+    """Whether the scale depends on the topic."""
+    scaled: ScalingEffect | None
     reason: str
+    """Reason why the effect of interval scaling is missing."""
 
 
-def scaling_of(
+def compute_scaling(
     measure: Measure | None,
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
@@ -86,16 +87,17 @@ def scaling_of(
     *,
     is_scaled: bool = True,
 ) -> Scaling:
+    """Determine the scale of a measure and, if `is_scaled`, the effect of interval scaling."""
     declared = ""
     if comparison is not None and comparison.measure_scale is not None:
         by_user = comparison.scores.scale_source == "user"
         declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
     if measure is None:
-        unknown_scale = "scale unknown: not a measure of cranfield"
-        return Scaling(declared, "", unknown_scale, None, None, unknown_scale)
+        reason = "scale unknown: not a measure of cranfield"
+        return Scaling(declared, "", reason, None, None, reason)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     computed, reason = _computed_scale(measure, highest)
-    scaled: Scaled | str = "not requested"
+    scaled: ScalingEffect | str = "not requested"
     if is_scaled:
         scaled = _compare_scaled(measure, comparison, evaluation, options)
     if not declared:
@@ -107,6 +109,7 @@ def scaling_of(
 
 
 def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
+    """Return the scale of a measure at its cutoff, and the reason."""
     if isinstance(measure, Interval):
         return str(measure.scale), "all its values are one step apart, by construction"
     if measure.cutoff is None:
@@ -125,10 +128,10 @@ def _compare_scaled(
     comparison: PairwiseComparison | None,
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
-) -> Scaled | str:
-    """Compare by the interval-scaled version; return the reason if that is impossible."""
+) -> ScalingEffect | str:
+    """Compare systems by the interval-scaled version; return the reason if that is impossible."""
     if isinstance(measure, Interval):
-        return "it is interval-scaled already"
+        return "it is already interval-scaled"
     if comparison is None:
         return "systems are not compared by it"
     if evaluation is None:
@@ -149,18 +152,20 @@ def _compare_scaled(
             after = compare(scores, **options)
     except CranfieldError as error:
         return str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
-    by_measure, by_version = comparison.is_significant(), after.is_significant()
+    is_before, is_after = comparison.is_significant(), after.is_significant()
     # The note refers to a section of the source of the version.
     work = version.info.source.split(", section")[0]
-    scale_note = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
+    scale_note = re.sub(
+        r"\((section [\d.]+) of the source\)", rf"({work}, \1)", version.info.scale_note
+    )
     notes = [scale_note, *(str(warning.message) for warning in records)]
     means = (to_order(result.scores.mean()) for result in (comparison, after))
-    return Scaled(
+    return ScalingEffect(
         name=str(version),
-        before=int(by_measure.sum()),
-        after=int(by_version.sum()),
-        lost=int((by_measure & ~by_version).sum()),
-        won=int((~by_measure & by_version).sum()),
+        before=int(is_before.sum()),
+        after=int(is_after.sum()),
+        lost=int((is_before & ~is_after).sum()),
+        won=int((~is_before & is_after).sum()),
         tau=float(kendall_tau(*means)),
         note="; ".join(note for note in notes if note),
     )
@@ -170,17 +175,19 @@ COVERAGE = ("Judged", "Unjudged")
 """Measures of judgments, which do not compare systems."""
 
 NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
+"""Reason why systems are not compared by measures of coverage."""
 
 MISSING = ("missing score", "excluded: no score")
 """Phrases of notes on the policy for missing scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part:
+class MeasurePart:
     """One measure on the page, with a unique name.
 
-    If there is a comparison, scores are the compared ones, and `overall` is the compared statistic
-    of each system, otherwise that of the measure. `refused` is the reason for a missing comparison.
+    If there is a comparison, `scores` are the compared scores, and `overall` is the compared
+    statistic of each system, otherwise the statistic of the measure. `refused` is the reason for a
+    missing comparison.
     """
 
     name: str
@@ -217,15 +224,15 @@ class Part:
 class Contents:
     """Contents of a page.
 
-    Parts may have fewer topics. Scores from files have no evaluation. Inputs are names of files
-    with their SHA-256, or None for other inputs; judges are results about judges, and options those
-    of the comparisons.
+    Parts may have fewer topics than the page. Scores from files have no evaluation. `inputs` are
+    names of files with their SHA-256, or None for other inputs; `judges` are results about judges,
+    and `options` the options of comparisons.
     """
 
     title: str
     systems: tuple[str, ...]
     topics: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[MeasurePart, ...]
     evaluation: Evaluation | None = None
     inputs: tuple[tuple[str, str | None], ...] = ()
     command: str | None = None
@@ -235,16 +242,17 @@ class Contents:
 
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
+    """Collect the contents of a report; scores are compared with the options."""
     settings = {name: value for name, value in options.items() if value is not None}
     # Unknown tests and corrections are refused before anything is computed.
     if "test" in settings:
         find_test(settings["test"])
     if "correction" in settings:
         CORRECTIONS.find(settings["correction"])
-    evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
-    items = list(_items(results))
+    evaluation = results if isinstance(results, Evaluation) and _has_rankings(results) else None
+    items = list(_find_items(results))
     if not items:
-        raise CranfieldError("nothing to report: expected scores or comparisons")
+        raise CranfieldError("expected scores or comparisons to report, got none")
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
     if comparisons and (unused := sorted(set(settings) - {"jobs"})):
         raise PolicyError(f"{', '.join(unused)} cannot be combined with finished comparisons")
@@ -252,12 +260,12 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     for item in items:
         if item.systems != systems:
             raise CranfieldError(
-                "a report requires the same systems in the same order for all measures;"
-                f" {quoted(item.measure)} has others"
+                "a report requires the same systems in the same order for all measures, got others"
+                f" for {quoted(item.measure)}"
             )
-    names = _names(items)
+    names = _unique_names(items)
     parts = tuple(
-        _part(name, item, evaluation, settings, scales)
+        _make_part(name, item, evaluation, settings, scales)
         for name, item in zip(names, items, strict=True)
     )
     topics = dict.fromkeys(topic for part in parts for topic in part.scores.topics)
@@ -266,12 +274,12 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     return Contents(title, systems, tuple(topics), parts, evaluation, options=settings)
 
 
-def _of_rankings(evaluation: Evaluation) -> bool:
+def _has_rankings(evaluation: Evaluation) -> bool:
     judged = evaluation.judged
     return isinstance(judged, JudgedRuns) and judged.unit == "topic"
 
 
-def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
+def _find_items(results: Any) -> Iterable[Scores | PairwiseComparison]:
     """Yield the scores and comparisons in nested results."""
     kinds = (Scores, PairwiseComparison, Meaningfulness)
     if isinstance(results, Meaningfulness):
@@ -280,10 +288,10 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         yield results
     elif isinstance(results, Mapping) and any(isinstance(item, kinds) for item in results.values()):
         for item in results.values():
-            yield from _items(item)
+            yield from _find_items(item)
     elif isinstance(results, Sequence) and not isinstance(results, str):
         for item in results:
-            yield from _items(item)
+            yield from _find_items(item)
     elif isinstance(results, (Mapping, np.ndarray)) or hasattr(type(results), "columns"):
         yield as_scores(results)
     else:
@@ -291,8 +299,8 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         raise PolicyError(f"expected an evaluation, scores or comparisons, got {kind}")
 
 
-def _names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
-    """Return unique names: the measure, with the test and a number where necessary."""
+def _unique_names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
+    """Return unique names: the measure, with the test and a number if necessary."""
     names = [item.measure or "score" for item in items]
     for name in {name for name in names if names.count(name) > 1}:
         for k, item in enumerate(items):
@@ -306,34 +314,34 @@ def _names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
     return names
 
 
-def _part(
+def _make_part(
     name: str,
     item: Scores | PairwiseComparison,
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
     scales: bool,
-) -> Part:
+) -> MeasurePart:
     measure = _find_measure(item.measure, evaluation)
     scores, comparison, refused = _compare_item(item, measure, options)
-    return Part(
+    return MeasurePart(
         name=name,
         measure=measure,
         scores=scores,
-        overall=_overall(scores, comparison),
+        overall=_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
         refused=refused,
-        assumptions=None if comparison is None else _assumptions(comparison),
-        scaling=scaling_of(measure, comparison, evaluation, options, is_scaled=scales),
+        assumptions=None if comparison is None else _check_residuals(comparison),
+        scaling=compute_scaling(measure, comparison, evaluation, options, is_scaled=scales),
     )
 
 
-def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
-    """Return the statistic of each system, also over shards."""
+def _overall_values(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
+    """Return the compared statistic of each system, or else the statistic of the measure."""
     means = scores.grand_mean() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:
         return means
-    # Another statistic may be requested, and a model may adjust means for missing topics; otherwise
-    # they differ by rounding only.
+    # The values of the comparison differ by rounding only, unless another statistic was requested
+    # or a model adjusted the means for missing topics.
     is_close = np.allclose(means, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
     return means if is_close else comparison.means
 
@@ -341,7 +349,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 def _compare_item(
     item: Scores | PairwiseComparison, measure: Measure | None, options: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
-    """Return scores and comparison; without a comparison, also the reason."""
+    """Return scores, comparison and, if there is no comparison, the reason."""
     if isinstance(item, PairwiseComparison):
         return item.scores, item, ""
     if measure is not None and measure.name in COVERAGE:
@@ -371,15 +379,15 @@ def _find_measure(name: str, evaluation: Evaluation | None) -> Measure | None:
         return None
 
 
-def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; other tests have none."""
+def _check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
+    """Check the residuals of a model of topics and systems; None for other tests."""
     table = comparison.anova
     if table is None or table.values.ndim != 2:
         return None
-    additive = comparison.info.additive and not np.isnan(table.values).any()
+    is_additive = comparison.info.additive and not np.isnan(table.values).any()
     try:
         return check_assumptions(
-            table.residuals, table.fitted if additive else None, alpha=comparison.alpha
+            table.residuals, table.fitted if is_additive else None, alpha=comparison.alpha
         )
     except CranfieldError:
         # There are too few residuals for the tests.

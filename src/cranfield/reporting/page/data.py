@@ -1,4 +1,4 @@
-"""Data of the report page, for its script."""
+"""Data for the script of the report page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
-from cranfield.reporting.charts.inputs import boxes_of
+from cranfield.reporting.charts.inputs import box_statistics
 from cranfield.reporting.charts.saving import InScript
-from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.contents import Contents, MeasurePart
 from cranfield.reporting.page.html import label
-from cranfield.reporting.summary import against, group_letters
+from cranfield.reporting.summary import baseline_verdicts, group_letters
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
@@ -26,27 +26,30 @@ from cranfield.significance.differences import ROUNDING
 from cranfield.significance.registry import CORRECTIONS
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Ranks of the chart of precision, up to the length of the runs."""
+"""Ranks of the chart of precision by rank, up to the length of the runs."""
 
 
 def encode_array(values: NDArray[Any]) -> str:
-    """Return an array in base64, as little-endian 64-bit floats in row-major order."""
+    """Encode an array in base64, as little-endian 64-bit floats in row-major order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def tau_of(parts: tuple[Part, ...]) -> Floats:
+def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
     """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
-    out = np.full((len(parts), len(parts)), np.nan)
+    tau = np.full((len(parts), len(parts)), np.nan)
     for i, first in enumerate(values):
         for j, second in enumerate(values[: i + 1]):
             if len(first) > 1 and np.isfinite([first, second]).all():
-                out[i, j] = out[j, i] = kendall_tau(first, second)
-    return out
+                tau[i, j] = tau[j, i] = kendall_tau(first, second)
+    return tau
 
 
 def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and mean precision at each, shape (ranks, systems); NaN beyond a run's end."""
+    """Return ranks and mean precision at these, shape (ranks, systems); NaN beyond a run's end.
+
+    None if there are fewer than two ranks, or precision cannot be computed.
+    """
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -61,9 +64,10 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return the data of the page; arrays are :func:`encode_array`, and NaN is a missing score.
+    """Return the data of the page.
 
-    A comparison of all pairs has no `first` and `second`.
+    Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs has
+    no `first` and `second`.
     """
     parts = contents.parts
     first, second = initial_pair(contents)
@@ -75,9 +79,9 @@ def page_data(contents: Contents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
-        "tau": encode_array(tau_of(parts)),
+        "tau": encode_array(tau_matrix(parts)),
         "ranks": ranks and {"at": ranks[0], "precision": encode_array(ranks[1])},
-        "measures": [_measure(part, contents.topics) for part in parts],
+        "measures": [_measure_data(part, contents.topics) for part in parts],
     }
 
 
@@ -86,19 +90,20 @@ def json_text(data: dict[str, Any]) -> str:
     return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
-def n_decimals(part: Part) -> int:
+def n_decimals(part: MeasurePart) -> int:
+    """Return the number of decimals of the overall values of a measure."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
     return decimals(part.overall)
 
 
-def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
+def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     by_topic = part.scores.over_shards()
     easiest = best_first(to_order(Averages(by_topic.values.T).mean()), by_topic.lower_is_better)
     with np.errstate(invalid="ignore"):
-        boxes, _ = boxes_of(by_topic, by_topic.systems)
-    place = {topic: k for k, topic in enumerate(topics)}
-    rows = [place[topic] for topic in by_topic.topics]
+        boxes, _ = box_statistics(by_topic, by_topic.systems)
+    indices = {topic: k for k, topic in enumerate(topics)}
+    rows = [indices[topic] for topic in by_topic.topics]
     scores = np.full((len(topics), len(by_topic.systems)), np.nan)
     scores[rows] = by_topic.values
     return {
@@ -114,11 +119,11 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.policy),
         "refused": part.refused,
-        "comparison": None if part.meaning is None else _comparison(part.meaning),
+        "comparison": None if part.meaning is None else _comparison_data(part.meaning),
     }
 
 
-def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
+def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
     comparison = meaning.comparison
     has_all_pairs = np.array_equal(
         np.triu_indices(len(comparison.systems), 1), (comparison.first, comparison.second)
@@ -152,14 +157,14 @@ def _comparison(meaning: Meaningfulness) -> dict[str, Any]:
         "means": encode_array(comparison.means),
         "around": _mean_bounds(comparison),
         "holds": base64.b64encode(holds).decode(),
-        **_baseline_verdicts(comparison),
+        **_baseline_data(comparison),
         "letters": group_letters(comparison),
         "order": comparison.order.tolist(),
     }
 
 
 def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
-    """Return the bounds, as half-widths if all intervals are symmetric."""
+    """Return the bounds of intervals, or their half-widths if all are symmetric."""
     low, high = comparison.interval
     with np.errstate(invalid="ignore"):
         half_width = (high - low) / 2
@@ -169,55 +174,57 @@ def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
 
 
 def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
-    """Return the bounds around means, and whether they are of differences from the best."""
+    """Return intervals around means, and whether they are for differences from the best."""
     best = int(comparison.order[0])
     bounds = None if comparison.baselines else comparison.around(best)
     if bounds is None:
         return None
-    of_best = comparison.half_widths is None
-    return {"low": encode_array(bounds[0]), "high": encode_array(bounds[1]), "ofBest": of_best}
+    low, high = map(encode_array, bounds)
+    return {"low": low, "high": high, "ofBest": comparison.half_widths is None}
 
 
-def against_baseline(comparison: PairwiseComparison) -> Floats:
-    """Return difference, low and high of each system from the first baseline; NaN for itself."""
+def baseline_differences(comparison: PairwiseComparison) -> Floats:
+    """Return the difference of each system from the first baseline, and its bounds.
+
+    Shape (3, systems); NaN for the baseline itself.
+    """
     pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
-    columns = np.full((3, len(comparison.systems)), np.nan)
-    columns[:, comparison.first[pairs]] = [
-        end[pairs] for end in (comparison.difference, *comparison.interval)
+    rows = np.full((3, len(comparison.systems)), np.nan)
+    rows[:, comparison.first[pairs]] = [
+        values[pairs] for values in (comparison.difference, *comparison.interval)
     ]
-    return columns
+    return rows
 
 
-def _baseline_verdicts(comparison: PairwiseComparison) -> dict[str, Any]:
+def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
     """Return verdicts, differences and bounds by system, if there are baselines."""
     if not comparison.baselines:
         return {"baselines": [], "against": None}
-    names = ("difference", "low", "high")
-    ends = {
-        name: encode_array(end)
-        for name, end in zip(names, against_baseline(comparison), strict=True)
-    }
+    difference, low, high = map(encode_array, baseline_differences(comparison))
     return {
         "baselines": [comparison.systems.index(name) for name in comparison.baselines],
-        "against": {"verdicts": against(comparison), **ends},
+        "against": {
+            "verdicts": baseline_verdicts(comparison),
+            "difference": difference,
+            "low": low,
+            "high": high,
+        },
     }
 
 
 def initial_pair(contents: Contents) -> tuple[int, int]:
-    """Select the initial pair: the best, and the best significantly different from it."""
+    """Select the initial pair: the best system, and the best that differs from it significantly.
+
+    With a baseline, the pair consists of the best other system and the first baseline.
+    """
     comparison = contents.parts[0].comparison
     if comparison is None:
         return 0, min(1, len(contents.systems) - 1)
     order = comparison.order.tolist()
     if comparison.baselines:
-        base = comparison.systems.index(comparison.baselines[0])
-        return next(k for k in order if comparison.systems[k] not in comparison.baselines), base
+        baseline = comparison.systems.index(comparison.baselines[0])
+        others = (k for k in order if comparison.systems[k] not in comparison.baselines)
+        return next(others), baseline
     best = order[0]
-    is_best_pair = comparison.is_significant() & (
-        (comparison.first == best) | (comparison.second == best)
-    )
-    different_systems = {
-        *comparison.first[is_best_pair].tolist(),
-        *comparison.second[is_best_pair].tolist(),
-    } - {best}
-    return best, next((k for k in order if k in different_systems), order[1])
+    is_different = comparison.matrix(comparison.is_significant().astype(float))[best] == 1
+    return best, next((k for k in order if is_different[k]), order[1])

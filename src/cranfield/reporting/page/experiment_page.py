@@ -1,4 +1,4 @@
-"""Page of an experiment report: the sample ratio first, then the metrics."""
+"""Page of an experiment report: sample ratio, metrics, looks and segments."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cranfield.base.text import counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.intervals import lifts_figure
-from cranfield.reporting.page.sections import Inputs, made_with
+from cranfield.reporting.page.sections import Inputs, version_tables
 from cranfield.reporting.page.svg_charts import draw_looks
-from cranfield.reporting.summary import listing
+from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, between, from_frame, number
 
@@ -25,7 +25,10 @@ SOURCES = (
 SEQUENTIAL = (
     "Howard et al. (2021); Waudby-Smith et al. (2024): confidence intervals valid at all looks"
 )
-PERMUTED = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
+"""Source of sequential analyses."""
+
+PERMUTATION = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
+"""Source of permutation tests."""
 
 
 def experiment_page(
@@ -36,18 +39,18 @@ def experiment_page(
     command: str | None = None,
     date: str | None = None,
 ) -> str:
-    """Return the HTML of the page, which loads nothing and has no script."""
+    """Return the HTML of the page, which loads no resources and has no script."""
     sizes = {
         report.unit: int(report.units.sum()),
         "variant": len(report.variants),
         "metric": len(report.metrics),
     }
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
-    looks = [] if report.looks is None else _looks(report, report.looks)
-    segments = _segments(report)
+    looks = [] if report.looks is None else _look_charts(report, report.looks)
+    segments = _segment_tables(report)
     sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
-        sources.append(PERMUTED)
+        sources.append(PERMUTATION)
     headings = {
         "answer": "Answer",
         "ratio": "Sample ratio",
@@ -68,22 +71,22 @@ def experiment_page(
         alarm=ALARM,
         ratio=report.sample_ratio.heading()[0],
         figure=lifts_figure(report),
-        answers=[_answer(report, j) for j in range(len(report.variants) - 1)],
-        ratios=[_ratio(report), *_ratios(report)],
-        metrics=_metrics(report),
-        remark=_remark(report),
+        answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
+        ratios=[_ratio_table(report), *_level_ratio_tables(report)],
+        metrics=_metrics_table(report),
+        remark=_describe_adjustment(report),
         looks=looks,
         segments=segments,
-        settings=_settings(report),
-        made_with=made_with(inputs),
+        settings=_settings_table(report),
+        version_tables=version_tables(inputs),
         sources=sources,
         command=command,
         date=date,
     )
 
 
-def _answer(report: ExperimentReport, j: int) -> str:
-    """Return a sentence on the effects of a variant."""
+def _answer_sentence(report: ExperimentReport, j: int) -> str:
+    """Write a sentence on the effects of a variant."""
     name, control = label(report.variants[j + 1]), label(report.control)
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
@@ -92,31 +95,34 @@ def _answer(report: ExperimentReport, j: int) -> str:
             f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
         )
         metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
-    words = {"better": "better by", "worse": "worse by"}
-    words["not worse"] = "not worse than the margin by"
+    phrases = {
+        "better": "better by",
+        "worse": "worse by",
+        "not worse": "not worse than the margin by",
+    }
     parts = [
-        f"{phrase} {listing(metrics[verdict], None)}"
-        for verdict, phrase in words.items()
+        f"{phrase} {join_names(metrics[verdict], None)}"
+        for verdict, phrase in phrases.items()
         if verdict in metrics
     ]
-    undecided = listing(metrics.get("undecided", []), None)
+    undecided = join_names(metrics.get("undecided", []), None)
     if not parts:
         return f"No significant difference between {name} and {control} by {undecided}."
     remark = f"; no significant difference by {undecided}" if undecided else ""
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
-def _ratio(report: ExperimentReport) -> Table:
+def _ratio_table(report: ExperimentReport) -> Table:
     frame = report.sample_ratio.to_polars()
     rows = [
-        [name, f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{expected_share:.2%}"]
-        for name, units, expected, share, expected_share in frame.iter_rows()
+        [name, f"{units:,}", f"{expected:,.1f}", *(f"{value:.2%}" for value in proportions)]
+        for name, units, expected, *proportions in frame.iter_rows()
     ]
     head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
     return Table("Units of each variant", head, rows)
 
 
-def _ratios(report: ExperimentReport) -> list[Table]:
+def _level_ratio_tables(report: ExperimentReport) -> list[Table]:
     rows = [
         [by, level, f"{units:,}", f"{p:.4g}", f"{q:.4g}{' MISMATCH' if q < ALARM else ''}"]
         for by, level, units, p, q in report.sample_ratios.iter_rows()
@@ -125,19 +131,21 @@ def _ratios(report: ExperimentReport) -> list[Table]:
     return [Table("Sample ratio by level", head, rows, (0, 1))] if rows else []
 
 
-def _metrics(report: ExperimentReport) -> Table:
+def _metrics_table(report: ExperimentReport) -> Table:
     effects = report.to_polars()
     lifts = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)).to_numpy()
     rows = []
     for row, (lift, low, high) in zip(effects.iter_rows(named=True), lifts.tolist(), strict=True):
-        change = [f"{end:+.2%}" if np.isfinite(end) else "" for end in (lift, low, high)]
+        lift_text, *bounds = (
+            f"{value:+.2%}" if np.isfinite(value) else "" for value in (lift, low, high)
+        )
         rows.append(
             [
                 *(row["metric"], row["variant"], row["verdict"]),
                 *(number(row["control mean"]), number(row["mean"])),
                 _with_interval(number(row["difference"]), between(row["low"], row["high"])),
-                _with_interval(change[0], " to ".join(filter(None, change[1:]))),
-                _p(row["adjusted p"]),
+                _with_interval(lift_text, " to ".join(filter(None, bounds))),
+                _format_p(row["adjusted p"]),
             ]
         )
     level = f"{100 - 100 * report.alpha:g}% confidence intervals"
@@ -146,7 +154,7 @@ def _metrics(report: ExperimentReport) -> Table:
     return Table(f"Metrics by variant, with {level}", head, rows, (0, 1, 2))
 
 
-def _remark(report: ExperimentReport) -> str:
+def _describe_adjustment(report: ExperimentReport) -> str:
     """Describe the correction and the scope of intervals; empty for a single comparison."""
     if report.difference.size == 1:
         return ""
@@ -156,31 +164,33 @@ def _remark(report: ExperimentReport) -> str:
 
 
 def _with_interval(value: str, interval: str) -> Html:
+    """Return a value with its interval below it."""
     return Html(
         f'{text(value or "–")}<br><span class="small">{text(interval or "no interval")}</span>'
     )
 
 
-def _p(value: float) -> str:
+def _format_p(value: float) -> str:
     return f"{value:.3g}" if np.isfinite(value) else "–"
 
 
-def _looks(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Table]]:
-    """Return a drawing and a table of each metric and variant."""
-    parts = []
-    head = [f"{report.unit}s", "difference", "low", "high", "p, the least so far"]
-    for (metric, variant), part in looks.group_by("metric", "variant", maintain_order=True):
+def _look_charts(report: ExperimentReport, looks: pl.DataFrame) -> list[tuple[Html, Table]]:
+    """Return a chart and a table of the interim looks for each metric and variant."""
+    charts = []
+    head = [f"{report.unit}s", "difference", "low", "high", "p, the lowest so far"]
+    for (metric, variant), frame in looks.group_by("metric", "variant", maintain_order=True):
         title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
-        columns = part.select("units", "difference", "low", "high", "p")
+        columns = frame.select("units", "difference", "low", "high", "p")
         rows = [
-            [f"{units:,}", *map(number, ends), _p(p)] for units, *ends, p in columns.iter_rows()
+            [f"{units:,}", *map(number, values), _format_p(p)]
+            for units, *values, p in columns.iter_rows()
         ]
-        parts.append((draw_looks(part, title, head[0]), Table(title, head, rows, ())))
-    return parts
+        charts.append((draw_looks(frame, title, head[0]), Table(title, head, rows, ())))
+    return charts
 
 
-def _segments(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
-    """Return tables of segments, each with its columns of names."""
+def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
+    """Return tables of segments, each with the indices of its columns of text."""
     frames = {
         "Tests that effects are the same at all levels": report.interactions,
         "Effects at each level": report.segments,
@@ -192,7 +202,7 @@ def _segments(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
     ]
 
 
-def _settings(report: ExperimentReport) -> Table:
+def _settings_table(report: ExperimentReport) -> Table:
     settings = {
         "source": label(report.source),
         "unit": report.unit,

@@ -19,33 +19,34 @@ EMPTY = "(no name)"
 """Text of an empty label."""
 
 MAX_UNTITLED = 40
-"""Maximum length of a name without a title, as longer names may be cut."""
+"""Maximum length of a name without a title attribute, as longer names may be cut."""
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is HTML, and not escaped."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Html:
-    """Escape a value, unless it is HTML already; unprintable characters become their codes."""
+    """Escape a value unless it is HTML; unprintable characters are replaced by their codes."""
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
 def named(name: str) -> Html:
-    """Write a name that may be long: it breaks anywhere, and is cut after some lines."""
+    """Return a name that may be long as HTML: it breaks anywhere, and is cut after some lines."""
     escaped = text(label(name))
     title = f' title="{escaped}"' if len(label(name)) > MAX_UNTITLED else ""
     return Html(f'<span class="name"{title}>{escaped}</span>')
 
 
 def label(name: str) -> str:
+    """Make a name printable and not empty."""
     return plain(name) or EMPTY
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
-    """Write a page that loads nothing and allows only its own scripts.
+    """Return a page that loads no resources and allows only its own scripts.
 
     `scripts` are the exact texts of the scripts in the body.
     """
@@ -53,30 +54,31 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     if scripts:
         policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
-    # The policy has quoted hashes, which must not be escaped.
+    # The policy contains quoted hashes, which must not be escaped.
     parts = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
-    page = filled("shell.html", title=title, **parts)
+    page = fill_template("shell.html", title=title, **parts)
     return page.encode("utf-8", "backslashreplace").decode()
 
 
 def sections_page(
     template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
-    """Fill a template that extends `sections.html`, a page without scripts.
+    """Return a page without scripts from a template that extends `sections.html`.
 
-    Values are `headings` of sections by id, `counts`, the line below the title, and its own.
+    The values include `headings`, the headings of sections by id, and `counts`, the line below the
+    title.
     """
     body = Html(template.render(title=title, **values))
     return whole_page(title, body, style="".join(map(asset, styles)))
 
 
-def filled(name: str, **values: object) -> Html:
+def fill_template(name: str, **values: object) -> Html:
     """Fill a template of this package."""
     return Html(own_templates().get_template(name).render(values))
 
 
 def templates(package: str, folder: str) -> Environment:
-    """Return the templates of a package together with those of all pages; values are escaped."""
+    """Return the templates of a package and those of all pages; values are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -100,17 +102,21 @@ def templates(package: str, folder: str) -> Environment:
 
 @cache
 def own_templates() -> Environment:
+    """Return the templates of this package."""
     return templates("cranfield.reporting.page", "assets")
 
 
 def sentence(line: str) -> str:
+    """Make a sentence of a line: with a capital letter and a full stop."""
     return f"{capitalised(line)}."
 
 
 @cache
 def asset(name: str) -> str:
+    """Return the text of a file in `assets`."""
     return (files("cranfield.reporting.page") / "assets" / name).read_text("utf-8")
 
 
 def digest(source: str) -> str:
+    """Return the hash of a script or style for a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"

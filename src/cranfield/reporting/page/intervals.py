@@ -9,39 +9,39 @@ import polars as pl
 
 from cranfield.base.arrays import best_first
 from cranfield.base.text import counted
-from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import against_baseline, initial_pair, n_decimals
-from cranfield.reporting.page.html import Html, filled, label
+from cranfield.reporting.page.contents import Contents, MeasurePart
+from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
+from cranfield.reporting.page.html import Html, fill_template, label
 from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
-from cranfield.reporting.summary import BETTER, against
+from cranfield.reporting.summary import BETTER, baseline_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
 if TYPE_CHECKING:
     from cranfield.online.experiments.report import ExperimentReport
 
 TOP, BOTTOM = 22, 8
-"""Room for the axis above the rows, and below them."""
+"""Space above the rows, for the axis, and below them, in pixels."""
 
 STEPS = ((12, 26), (25, 19), (np.inf, 14))
-"""Maximum number of rows, and height of a row."""
+"""Maximum number of rows, and height of a row in pixels."""
 
 LETTERS = 24
-"""Maximum number of characters of a name; its tooltip has the whole name."""
+"""Maximum number of characters of a name; longer names are shortened, with the name as tooltip."""
 
 MAX_SHORT_NAME = 14
-"""Maximum length of names that take so little room that the plot is wider."""
+"""Maximum length of all names for which the plot is wider."""
 
 MAX_VISIBLE = 40
 """Maximum number of rows that are visible without scrolling."""
 
 MAX_RATIO = 30.0
-"""Maximum ratio of differences with a common axis; beyond it each has its own."""
+"""Maximum ratio of the differences of measures with a common axis."""
 
 ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
-"""Shape and place of the arrow to a value that is below the axis, or above it."""
+"""Shape and position of the arrow to a value below the axis, or above it."""
 
 
-def answer_figure(part: Part) -> Html | None:
+def answer_figure(part: MeasurePart) -> Html | None:
     """Draw all systems by one measure; None for a single system."""
     pairs, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
@@ -52,20 +52,16 @@ def answer_figure(part: Part) -> Html | None:
     note = "Means of all systems, without a test."
     if pairs is not None and pairs.baselines:
         order, form = pairs.order, f"+.{pairs.places}f"
-        values, low, high = against_baseline(pairs)
-        top = [word == BETTER for word in against(pairs)]
+        values, low, high = baseline_differences(pairs)
+        top = [verdict == BETTER for verdict in baseline_verdicts(pairs)]
         axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
         note = (
             f"{axis} {label(pairs.baselines[0])}, with its {_level(pairs)} confidence interval"
             f" ({pairs.interval_of}, {pairs.interval_kind}). Blue: significantly better."
         )
     elif pairs is not None:
-        order, best, values, form = (
-            pairs.order,
-            int(pairs.order[0]),
-            pairs.means,
-            f".{pairs.places}f",
-        )
+        order, values, form = pairs.order, pairs.means, f".{pairs.places}f"
+        best = int(order[0])
         bounds = pairs.around(best)
         low, high = bounds or (values, values)
         if pairs.alternative == "two-sided":
@@ -78,25 +74,25 @@ def answer_figure(part: Part) -> Html | None:
                 note = (
                     f"Dots: {pairs.mean_of} of each system. Lines: {_level(pairs)} confidence"
                     f" intervals of its {pairs.difference_from} the best, drawn around the dot"
-                    f" ({pairs.interval_kind}); they can exceed the range of scores. The best has"
-                    " none."
+                    f" ({pairs.interval_kind}); they can exceed the range of scores. The best"
+                    " system has no line."
                 )
         note += " Blue: not significantly different from the best."
-    words = [_number(value, form) for value in values.tolist()]
+    texts = [_number(value, form) for value in values.tolist()]
     if is_difference := pairs is not None and bool(pairs.baselines):
-        words[systems.index(pairs.baselines[0])] = "baseline"
+        texts[systems.index(pairs.baselines[0])] = "baseline"
     rows = pl.DataFrame(
         {
-            **{"key": range(len(systems)), "name": systems, "text": words},
+            **{"key": range(len(systems)), "name": systems, "text": texts},
             "look": ["top" if is_top else "" for is_top in top],
             **{"value": values, "low": low, "high": high},
         }
     )
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
-    drawing, beyond = _draw_rows(rows[order], title, band=band, zero=is_difference)
+    chart, axis_note = _draw_rows(rows[order], title, band=band, zero=is_difference)
     hint = f"Scroll the chart to see all {len(systems)}." if len(systems) > MAX_VISIBLE else ""
-    return _figure(title, drawing, [note, beyond, hint])
+    return _figure(title, chart, [note, axis_note, hint])
 
 
 def two_systems_figure(contents: Contents) -> Html:
@@ -104,40 +100,41 @@ def two_systems_figure(contents: Contents) -> Html:
     first, second = initial_pair(contents)
     keys = [k for k, part in enumerate(contents.parts) if part.comparison is not None]
     comparisons = [part.comparison for part in contents.parts if part.comparison is not None]
-    ends = np.array([[c.difference[0], *(end[0] for end in c.interval)] for c in comparisons])
+    # Difference, lower and upper bound by each measure.
+    values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
-    ends[is_reversed] = -ends[is_reversed][:, [0, 2, 1]]
+    values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
     rows = pl.DataFrame(
         {
             "key": keys,
             "name": [contents.parts[k].name for k in keys],
-            "text": [_number(ends[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)],
+            "text": [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)],
             "look": ["top" if comparison.count() else "" for comparison in comparisons],
-            **dict(zip(("value", "low", "high"), ends.T, strict=True)),
+            **dict(zip(("value", "low", "high"), values.T, strict=True)),
         }
     )
-    sizes = np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=1)
-    has_one_axis = sizes.max() <= MAX_RATIO * sizes.min()
+    sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+    has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
-    charts = [rows] if has_one_axis else list(rows.iter_slices(1))
-    drawings, notes = zip(
-        *(_draw_rows(chart, title, zero=True, is_whole=True) for chart in charts), strict=True
+    frames = [rows] if has_common_axis else list(rows.iter_slices(1))
+    charts, axis_notes = zip(
+        *(_draw_rows(frame, title, zero=True, is_whole=True) for frame in frames), strict=True
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note = f"Lines: {levels} confidence intervals. Blue: significantly different."
-    axes = "" if has_one_axis else "Each measure has its own axis."
-    return _figure(title, Html("".join(drawings)), [note, axes, *sorted({*notes})])
+    axes = "" if has_common_axis else "Each measure has its own axis."
+    return _figure(title, Html("".join(charts)), [note, axes, *sorted({*axis_notes})])
 
 
-LOOKS = {"better": "top", "worse": "worse"}
-"""Class of a row of an experiment, by verdict."""
+VERDICT_CLASSES = {"better": "top", "worse": "worse"}
+"""Style class of a row of an experiment by verdict."""
 
 
 def lifts_figure(report: ExperimentReport) -> Html | None:
     """Draw the lift of each metric and variant over the control, in percent; None without lifts."""
     effects = report.comparisons
-    ends = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
-    lifts = ends["lift"].to_list()
+    percentages = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
+    lifts = percentages["lift"].to_list()
     if report.stopped or not np.isfinite(lifts).any():
         return None
     names = effects["metric"].to_list()
@@ -152,16 +149,16 @@ def lifts_figure(report: ExperimentReport) -> Html | None:
             "text": [
                 f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts
             ],
-            "look": [LOOKS.get(verdict, "") for verdict in effects["verdict"]],
-            **dict(zip(("value", "low", "high"), ends.to_numpy().T, strict=True)),
+            "look": [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]],
+            **dict(zip(("value", "low", "high"), percentages.to_numpy().T, strict=True)),
         }
     )
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
-    drawing, beyond = _draw_rows(rows, title, zero=True, noun="row", unit="%")
+    chart, axis_note = _draw_rows(rows, title, zero=True, noun="row", unit="%")
     level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
     note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
-    return _figure(title, drawing, [note, beyond])
+    return _figure(title, chart, [note, axis_note])
 
 
 def _level(comparison: PairwiseComparison) -> str:
@@ -174,8 +171,9 @@ def _number(value: float, form: str) -> str:
     return "–" if np.isnan(value) else f"{value:{form}}"
 
 
-def _figure(title: str, drawing: Html, notes: list[str]) -> Html:
-    return filled("figure.html", title=title, drawing=drawing, note=" ".join(filter(None, notes)))
+def _figure(title: str, chart: Html, notes: list[str]) -> Html:
+    note = " ".join(filter(None, notes))
+    return fill_template("figure.html", title=title, drawing=chart, note=note)
 
 
 def _draw_rows(
@@ -188,34 +186,35 @@ def _draw_rows(
     noun: str = "system",
     unit: str = "",
 ) -> tuple[Html, str]:
-    """Draw the rows; also return a note on values beyond the axis and missing intervals.
+    """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    `look` is the class of a row: rows of `top` have the colour of the best. Infinite bounds extend
-    to the end of the axis, which contains the first row and, if `is_whole`, all finite bounds.
-    `band` is shaded over all rows. `noun` names a row in the note, and `unit` is that of the axis.
+    `look` is the style class of a row: rows with `top` have the colour of the best. Infinite bounds
+    extend to the end of the axis, which contains the first row and, if `is_whole`, all finite
+    bounds. `band` is shaded over all rows. The note calls a row `noun`, and `unit` is the unit of
+    the axis.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = axis_range(values, low, high, zero=zero, is_whole=is_whole)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 
-    def share(value: float) -> float:
+    def percentage(value: float) -> float:
         return 2 + 96 * float(np.clip((value - start) / (stop - start), -0.02, 1.02))
 
     def x(value: float) -> str:
-        return f"{share(value):.2f}%"
+        return f"{percentage(value):.2f}%"
 
     rows = []
     for k, row in enumerate(frame.iter_rows(named=True)):
         row["name"] = label(row["name"])
-        # Names of a team often share their beginning, so the middle is cut.
+        # Names of a team often have the same beginning and differ at the end, so the middle is cut.
         row["short"] = shorten_name(row["name"], LETTERS, (LETTERS - 1) // 2)
         row["y"] = f"{TOP + step * (k + 0.5):g}"
         row["text_y"] = f"{TOP + step * (k + 0.5) + 4:g}"
         row["x"] = "" if np.isnan(row["value"]) else x(row["value"])
         # A missing bound is drawn at the value.
-        for end in ("low", "high"):
-            row[end] = x(row["value"] if np.isnan(row[end]) else row[end])
+        for bound in ("low", "high"):
+            row[bound] = x(row["value"] if np.isnan(row[bound]) else row[bound])
         row["arrow"], row["x"] = ARROWS.get(int(side[k]), ("", row["x"]))
         rows.append(row)
     marks = [
@@ -223,12 +222,12 @@ def _draw_rows(
         for mark in ticks(start, stop, 5)
         if start <= mark <= stop
     ]
-    drawing = filled(
+    chart = fill_template(
         "intervals.html",
         title=title,
         rows=rows,
         marks=marks,
-        band=band and (x(band[0]), f"{share(band[1]) - share(band[0]):.2f}%"),
+        band=band and (x(band[0]), f"{percentage(band[1]) - percentage(band[0]):.2f}%"),
         top=TOP,
         step=step,
         bottom=TOP + step * frame.height,
@@ -236,11 +235,13 @@ def _draw_rows(
         short=all(len(row["name"]) <= MAX_SHORT_NAME for row in rows),
     )
     notes = []
-    if beyond := int(np.count_nonzero(side)):
-        lie = f"{counted(beyond, noun)} {'lies' if beyond == 1 else 'lie'}"
-        notes.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
+    if n_beyond := int(np.count_nonzero(side)):
+        subject = f"{counted(n_beyond, noun)} {'lies' if n_beyond == 1 else 'lie'}"
+        notes.append(
+            f"{subject} beyond the axis, where an arrow points; the numbers are on the right."
+        )
     if np.isinf([low, high]).any():
         notes.append("A line to the edge of the axis has no finite bound there.")
     if np.isnan(low[np.isfinite(values)]).any():
         notes.append("A dot without a line: an interval would contradict the decision.")
-    return drawing, " ".join(notes)
+    return chart, " ".join(notes)

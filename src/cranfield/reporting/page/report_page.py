@@ -18,15 +18,15 @@ from cranfield.base.files import whole_file
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import Contents, collect
 from cranfield.reporting.page.data import json_text, page_data
-from cranfield.reporting.page.html import Html, asset, filled, whole_page
+from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
 KINDS = (JudgeComparison, JudgeRankings, SelfPreference)
 """Results about judges that a page can show."""
 
 
-def read_judged(results: Any) -> tuple[Any, ...]:
-    """Return one or several results about judges as a tuple."""
+def check_judges(results: Any) -> tuple[Any, ...]:
+    """Check one or several results about judges and return them as a tuple."""
     is_list = isinstance(results, Iterable) and not isinstance(results, (str, bytes))
     judge_results = () if results is None else tuple(results) if is_list else (results,)
     for result in judge_results:
@@ -53,18 +53,18 @@ SCRIPTS = (
     "topics.js",
     "page.js",
 )
-"""Parts of the script, in order; they are joined into one function."""
+"""Files of the script in order; they are joined into one function."""
 
 
 def page(contents: Contents) -> str:
-    """Return the HTML of the page, which loads nothing and allows only its own script."""
+    """Return the HTML of the page, which loads no resources and allows only its own script."""
     code, parts = script(), contents.parts
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
-    body = filled(
+    body = fill_template(
         "page.html",
         contents=contents,
         parts=parts,
-        words=sections,
+        sections=sections,
         figure_of_two=two_systems_figure(contents) if is_pair else None,
         figures=[None if is_pair else answer_figure(part) for part in parts],
         data=Html(json_text(page_data(contents))),
@@ -75,17 +75,19 @@ def page(contents: Contents) -> str:
 
 
 def script() -> str:
+    """Return the script of the page."""
     parts = "\n".join(asset(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 TITLE = "Evaluation report"
+"""Default title of a report."""
 
 OTHER_SUFFIXES = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
     *(".png", ".svg", ".tex", ".tsv", ".txt"),
 }
-"""Suffixes of other formats, which are refused."""
+"""Suffixes of other formats, which are refused as names of reports."""
 
 
 def report(
@@ -111,50 +113,51 @@ def report(
     date: str | None = None,
     jobs: int | None = None,
 ) -> Path:
-    """Write a report: one HTML file that works offline, and can be shared or printed.
+    """Write a report: a single HTML file that works offline, and can be shared or printed.
 
-    The report states what was evaluated and which systems differ significantly, with confidence
-    intervals. Readers can sort and filter systems and compare any pair topic by topic. It ends with
-    all settings. Its numbers are those of the results, to the bit.
+    The report describes the evaluation and the systems that differ significantly, with confidence
+    intervals. Readers can sort and filter systems and compare any pair topic by topic. The report
+    ends with all settings. Its numbers are identical to those of the results.
 
     Parameters
     ----------
     results
         An :class:`Evaluation`; scores, comparisons of the same systems, or statements of
         :func:`meaningfulness`, one or several in a list or mapping; any input of :func:`compare`;
-        or an :class:`~cranfield.online.ExperimentReport`, which has its own page and takes no
-        options of comparisons.
+        or an :class:`~cranfield.online.ExperimentReport`, which has its own page and cannot be
+        combined with options of comparisons.
     path
         The file to write; nothing is written if the report fails.
     title
         Heading of the page.
     baseline, test, correction, statistic, alternative, alpha, missing
-        Options of :func:`compare`, for scores that are not compared yet; None selects its default.
+        Options of :func:`compare` for scores that are not yet compared; None is its default.
     exact, threshold, resamples, seed
         Further options of :func:`compare`.
     scales
-        Whether measures with a cutoff are also compared by their interval-scaled versions, if that
-        is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+        Whether to compare systems also by the interval-scaled versions of measures with a cutoff,
+        if this is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, and up to 20 for others.
     judges
         Results of :func:`cranfield.assess.compare_judges`,
         :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.self_preference`, one or
-        a list; they get a section of their own.
+        several in a list, for a separate section.
     inputs
-        Input files, which the page lists with their SHA-256. By default it lists none.
+        Input files, which the page lists with their SHA-256; by default no files are listed.
     command
         The command that reproduces the page, as text or as a list of arguments.
     date
-        A date to show. By default there is none, so that the same input gives the same bytes.
+        Date of the report. By default there is no date, so that the same input gives the same
+        bytes.
     jobs
         Number of threads; results do not depend on it.
 
     Raises
     ------
     PolicyError
-        For unknown options, an invalid path, input or command, or options of :func:`compare` if
-        the results are comparisons already.
+        For unknown options, an invalid path, input or command, or options of :func:`compare`
+        together with results that are already comparisons.
     CranfieldError
-        If there are no scores, or the measures are of different systems.
+        If there are no scores, or measures have different systems.
     InputError
         If a file cannot be read or written.
 
@@ -180,9 +183,9 @@ def report(
         inputs = [inputs]
     if not isinstance(inputs, Iterable):
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    files = sections.hashed([_path_name(item, "each of inputs") for item in inputs])
+    files = sections.hash_files([_path_name(item, "each of inputs") for item in inputs])
     command_text = _command_text(command)
-    judge_results = () if judges is None else read_judged(judges)
+    judge_results = () if judges is None else check_judges(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
         "test": test,
@@ -200,7 +203,7 @@ def report(
         for name, value in {**options, "judges": judges}.items():
             if value is not None:
                 raise PolicyError(
-                    f"{name} cannot be combined with an experiment: it is analysed already"
+                    f"{name} cannot be combined with an experiment, which is already analysed"
                 )
         heading = "Experiment report" if title == TITLE else title
         text = experiment_page(results, heading, inputs=files, command=command_text, date=date)
@@ -214,7 +217,7 @@ def report(
 
 
 def _is_experiment(results: Any) -> bool:
-    """Return True for an experiment, without the slow import of its class if it is not loaded."""
+    """Return True for an experiment report, without the slow import of its class."""
     module = sys.modules.get("cranfield.online.experiments.report")
     return module is not None and isinstance(results, module.ExperimentReport)
 
@@ -231,4 +234,4 @@ def _command_text(command: Any) -> str | None:
         return command
     if isinstance(command, Sequence) and all(isinstance(word, str) for word in command):
         return shlex.join(command)
-    raise PolicyError("command must be text, or a list of its arguments as text")
+    raise PolicyError("command must be a string, or a list of strings")

@@ -19,17 +19,16 @@ from cranfield.base.errors import InputError
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
 from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
-from cranfield.reporting import summary
-from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
+from cranfield.reporting.page.contents import NO_QUALITY, Contents, MeasurePart
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
-    against,
+    baseline_verdicts,
+    describe_test,
     group_letters,
+    join_labels,
     lead,
-    name_list,
     shared_lines,
-    test_sentence,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
@@ -39,7 +38,7 @@ from cranfield.sources.archives import is_url, safe_path
 from cranfield.tabular import Table, as_cell, shown_p
 
 
-def numbers(contents: Contents) -> dict[str, int]:
+def count_items(contents: Contents) -> dict[str, int]:
     """Count systems, topics, judgments and measures."""
     sizes = {"system": len(contents.systems), "topic": len(contents.topics)}
     if contents.evaluation is not None:
@@ -48,8 +47,9 @@ def numbers(contents: Contents) -> dict[str, int]:
 
 
 def coverage_lines(contents: Contents) -> list[str]:
+    """Return sentences on relevant, unjudged and tied documents."""
     if contents.evaluation is None:
-        return ["Only scores were given, so unjudged, missing and tied documents are not known."]
+        return ["The report is based on scores: unjudged, missing and tied documents are unknown."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     proportions = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
     worst = int(np.argmax(proportions))
@@ -59,30 +59,30 @@ def coverage_lines(contents: Contents) -> list[str]:
         f" {float(base.mean()):.1f}."
     ]
     if max(proportions) > 0:
-        condensed = judged.policies.unjudged == "condensed"
-        unjudged = "they are removed" if condensed else "they count as not relevant"
-        worst_note = f", most in {label(rows[worst].system)} ({proportions[worst]:.1%})"
+        is_condensed = judged.policies.unjudged == "condensed"
+        treatment = "they are removed" if is_condensed else "they count as not relevant"
+        note = f", most in {label(rows[worst].system)} ({proportions[worst]:.1%})"
         lines.append(
             f"Of the documents in the top 10, {float(np.mean(proportions)):.1%} are unjudged on"
-            f" average{worst_note if len(rows) > 1 else ''}; {unjudged}."
+            f" average{note if len(rows) > 1 else ''}; {treatment}."
         )
     else:
         lines.append("All documents in the top 10 are judged.")
-    tied = [row for row in rows if row.tied]
-    if tied:
-        most_tied = max(tied, key=lambda row: row.tied)
+    rows_with_ties = [row for row in rows if row.tied]
+    if rows_with_ties:
+        row = max(rows_with_ties, key=lambda row: row.tied)
+        verb = "has" if len(rows_with_ties) == 1 else "have"
         lines.append(
-            f"{counted(len(tied), 'system')} {'has' if len(tied) == 1 else 'have'} documents that"
-            " share their score with another of the same topic, most"
-            f" {label(most_tied.system)} ({most_tied.tied:,} of {most_tied.retrieved:,});"
+            f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most"
+            f" {label(row.system)} ({row.tied:,} of {row.retrieved:,});"
             f" the policy for ties is {judged.policies.ties}."
         )
     else:
-        lines.append("No two documents of a ranking share their score.")
+        lines.append("No documents of a ranking are tied.")
     return lines
 
 
-def warnings_of(contents: Contents) -> list[str]:
+def warning_lines(contents: Contents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.notes
@@ -96,43 +96,44 @@ def warnings_of(contents: Contents) -> list[str]:
     ]
 
 
-def answer_against(comparison: PairwiseComparison) -> str:
-    """Return the head of the column on the first baseline, named if there are several."""
+def baseline_head(comparison: PairwiseComparison) -> str:
+    """Return the head of the column on the first baseline, with its name if there are several."""
     if len(comparison.baselines) > 1:
         return Html(f"against {named(comparison.baselines[0])}")
     return "against the baseline"
 
 
-def answer(part: Part) -> list[str]:
-    """Return the answer by one measure: result, test, policies and meaningfulness."""
+def answer(part: MeasurePart) -> list[str]:
+    """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
-        return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
+        return [f"{_describe_best(part)} Systems are not compared: {part.refused}."]
     comparison = part.meaning.comparison
     meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
     return [
         lead(comparison, label(part.name)),
-        test_sentence(comparison),
+        describe_test(comparison),
         *map(sentence, part.policy),
         *meaning_lines,
     ]
 
 
-def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
+def measure_answers(contents: Contents) -> tuple[list[list[str]], list[str]]:
     """Return the answer by each measure, and the common lines of all comparisons."""
     answers = [answer(part) for part in contents.parts]
-    more_lines = {
+    details = {
         part.name: lines[2:]
         for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
-    distinct_lines, common = shared_lines(more_lines)
+    own_details, common = shared_lines(details)
     for part, lines in zip(contents.parts, answers, strict=True):
-        if part.name in distinct_lines:
-            lines[2:] = distinct_lines[part.name]
+        if part.name in own_details:
+            lines[2:] = own_details[part.name]
     return answers, [capitalised(line) for line in common]
 
 
-def _best_of(part: Part) -> str:
+def _describe_best(part: MeasurePart) -> str:
+    """Write about the best system without a comparison."""
     values = part.overall
     if np.isnan(values).all():
         return f"No system has a score on {label(part.name)}."
@@ -142,15 +143,15 @@ def _best_of(part: Part) -> str:
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
     counts = counted(len(values), "system")
-    return f"Of {counts}, the best on {label(part.name)}: {name_list(names)} ({score})."
+    return f"Of {counts}, the best on {label(part.name)}: {join_labels(names)} ({score})."
 
 
 def verdict_sentence(meaning: Meaningfulness) -> str:
-    """Return the sentence on whether the comparison is meaningful, and why."""
-    word, _, reason = meaning.first_line.partition(": ")
+    """Return a sentence on whether the comparison is meaningful, and why."""
+    verdict, _, reason = meaning.first_line.partition(": ")
     if meaning.verdict == MEANINGFUL:
         return f"This is meaningful: {reason}."
-    if word == "unknown":
+    if verdict == "unknown":
         return f"Whether this is meaningful is unknown: {reason}."
     return f"This is not invariant under changes of the scale: {reason}."
 
@@ -159,52 +160,50 @@ def method(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
     lines = comparison.heading()
     lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
-    return [*map(sentence, lines)]
+    return list(map(sentence, lines))
 
 
 def anova_lines(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the analysis of variance of a comparison."""
-    lines = (
-        []
-        if comparison.anova is None
-        else [*comparison.anova.notes, *comparison.anova.heading()[1:]]
-    )
-    return [*map(sentence, lines)]
+    if comparison.anova is None:
+        return []
+    return list(map(sentence, [*comparison.anova.notes, *comparison.anova.heading()[1:]]))
 
 
-def other_notes(comparison: PairwiseComparison) -> list[str]:
-    """Return the notes of a comparison except that on scales, which is in the answer."""
+def method_notes(comparison: PairwiseComparison) -> list[str]:
+    """Return the notes of a comparison, except the note on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
 
 
-def no_checks(assumptions: Assumptions) -> list[str]:
-    """Return notes on assumptions if none could be tested."""
+def untested_assumptions(assumptions: Assumptions) -> list[str]:
+    """Return notes for assumptions of which none could be tested."""
     notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
     return ["None of the assumptions could be tested.", *notes]
 
 
 def pairs_table(comparison: PairwiseComparison) -> Table:
-    """Return the pairs of a comparison, with `yes` or `no` instead of the star."""
+    """Return the pairs of a comparison, with `yes` or `no` instead of a star."""
     pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
 
 def judge_notes(contents: Contents) -> list[str]:
+    """Return the distinct notes of the results about judges."""
     return [*dict.fromkeys(note for result in contents.judges for note in result.notes)]
 
 
 def best_judge(result: object) -> str:
-    """Return the sentence on the judge that agrees best with people."""
+    """Return a sentence on the judge that agrees best with people; empty for other results."""
     if not isinstance(result, JudgeComparison):
         return ""
     column = result.statistics.index("alpha")
     first = int(best_first(result.values[:, column])[0])
-    ends = result.values, result.low, result.high
-    alpha, low, high = (float(values[first, column]) for values in ends)
+    tables = result.values, result.low, result.high
+    alpha, low, high = (float(table[first, column]) for table in tables)
     sizes = f"{counted(len(result.judges), 'judge')} on {counted(len(result.topics), 'topic')}"
     if np.isnan(alpha):
-        return f"Of {sizes}, none has a defined agreement with people."
+        return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level}: {low:.3f} to {high:.3f})"
     return (
@@ -213,92 +212,94 @@ def best_judge(result: object) -> str:
     )
 
 
-def row_of(part: Part) -> list[str]:
-    """Return the answer as cells of a table: best, its mean, top group, pairs, order kept."""
+def answer_cells(part: MeasurePart) -> list[str]:
+    """Return the answer as cells of a table: best system, top group, pairs, invariant pairs."""
     comparison = part.comparison
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
     best = int(comparison.order[0])
     n_tied = int((comparison.means == comparison.means[best]).sum()) - 1
-    winners = label(comparison.systems[best]) + (f" and {n_tied:,} more" if n_tied else "")
-    pairs = f"{comparison.count():,} of {len(comparison):,}"
-    holds = f"{part.meaning.n_invariant:,} of {comparison.count():,}" if comparison.count() else "–"
+    best_systems = label(comparison.systems[best]) + (f" and {n_tied:,} more" if n_tied else "")
+    n_significant = comparison.count()
+    pairs = f"{n_significant:,} of {len(comparison):,}"
+    invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
-        words = summary.against(comparison)
-        top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
+        verdicts = baseline_verdicts(comparison)
+        top = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
     elif comparison.alternative == "two-sided":
         top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
     else:
         top = ""
-    return [winners, top, pairs, holds]
+    return [best_systems, top, pairs, invariant]
 
 
-def row_of_two(part: Part) -> list[str]:
-    """Return the answer on two systems as cells of a table: best, p-value, order kept."""
+def pair_cells(part: MeasurePart) -> list[str]:
+    """Return the answer on two systems as cells: best system, p-value, whether invariant."""
     if part.meaning is None:
         return ["not compared", "", ""]
     comparison = part.meaning.comparison
-    differ = (
-        f"{'yes' if comparison.count() else 'no'}, p = {shown_p(comparison.adjusted_pvalues[0])}"
-    )
-    return [row_of(part)[0], differ, "yes" if part.meaning.dominance.holds[0] else "no"]
+    is_different = "yes" if comparison.count() else "no"
+    p = shown_p(comparison.adjusted_pvalues[0])
+    invariant = "yes" if part.meaning.dominance.holds[0] else "no"
+    return [answer_cells(part)[0], f"{is_different}, p = {p}", invariant]
 
 
-def by_measure(contents: Contents) -> Table:
+def answers_table(contents: Contents) -> Table:
     """Return the answers as a table with a row for each measure."""
     parts = contents.parts
     comparisons = [part.comparison for part in parts if part.comparison is not None]
     if comparisons and len(contents.systems) == 2:
         head = ["measure", "best", "differ", "order of means holds on any scale"]
         return Table(
-            "By measure", head, [[part.name, *row_of_two(part)] for part in parts], range(4)
+            "By measure", head, [[part.name, *pair_cells(part)] for part in parts], range(4)
         )
-    heads = [answer_against(comparison) for comparison in comparisons if comparison.baselines]
+    heads = [baseline_head(comparison) for comparison in comparisons if comparison.baselines]
     head = ["measure", "best", heads[0] if heads else "top group", "pairs that differ"]
     head.append("of them, order of means holds on any scale")
-    return Table("By measure", head, [[part.name, *row_of(part)] for part in parts], (0, 1))
+    return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
 
 
-def measures(parts: Iterable[Part]) -> Table:
+def measures(parts: Iterable[MeasurePart]) -> Table:
     """Return the table of summaries, ranges, directions and sources of measures."""
     rows = []
     for part in parts:
-        better = f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
-        summary, ends, source = "", "", ""
+        direction = f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
+        summary, value_range, source = "", "", ""
         if part.measure is not None:
             info = part.measure.info
             low, high = info.range
-            ends = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
+            value_range = f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
             summary, source = info.summary, info.source
-        rows.append([part.name, summary, ends, better, source])
+        rows.append([part.name, summary, value_range, direction, source])
     head = ["measure", "definition", "range", "direction", "source"]
     return Table("Measures", head, rows, range(5))
 
 
 def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
-    """Return the systems with their values, ordered by the first measure.
+    """Return the indices of systems with their values, ordered by the first measure.
 
     Each value is a text, with True if it is the best by its measure.
     """
     columns = []
     for part in contents.parts:
-        bold = best(part.overall, part.scores.lower_is_better).tolist()
+        is_best = best(part.overall, part.scores.lower_is_better).tolist()
         values = (_number(value, n_decimals(part)) for value in part.overall)
-        columns.append([*zip(values, bold, strict=True)])
+        columns.append([*zip(values, is_best, strict=True)])
     first = contents.parts[0]
     order = best_first(first.overall, first.scores.lower_is_better).tolist()
     return [(k, [column[k] for column in columns]) for k in order]
 
 
-def groups(part: Part) -> tuple[str, Sequence[str]]:
+def groups(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
     comparison = part.comparison
     if comparison is not None and comparison.baselines:
-        verdicts = zip(comparison.systems, against(comparison), strict=True)
+        verdicts = zip(comparison.systems, baseline_verdicts(comparison), strict=True)
         cells = [
-            word or ("baseline" if name in comparison.baselines else "") for name, word in verdicts
+            verdict or ("baseline" if name in comparison.baselines else "")
+            for name, verdict in verdicts
         ]
-        return answer_against(comparison), cells
+        return baseline_head(comparison), cells
     letters = None if comparison is None else group_letters(comparison)
     return ("", [""] * len(part.scores.systems)) if letters is None else ("groups", letters)
 
@@ -307,41 +308,42 @@ def _number(value: float, decimals: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{decimals}f}"
 
 
-def scales(parts: Iterable[Part]) -> Table:
+def scales(parts: Iterable[MeasurePart]) -> Table:
     """Return the table of scales, with notes on missing interval-scaled versions."""
-    by_topic = {None: "not known", True: "yes", False: "no"}
+    is_by_topic = {None: "not known", True: "yes", False: "no"}
     rows, notes = [], []
     for part in parts:
         scaling = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
-        words = scaling.declared or "unknown", scaling.computed or "not known", scaling.why
-        rows.append([part.name, *words, by_topic[scaling.by_topic], verdict])
+        cells = scaling.declared or "unknown", scaling.computed or "not known", scaling.why
+        rows.append([part.name, *cells, is_by_topic[scaling.by_topic], verdict])
         if scaling.scaled is None and scaling.reason:
             notes.append(f"{label(part.name)}: {scaling.reason}")
-    head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
+    head = ["measure", "declared", "computed at its cutoff", "why", "own scale by topic", "verdict"]
     return Table("Scales", head, rows, range(6), notes)
 
 
-def scale_sentence(parts: Sequence[Part]) -> str:
+def scale_sentence(parts: Sequence[MeasurePart]) -> str:
+    """Return a paragraph on the scales that methods assume and measures have."""
     interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
     return (
         "A statement is meaningful if it holds under every transformation that the scale of its"
         " numbers admits. Means, t-tests and analyses of variance assume an interval scale;"
-        f" {len(interval):,} of {len(parts):,} measures here are declared to have one. It is"
-        " debated whether these methods may be used with the others; the pairs above report which"
-        " differences keep their order under any increasing transformation."
+        f" {len(interval):,} of {len(parts):,} measures here are declared to have an interval"
+        " scale. It is debated whether these methods may be used with other measures; the pairs"
+        " above report which differences keep their order under any increasing transformation."
     )
 
 
-def interval_versions(parts: Iterable[Part]) -> Table:
+def interval_versions(parts: Iterable[MeasurePart]) -> Table:
     """Return the table of effects of interval scaling, with notes on the versions."""
     rows, notes = [], []
     for part in parts:
         if (version := part.scaling.scaled) is None:
             continue
-        pairs = version.before, version.after, version.lost, version.won
+        counts = version.before, version.after, version.lost, version.won
         tau = _number(version.tau, 4)
-        rows.append([part.name, version.name, *(f"{count:,}" for count in pairs), tau])
+        rows.append([part.name, version.name, *(f"{count:,}" for count in counts), tau])
         if version.note:
             notes.append(f"{version.name}: {version.note}")
     head = ["measure", "interval-scaled version", "pairs that differ", "by the version"]
@@ -364,13 +366,13 @@ def policies(contents: Contents) -> Table | None:
     rows = []
     for name, value in judged.policies.describe().items():
         if value is not None or name == "depth":
-            about = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
-            rows.append([name, "all" if value is None else str(value), about])
+            meaning = ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)]
+            rows.append([name, "all" if value is None else str(value), meaning])
     if compat is not None:
         rows.append(["compat", compat, "program whose policies and rounding are the defaults"])
     for name, value in judged.annotations.settings.items():
-        words = "; ".join(value) if isinstance(value, list) else str(value)
-        rows.append([name, words, _READING_SETTINGS.get(name, "")])
+        text = "; ".join(value) if isinstance(value, list) else str(value)
+        rows.append([name, text, _READING_SETTINGS.get(name, "")])
     return Table("How rankings were judged", ["policy", "value", "what it does"], rows, range(3))
 
 
@@ -384,27 +386,27 @@ def tests(contents: Contents) -> Table:
         correction = CORRECTIONS[comparison.correction].title
         resamples = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
         seed = "none" if comparison.seed is None else str(comparison.seed)
-        words = (
+        options = (
             comparison.info.title,
             correction,
             comparison.alternative,
             f"{comparison.alpha:g}",
             missing,
         )
-        rows.append([part.name, *words, resamples, seed])
+        rows.append([part.name, *options, resamples, seed])
     head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
     head += ["random samples", "seed"]
     return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))
 
 
 NO_FILE = "not a file"
-"""Text instead of a hash for standard input, ids of ir_datasets and URLs."""
+"""Text in place of a hash for standard input, ids of ir_datasets and URLs."""
 
 Inputs = Sequence[tuple[str, str | None]]
 """Names of input files with their SHA-256."""
 
 
-def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
+def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
     """Return names and SHA-256 of files; None for standard input, ids and URLs."""
     hashes: list[tuple[str, str | None]] = []
     for path in paths:
@@ -422,8 +424,8 @@ def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None]
     return tuple(hashes)
 
 
-def made_with(inputs: Inputs) -> list[tuple[Table, str]]:
-    """Return the tables of versions and of input files, each with its style."""
+def version_tables(inputs: Inputs) -> list[tuple[Table, str]]:
+    """Return the tables of versions and of input files, each with its style class."""
     versions = {
         "cranfield": __version__,
         "Python": platform.python_version(),

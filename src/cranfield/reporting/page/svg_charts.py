@@ -1,4 +1,4 @@
-"""Charts of pages without scripts: positions for templates that write the SVG."""
+"""Charts for pages without scripts: positions for templates that write SVG."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.text import plain
-from cranfield.reporting.page.html import Html, filled
+from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import number
 
 Scale = Callable[[Floats | float], Floats]
+"""A function from values to positions in pixels."""
 
 
 def axis(low: float, high: float, start: float, end: float) -> Scale:
-    """Return a linear map from values to positions; equal bounds map to the middle."""
+    """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
-    def place(values: Floats | float) -> Floats:
+    def position(values: Floats | float) -> Floats:
         fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
         return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
-    return place
+    return position
 
 
 def ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
-    """Return round values within a range, in steps of 1, 2 or 5 times a power of ten.
+    """Return round values within a range, with a step of 1, 2 or 5 times a power of ten.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def round_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, flo
 
     Examples
     --------
-    >>> [round(end, 9) for end in round_range(-0.31, 0.42)]
+    >>> [round(bound, 9) for bound in round_range(-0.31, 0.42)]
     [-0.4, 0.6]
     """
     step = _step(high - low, max_ticks)
@@ -61,38 +62,39 @@ def _step(width: float, max_ticks: int) -> float:
 
 
 def tick_label(value: float) -> str:
-    """Format a tick of an axis with as few digits as possible."""
+    """Format a tick of an axis without superfluous digits."""
     return f"{value:.6g}" if value else "0"
 
 
 def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
+    """Format the coordinates of points."""
     return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
-def placed_text(
+def make_text(
     text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
 ) -> dict[str, Any]:
     """Return a text with its position; vertical text reads from bottom to top."""
     return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
 
 
-MARKS = 6
-"""Maximum number of ticks of an axis, besides those at its ends."""
+MAX_TICKS = 6
+"""Maximum number of ticks of an axis, in addition to those at its ends."""
 
 LETTER = 6.4
-"""Width of a character, to reserve space for names."""
+"""Width of a character in pixels, to reserve space for names."""
 
 MAX_LETTERS = 10
-"""Maximum length of a name below or beside a bar."""
+"""Maximum number of characters of the name of a bar."""
 
 
 def draw_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
-    """Draw a bar from 0 for each value; NaN has no bar.
+    """Draw a bar from 0 for each value, and no bar for NaN.
 
-    The result has two drawings, of which the style sheet shows one: vertical bars on wide screens,
-    horizontal bars on narrow ones, so that names are legible.
+    The result contains two drawings, one of which the style sheet hides: vertical bars are shown on
+    wide screens, and horizontal bars on narrow ones, where names are legible.
 
     Parameters
     ----------
@@ -101,78 +103,73 @@ def draw_bars(
     title
         Title of the chart, for screen readers.
     lower_is_better
-        Whether negative bars have the colour of the better side.
+        Whether negative values are better, and have the colour of better values.
     """
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
-    ends = round_range(low, high, MARKS) if low < high else round_range(-1.0, 1.0, MARKS)
+    bounds = round_range(low, high, MAX_TICKS) if low < high else round_range(-1.0, 1.0, MAX_TICKS)
     short_names = [shorten_name(plain(name), MAX_LETTERS, 0) for name in names]
-    better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
+    sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
-        "for-wide": _bars(short_names, values, better, ends, upright=True),
-        "for-narrow": _bars(short_names, values, better, ends, upright=False),
+        "for-wide": _bars(short_names, values, sign, bounds, upright=True),
+        "for-narrow": _bars(short_names, values, sign, bounds, upright=False),
     }
-    return filled("bars.html", charts=charts, title=title)
+    return fill_template("bars.html", charts=charts, title=title)
 
 
 def _bars(
     names: Sequence[str],
     values: Floats,
-    better: Floats,
-    ends: tuple[float, float],
+    sign: Floats,
+    bounds: tuple[float, float],
     *,
     upright: bool,
 ) -> dict[str, Any]:
-    """Return the size of a chart of bars, its lines and bars as paths, and its texts."""
-    label_room = 10 + LETTER * max(map(len, names), default=0)
-    marks = ticks(*ends, MARKS)
+    """Return the size of a bar chart, its lines and bars as SVG paths, and its texts."""
+    label_length = 10 + LETTER * max(map(len, names), default=0)
+    marks = ticks(*bounds, MAX_TICKS)
     if upright:
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
-        first, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_room
-        place = axis(*ends, bottom, top)
-        texts = [placed_text(tick_label(v), left - 7, float(place(v)) + 4, "end") for v in marks]
+        first, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
+        position = axis(*bounds, bottom, top)
+        texts = [make_text(tick_label(v), left - 7, float(position(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
-            baseline = left + pitch * (k + 0.5) + 4
-            texts.append(placed_text(names[k], baseline, bottom + 8, "end", upright=True))
+            x = left + pitch * (k + 0.5) + 4
+            texts.append(make_text(names[k], x, bottom + 8, "end", upright=True))
     else:
-        width, pitch, left, top = 350.0, 15.0, label_room, 24.0
+        width, pitch, left, top = 350.0, 15.0, label_length, 24.0
         bottom = top + pitch * len(names)
         first, thickness, height = top + 2, pitch - 4, bottom + 4
-        place = axis(*ends, left, width - 12)
-        texts = [placed_text(tick_label(v), float(place(v)), top - 8) for v in marks]
+        position = axis(*bounds, left, width - 12)
+        texts = [make_text(tick_label(v), float(position(v)), top - 8) for v in marks]
         texts += [
-            placed_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
+            make_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
         ]
-    zero = float(place(0.0))
-    along_command, across_command = "Vh" if upright else "Hv"
+    zero = float(position(0.0))
+    # Path commands along and across a bar.
+    along, across = "Vh" if upright else "Hv"
 
-    def line(baseline: float) -> str:
-        return (
-            f"M{left:g} {baseline:.1f}H{width:g}"
-            if upright
-            else f"M{baseline:.1f} {top:g}V{bottom:g}"
-        )
+    def line(place: float) -> str:
+        return f"M{left:g} {place:.1f}H{width:g}" if upright else f"M{place:.1f} {top:g}V{bottom:g}"
 
     bars = []
-    for k, bar_end in enumerate(place(values).tolist()):
+    for k, end in enumerate(position(values).tolist()):
         start = first + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if upright else f"{zero:.1f} {start:.1f}"
-        bars.append(
-            f"M{corner}{along_command}{bar_end:.1f}{across_command}{thickness:.1f}{along_command}{zero:.1f}z"
-        )
+        bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(line, place(marks).tolist())),
-        "better": "".join(bars[k] for k in np.flatnonzero(better == 1)),
-        "worse": "".join(bars[k] for k in np.flatnonzero(better == -1)),
+        "grid": "".join(map(line, position(marks).tolist())),
+        "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
+        "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
         "zero": line(zero),
         "texts": texts,
     }
 
 
-LOOKS = ("first", "second")
-"""Classes of the curves in the style sheet: colours, the second dashed."""
+CURVE_CLASSES = ("first", "second")
+"""Style classes of the curves: they differ in colour, and the second is dashed."""
 
 
 def draw_curves(
@@ -188,27 +185,27 @@ def draw_curves(
     Parameters
     ----------
     levels
-        Shape (levels,), from 0 to 1.
+        Horizontal positions, shape (levels,), from 0 to 1.
     curves
-        Name and values of each, shape (levels,).
-    title, across, up
+        Name and values of each curve, shape (levels,).
+    title, x_title, y_title
         Titles of the chart and of both axes.
     """
-    # Letters remain legible when a phone scales the drawing down.
+    # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
     marks = ticks(0, 1)
-    texts = [placed_text(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
-    texts += [placed_text(tick_label(v), float(x(v)), bottom + 18) for v in marks]
-    texts.append(placed_text(x_title, (left + right) / 2, height - 6))
-    texts.append(placed_text(y_title, 13, (top + bottom) / 2, upright=True))
+    texts = [make_text(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    texts += [make_text(tick_label(v), float(x(v)), bottom + 18) for v in marks]
+    texts.append(make_text(x_title, (left + right) / 2, height - 6))
+    texts.append(make_text(y_title, 13, (top + bottom) / 2, upright=True))
     lines = [
-        {"look": look, "name": name, "points": points(x(levels[defined]), y(values[defined]))}
-        for look, (name, values) in zip(LOOKS, curves, strict=False)
-        for defined in [np.isfinite(values)]
+        {"look": look, "name": name, "points": points(x(levels[is_finite]), y(values[is_finite]))}
+        for look, (name, values) in zip(CURVE_CLASSES, curves, strict=False)
+        for is_finite in [np.isfinite(values)]
     ]
-    return filled(
+    return fill_template(
         "curves.html",
         title=title,
         size=f"{width:g} {height:g}",
@@ -219,7 +216,7 @@ def draw_curves(
 
 
 MAX_IQR_DISTANCE = 1.5
-"""Maximum distance from the quartiles, in interquartile ranges, of values always on the axis."""
+"""Values within this distance of the quartiles, in interquartile ranges, are always on the axis."""
 
 MAX_STRETCH = 1.25
 """The axis is cut if outliers would stretch it by more than this factor."""
@@ -230,7 +227,7 @@ def axis_range(
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
-    The first row, the best, is never cut.
+    The axis always contains the first row, the best. With `is_whole` it contains all rows.
 
     Examples
     --------
@@ -248,17 +245,17 @@ def axis_range(
     middle, low, high = middle[is_finite], low[is_finite], high[is_finite]
     if not middle.size:
         return 0.0, 1.0
-    low, high = (np.where(np.isfinite(ends), ends, middle) for ends in (low, high))
+    low, high = (np.where(np.isfinite(bounds), bounds, middle) for bounds in (low, high))
     first, last = float(low.min()), float(high.max())
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     max_distance = MAX_IQR_DISTANCE * (q3 - q1)
     is_bulk = (middle >= q1 - max_distance) & (middle <= q3 + max_distance)
     is_bulk[0] = True
-    # Rows within these ends are drawn with their whole intervals.
+    # The intervals of all rows within these bounds are completely on the axis.
     is_bulk |= (middle >= low[is_bulk].min()) & (middle <= high[is_bulk].max())
-    ends = float(low[is_bulk].min()), float(high[is_bulk].max())
-    if not is_whole and (last - first) > MAX_STRETCH * (ends[1] - ends[0]):
-        first, last = ends
+    bulk = float(low[is_bulk].min()), float(high[is_bulk].max())
+    if not is_whole and (last - first) > MAX_STRETCH * (bulk[1] - bulk[0]):
+        first, last = bulk
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)
     if first == last:
@@ -274,7 +271,7 @@ def shorten_name(name: str, max_length: int, end: int) -> str:
 
 
 def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
-    """Draw differences with their intervals at each look; looks without intervals are skipped."""
+    """Draw differences with their intervals at each interim look; skip looks without intervals."""
     columns = ["units", "difference", "low", "high"]
     frame = looks.filter(pl.all_horizontal(pl.col(columns[1:]).is_finite()))
     if frame.is_empty():
@@ -287,10 +284,10 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
     x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
-    texts = [placed_text(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
+    texts = [make_text(number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
     for value, anchor in ((first, "start"), (last, "end")):
-        texts.append(placed_text(f"{value:,.0f}", float(x(value)), height - 8, anchor))
-    return filled(
+        texts.append(make_text(f"{value:,.0f}", float(x(value)), height - 8, anchor))
+    return fill_template(
         "looks.html",
         title=f"{title}: difference with confidence intervals, by number of {units}",
         size=f"{width:g} {height:g}",

@@ -1,29 +1,29 @@
 """Exact formulas of the values of measures from the grades by rank.
 
-Write an argument x > 1 as r^k with r not itself a power (its *root*). Then 1/ln x = (1/k) (1/ln r).
-Inverse logarithms of different roots are linearly independent over the rationals if Schanuel's
-conjecture holds: it makes the logarithms of the primes algebraically independent; the ln r are
-then linear forms in independent variables, no two of them proportional, and the functions 1/ln r
-have different poles. No proof without the conjecture is known and no counterexample: a relation
-with coefficients as small as those of grades would be detected by the numbers of this module, which
-are computed to any precision. So two combinations are equal if, and only if, their coefficients
-are; which of two others is larger is computed with as many digits as needed. Functions that rely on
-the independence raise an error, instead of guessing, if two sums that should differ agree to
-thousands of digits.
+Write an argument x > 1 as r^k where r is not itself a power (the *root* of x). Then
+1/ln x = (1/k) (1/ln r). Inverse logarithms of different roots are linearly independent over the
+rationals if Schanuel's conjecture holds: it makes the logarithms of the primes algebraically
+independent; the ln r are then linear forms in independent variables, no two of them proportional,
+and the functions 1/ln r have different poles. Neither a proof without the conjecture nor a
+counterexample is known: a relation with coefficients as small as those of grades would be detected
+by the numbers of this module, which are computed to any precision. Therefore two combinations are
+equal if, and only if, their coefficients are equal; the order of unequal combinations is computed
+with as many digits as needed. Functions that rely on the independence raise an error if two sums
+that should differ agree to thousands of digits.
 
-Other dependencies of a measure are reported before anything is computed: `beyond_grades` for runs
-of one length whose documents are all judged (images and scales); `beyond_length` also for shorter
-rankings that are padded, as by :func:`cranfield.scales.interval_scaled`.
+Measures that depend on more than grades are refused before anything is computed: `beyond_grades`
+concerns runs of one length whose documents are all judged (images and scales); `beyond_length` also
+shorter rankings that are padded, as by :func:`cranfield.scales.interval_scaled`.
 
-There are two kinds of forms. The value of an *additive* measure is a sum over ranks of a weight
-that only the grade at the rank decides (P, DCG, RBP). The value of a *stateful* one is a sum as
-well, but the contribution of a rank depends on a small state of what came before (AP: the number of
-relevant documents so far; ERR: the probability that the user still reads). Nothing in a form is a
-float.
+There are two kinds of forms. The value of an *additive* measure is a sum over ranks of weights,
+each of which depends only on the grade at the rank (P, DCG, RBP). The value of a *stateful* measure
+is a sum as well, but the contribution of a rank also depends on a small state of the previous ranks
+(AP: the number of relevant documents so far; ERR: the probability that the user still reads). Forms
+do not contain floats.
 
 Forms use the formulas of the measures themselves, which accept fractions as well as floats:
-`exactly` returns the measure with fractions as parameters. A parameter such as p = 0.8, p = 1/3 or
-a gain of 0.1 means that number, not the nearest binary float.
+`exact_measure` returns the measure with fractions as parameters. A parameter such as p = 0.8,
+p = 1/3 or a gain of 0.1 means that number, not the nearest binary float.
 """
 
 from __future__ import annotations
@@ -51,27 +51,31 @@ from cranfield.measures.users.stopping import satisfying
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
-"""Stands for the rational numbers themselves among the bases."""
+"""The number 1; among the bases of logarithms it stands for rational weights."""
 
 
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
-    """Return r and the largest k with x = r^k, for x > 1."""
+    """Return the root r of x > 1, and k with x = r^k."""
     for power in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = _whole_root(x.numerator, power), _whole_root(x.denominator, power)
+        numerator, denominator = (
+            _integer_root(x.numerator, power),
+            _integer_root(x.denominator, power),
+        )
         if numerator is not None and denominator is not None:
             return Fraction(numerator, denominator), power
     return x, 1
 
 
-def _whole_root(n: int, power: int) -> int | None:
+def _integer_root(n: int, power: int) -> int | None:
+    """Return the root of n if it is an integer."""
     guess = round(n ** (1 / power))
     return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
 
 
 @lru_cache(maxsize=8192)
-def scaled(base: Fraction, bits: int) -> int:
-    """Return 2^bits / ln(base), within 1; 2^bits for the base 1."""
+def scaled_inverse_log(base: Fraction, bits: int) -> int:
+    """Return 2^bits / ln(base) with an error below 1; 2^bits for the base 1."""
     if base == ONE:
         return 1 << bits
     context = Context(prec=int(bits * 0.302) + 40)
@@ -81,28 +85,31 @@ def scaled(base: Fraction, bits: int) -> int:
     return int(context.divide(context.power(Decimal(2), bits), log))
 
 
-def approximate(base: Fraction) -> float:
-    """Return 1 / ln(base), correct to the last bit but one; 1 for the base 1."""
-    return scaled(base, 192) / (1 << 192)
+def inverse_log(base: Fraction) -> float:
+    """Return 1 / ln(base) with an error of at most one unit in the last place; 1 for the base 1."""
+    return scaled_inverse_log(base, 192) / (1 << 192)
 
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
-"""The sum of coefficient / ln(base), given as (base, coefficient); the base 1 stands for 1."""
+"""A sum of coefficient / ln(base), as pairs (base, coefficient); the base 1 has no logarithm."""
 
-MOST_DIGITS = 2**16
+MAX_DIGITS = 2**16
 """Maximum number of binary digits to which two numbers are compared."""
 
 
-def terms(coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]]) -> Terms:
+def make_terms(
+    coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]],
+) -> Terms:
     """Return the canonical form of a combination: sorted by base, without zeros."""
     return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
-def rational(number: Fraction | int) -> Terms:
-    return terms({ONE: Fraction(number)})
+def rational_terms(number: Fraction | int) -> Terms:
+    """Return the combination that is a rational number."""
+    return make_terms({ONE: Fraction(number)})
 
 
-UNITY = rational(1)
+UNITY = rational_terms(1)
 """The combination that is 1."""
 
 
@@ -111,7 +118,7 @@ def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
     totals: dict[Fraction, Fraction] = {}
     for base, coefficient in pairs:
         totals[base] = totals.get(base, ZERO) + coefficient
-    return terms(totals)
+    return make_terms(totals)
 
 
 def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
@@ -120,30 +127,30 @@ def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
 
 
 def precisions() -> Iterator[int]:
-    """Yield increasing binary precisions for comparing numbers, up to a maximum."""
+    """Yield increasing binary precisions for comparing numbers; raise an error at the maximum."""
     bits = 192
-    while bits <= MOST_DIGITS:
+    while bits <= MAX_DIGITS:
         yield bits
         bits *= 4
-    raise PolicyError("two values agree to so many digits that they cannot be distinguished")
+    raise PolicyError(f"two values agree to {MAX_DIGITS:,} bits and cannot be distinguished")
 
 
 def evaluate(combination: Terms, digits: int = 64) -> Fraction:
-    """Approximate a combination, of the same sign, with a relative error of 2^-digits."""
+    """Approximate a combination with the same sign and a relative error of at most 2^-digits."""
     if not combination:
         return Fraction(0)
     denominator = lcm(*(coefficient.denominator for _, coefficient in combination))
     integers = [(base, int(coefficient * denominator)) for base, coefficient in combination]
     error = sum(abs(coefficient) for _, coefficient in integers)
     for bits in precisions():
-        total = sum(coefficient * scaled(base, bits) for base, coefficient in integers)
+        total = sum(coefficient * scaled_inverse_log(base, bits) for base, coefficient in integers)
         if abs(total) > error << digits:
             break
     return Fraction(total, denominator << bits)
 
 
 def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
-    """Divide combinations, with 0 where the divisor is 0: the convention of the field."""
+    """Divide combinations; by convention of the field, 0 if the divisor is 0."""
     if not divisor or not dividend:
         return Fraction(0)
     unit = divisor[0][1]
@@ -161,8 +168,8 @@ def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
 class Irrational:
     """A quotient of two combinations that is not a rational number; made by :func:`quotient`.
 
-    Numbers with the same divisor can be compared and subtracted, also with fractions. The first
-    coefficient of `divisor` is 1.
+    Such numbers can be compared with and subtracted from each other if they have the same divisor,
+    and also with fractions. The first coefficient of `divisor` is 1.
     """
 
     dividend: Terms
@@ -203,7 +210,7 @@ class Irrational:
 
 
 Number = Fraction | float | Irrational
-"""A value of a measure; a float where it is not known exactly."""
+"""A value of a measure; a float if it is not known exactly."""
 
 
 INPUTS = {
@@ -226,19 +233,19 @@ def inner_measure(measure: Measure) -> Measure:
 
 
 def lowest_relevant(measure: Measure) -> int:
-    """Return the lowest grade that counts as relevant."""
+    """Return the lowest grade that a measure counts as relevant."""
     return int(getattr(inner_measure(measure), "rel", 1))
 
 
 def beyond_grades(measure: Measure) -> str:
-    """Describe the data besides the grades of a run that a measure depends on; empty if none."""
+    """Describe the inputs besides the grades of a run that a measure depends on; empty if none."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
         return " and ".join(INPUTS.get(name, name) for name in measure.info.inputs)
     inner = inner_measure(measure)
-    by_length = isinstance(measure, Expectation) and measure.unit is not None
-    if by_length or (isinstance(inner, UserModel) and inner.reads_lengths):
+    has_unit = isinstance(measure, Expectation) and measure.unit is not None
+    if has_unit or (isinstance(inner, UserModel) and inner.reads_lengths):
         return INPUTS["lengths"]
     kind = getattr(getattr(inner, "gains", None), "kind", "linear")
     if getattr(inner, "max_grade", None) == "topic" and kind != "binary":
@@ -247,12 +254,12 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Describe the data besides the grades that the order of padded rankings depends on."""
+    """Describe the inputs besides grades that the order of padded rankings depends on."""
     return beyond_grades(measure) or measure.beyond_length
 
 
-def check_grades_decide(measure: Measure) -> None:
-    """Refuse a measure whose value the grades of a run do not decide."""
+def check_depends_on_grades(measure: Measure) -> None:
+    """Refuse a measure that depends on more than the grades of a run."""
     reason = beyond_grades(measure)
     if reason:
         raise MeasureError(
@@ -262,7 +269,7 @@ def check_grades_decide(measure: Measure) -> None:
 
 
 def count_ranks_read(measure: Measure) -> int | None:
-    """Return the number of ranks that a user model reads of a run; None if it has closed sums."""
+    """Return the number of ranks of a run that a user model sums over; None for closed formulas."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
@@ -270,10 +277,11 @@ def count_ranks_read(measure: Measure) -> int | None:
 
 
 Row = tuple[Fraction, ...]
-"""Numbers for the grades from 0, or for the ranks."""
+"""Numbers by grade, from 0, or by rank."""
 
 
-def is_rising(weights: Sequence[Fraction]) -> bool:
+def is_nondecreasing(weights: Sequence[Fraction]) -> bool:
+    """Return True if weights never decrease with the grade."""
     return all(lower <= upper for lower, upper in pairwise(weights))
 
 
@@ -281,9 +289,9 @@ def is_rising(weights: Sequence[Fraction]) -> bool:
 class Additive:
     """A sum over ranks of weights of grades.
 
-    Weights are rational multiples of 1/ln r, with a number r, a *base*, for each rank; 1 for
-    rational weights. Bases are not powers, so that equal ones, and only equal ones, have weights in
-    rational proportion. `coefficients` has the factor of each grade for each rank.
+    The weights of a rank are rational multiples of 1/ln r with a number r, its *base*; rational
+    weights have the base 1. As bases are not powers, weights have a rational ratio if, and only if,
+    their bases are equal. `coefficients` has the factor of each grade for each rank.
     """
 
     bases: tuple[Fraction, ...]
@@ -291,7 +299,7 @@ class Additive:
 
     @classmethod
     def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
-        """Multiply gains by grade with weights by rank: a base, and the factor of 1/ln(base)."""
+        """Multiply gains by grade with weights by rank, pairs of a base and a factor of 1/ln r."""
         padded = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
         rows = (tuple(gain * factor for gain in gains) for _, factor in padded)
         return cls(tuple(base for base, _ in padded), tuple(rows))
@@ -306,7 +314,7 @@ class Additive:
 
     def weights(self) -> Floats:
         """Return the weights as floats; shape (length, grades + 1)."""
-        factors = np.array([approximate(base) for base in self.bases])
+        factors = np.array([inverse_log(base) for base in self.bases])
         return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
     def stateful(self) -> Stateful | None:
@@ -318,17 +326,17 @@ class Additive:
         return cascade_form(self.length, self.grades, self.coefficients, (constants,) * self.length)
 
     @property
-    def rises(self) -> bool:
+    def is_monotone(self) -> bool:
         """True if a higher grade at the first rank never has a lower weight."""
-        return is_rising(self.coefficients[0])
+        return is_nondecreasing(self.coefficients[0])
 
 
 @dataclass(frozen=True)
 class Stateful:
     """A sum over `length` ranks of contributions that depend on a state.
 
-    `step` takes a rank, from 1, a state and a grade; it returns the contribution and the state that
-    follows, or None if the grade is impossible. Forms with the same `key` have the same steps.
+    `step` takes a rank, from 1, a state and a grade; it returns the contribution and the next
+    state, or None if the grade is impossible. Forms with the same `key` have the same steps.
     """
 
     length: int
@@ -336,8 +344,8 @@ class Stateful:
     key: Hashable
     start: Hashable = field(compare=False)
     step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
-    rises: bool = field(default=False, compare=False)
-    """Whether a higher grade at the first rank is known never to add less."""
+    is_monotone: bool = field(default=False, compare=False)
+    """Whether a higher grade at the first rank is known never to contribute less."""
 
 
 def cascade_form(
@@ -345,8 +353,8 @@ def cascade_form(
 ) -> Stateful:
     """Return the form of a cascade of users; the state is the probability of reaching the rank.
 
-    For each rank that counts, `worth` has the contribution of each grade for users who reach the
-    rank, and `continuation` their probability to continue.
+    For each rank down to the cutoff, `worth` has the contribution of each grade for users who reach
+    the rank, and `continuation` their probability to continue.
     """
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
@@ -355,11 +363,11 @@ def cascade_form(
         return state * worth[rank - 1][grade], state * continuation[rank - 1][grade]
 
     key = (tuple(worth), tuple(continuation))
-    return Stateful(length, grades, key, ONE, step, is_rising(worth[0]))
+    return Stateful(length, grades, key, ONE, step, is_nondecreasing(worth[0]))
 
 
-def with_at_most(form: Stateful, limit: int, rel: int) -> Stateful:
-    """Return a form on the runs with at most `limit` documents of grade `rel` or above."""
+def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
+    """Restrict a form to runs with at most `limit` documents of grade `rel` or above."""
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable] | None:
         inner_state, n_relevant = state
@@ -374,10 +382,11 @@ def with_at_most(form: Stateful, limit: int, rel: int) -> Stateful:
 class Form:
     """The form of a measure's values: value = constant + factor (sum of the shape) / divisor.
 
-    The divisor is positive and the same for all runs, such as RB, or the ideal DCG as a sum of
-    inverse logarithms; empty if the measure is 0 for every run, as for a topic without relevant
-    documents. The factor, above 0, is neither a fraction nor an inverse logarithm, such as one over
-    an infinite sum of weights. Ranks depend on neither of them.
+    The divisor is positive and the same for all runs, such as the recall base, or the ideal DCG as
+    a sum of inverse logarithms; it is empty if the measure is 0 for every run, as for a topic
+    without relevant documents. The factor is a positive number that is neither a fraction nor an
+    inverse logarithm, such as the inverse of an infinite sum of weights. Ranks of values depend on
+    neither.
     """
 
     shape: Additive | Stateful
@@ -387,7 +396,7 @@ class Form:
 
     @property
     def unit(self) -> float:
-        """The factor over the divisor; 0 if the divisor is empty."""
+        """The factor divided by the divisor; 0 if the divisor is empty."""
         return float(quotient(UNITY, self.divisor)) * self.factor
 
     @property
@@ -395,8 +404,8 @@ class Form:
         return float(self.constant)
 
 
-def exactly(measure: Any) -> Any:
-    """Return a copy of the measure with fractions as parameters, so that its formulas are exact."""
+def exact_measure(measure: Any) -> Any:
+    """Copy a measure with fractions as parameters, so that its formulas are exact."""
     exact = copy(measure)
     for name, value in vars(measure).items():
         if isinstance(value, float):
@@ -406,16 +415,18 @@ def exactly(measure: Any) -> Any:
     return exact
 
 
-def fractions_upto(highest: int) -> Any:
+def fraction_range(highest: int) -> Any:
+    """Return 0, ..., highest as an array of fractions."""
     return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
 
 
-def row_of(values: Any) -> Row:
+def to_row(values: Any) -> Row:
+    """Convert an array to a tuple of fractions."""
     return tuple(map(Fraction, np.asarray(values).astype(object)))
 
 
 class Setting(NamedTuple):
-    """Length and grades of the runs of a form, and the judgments of their topic."""
+    """Length and highest grade of the runs of a form, and grades of the topic's documents."""
 
     length: int
     grades: int
@@ -434,9 +445,9 @@ class Setting(NamedTuple):
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
     def highest_grade(self, measure: Any) -> int:
-        """Return the highest grade of the measure's scale, which no grade may exceed."""
+        """Return the highest grade of the measure; raise an error if runs may exceed it."""
         if measure.max_grade == "topic":
-            raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
+            raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
         highest = int(measure.max_grade or self.grades)
         if self.grades > highest:
             raise MeasureError(
@@ -446,12 +457,12 @@ class Setting(NamedTuple):
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:
         """Return the gain of each grade up to the highest, of runs by default."""
-        return row_of(gain.as_fractions().for_grades(fractions_upto(highest or self.grades)))
+        return to_row(gain.as_fractions().for_grades(fraction_range(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, from 0 to 1."""
         highest = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return row_of(exactly(measure).unit_gain(fractions_upto(self.grades), highest))
+        return to_row(exact_measure(measure).unit_gain(fraction_range(self.grades), highest))
 
     def stop_rates(self, measure: Any) -> Row:
         worth = self.gains(measure.gains, self.highest_grade(measure))

@@ -1,16 +1,16 @@
-"""Parts of additive measures, and walks of stateful ones.
+"""Parts of additive measures, and walks through stateful measures.
 
-Ranks with different bases never tie (`form.py`). Among ranks of one base the
-weights are whole multiples of a unit. If all differences of weights at the other ranks are
-divisible by m and no difference at rank j is, then runs that tie agree in their weight at rank j,
-which is then a part of its own; the other ranks are examined again. That splits RBP with p = a/b in
-lowest terms into its ranks whenever no difference of gains is a multiple of b (for binary gains
-always): at the last rank b divides all the others. Ranks that remain together are summed to the set
-of their distinct sums, in integers.
+Weights of ranks with different bases never tie (`form.py`). Weights of ranks with the same base are
+integer multiples of a unit. If all differences of weights at the other ranks are divisible by m and
+no difference at rank j is, then runs that tie have the same weight at rank j. This rank becomes a
+part of its own, and the other ranks are examined again. For p = a/b in lowest terms, this splits
+RBP into its ranks if no difference of gains is a multiple of b (for binary gains always), because b
+divides all differences but those of the last rank. The ranks that cannot be separated form one
+part, with the set of their distinct sums, in integers.
 
-All contributions are multiplied by their common denominator (for AP the least common multiple of
-1..N). The values of all runs, or of their first or last ranks, are then sets of integers that
-are joined rank by rank, each number once.
+In a walk, all contributions are multiplied by their common denominator (for AP the least common
+multiple of 1..N). The values of all runs, or of their first or last ranks, are then sets of
+distinct integers that are joined rank by rank.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.forms.form import Additive, Stateful, approximate
+from cranfield.scales.forms.form import Additive, Stateful, inverse_log
 
 Exact = NDArray[Any]
-"""Integers: int64 where they fit, Python's where they do not."""
+"""Integers: int64 if all of them fit, otherwise an object array of Python integers."""
 
-WORD = 2**61
+MAX_INT64 = 2**61
 """Sums of magnitude below this are computed in int64."""
-MOST_SUMS = 2**18
+MAX_SUMS = 2**18
 """Maximum number of distinct sums of a part."""
 
 
 class TooManySumsError(Exception):
-    """A part has too many sums to list them."""
+    """Raised if a part has too many sums to list them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The distinct sums of some ranks, which count from 0.
+    """The distinct sums of the weights of some ranks, which count from 0.
 
-    A key stands for the value key * unit / ln(base), or key * unit for the base 1. There is one for
-    each grade at each of the ranks, in `weights` of shape (ranks, grades + 1), and `keys` are the
-    distinct sums, ascending. Then there is an entry for each pair of a sum and a number of relevant
-    documents: index of the sum, that number, and how many vectors of grades have both.
+    Weights and sums are integers; n stands for the value n * unit / ln(base), or n * unit for the
+    base 1. `weights` has shape (ranks, grades + 1), and `keys` are the distinct sums,
+    ascending. `index`, `count` and `runs` have an entry for each combination of a sum and a number
+    of relevant documents: the index of the sum, this number, and how many vectors of grades have
+    both.
     """
 
     ranks: tuple[int, ...]
@@ -58,29 +59,29 @@ class Part:
     base: Fraction
     weights: Exact
     keys: Exact
-    key: NDArray[np.int64]
+    index: NDArray[np.int64]
     count: NDArray[np.int64]
     runs: Exact
 
     @cached_property
     def values(self) -> Floats:
         """Values of the keys, each correct to a few units in the last place."""
-        return self.keys.astype(np.float64) * (float(self.unit) * approximate(self.base))
+        return self.keys.astype(np.float64) * (float(self.unit) * inverse_log(self.base))
 
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
-        """Fewest relevant documents that each sum needs."""
+        """Minimum number of relevant documents of each sum."""
         out = np.full(self.keys.size, np.iinfo(np.int64).max)
-        np.minimum.at(out, self.key, self.count)
+        np.minimum.at(out, self.index, self.count)
         return out
 
     @cached_property
     def key_runs(self) -> Exact:
         """Number of vectors of grades of each sum."""
-        return np.add.reduceat(self.runs, np.searchsorted(self.key, np.arange(self.keys.size)))
+        return np.add.reduceat(self.runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
-    def index(self, runs: Ints) -> NDArray[np.int64]:
-        """Return the index of the sum that each run has in this part."""
+    def find_sums(self, runs: Ints) -> NDArray[np.int64]:
+        """Return the index of each run's sum in this part."""
         rows = np.arange(len(self.ranks))
         sums = self.weights[rows, runs[:, list(self.ranks)]].sum(axis=1)
         return np.asarray(np.searchsorted(self.keys, sums))
@@ -106,20 +107,20 @@ def split(form: Additive, rel: int) -> list[Part]:
 
 
 def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Separate the rows that no tie can involve; the other rows stay together."""
+    """Separate the rows in which tied runs always agree; the remaining rows form one group."""
     steps = [{a - b for a in row for b in row if a > b} for row in weights]
-    rows = [row for row, step in enumerate(steps) if step]
-    constant = [row for row, step in enumerate(steps) if not step]
+    rows = [row for row, differences in enumerate(steps) if differences]
+    constant_rows = [row for row, differences in enumerate(steps) if not differences]
     common = {row: gcd(*steps[row]) for row in rows}
-    single: list[list[int]] = []
+    separated: list[list[int]] = []
     while len(rows) > 1:
         before = list(accumulate((common[row] for row in rows), gcd, initial=0))
-        # From the end, where no divisor is computed anew: RBP needs nothing else.
+        # The last rows need no new divisors; for RBP this loop separates all rows.
         while len(rows) > 1 and all(step % before[len(rows) - 1] for step in steps[rows[-1]]):
-            single.append([rows.pop()])
+            separated.append([rows.pop()])
         after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
-        divisors = [gcd(before[place], after[place + 1]) for place in range(len(rows))]
-        # Removing a row can only raise the others' common divisor: all of these split off at once.
+        divisors = [gcd(before[i], after[i + 1]) for i in range(len(rows))]
+        # Without a row the divisor of the others can only grow, so that all are separated at once.
         separable = [
             row
             for row, divisor in zip(rows, divisors, strict=True)
@@ -127,9 +128,9 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
         ]
         if not separable:
             break
-        single += [[row] for row in separable]
+        separated += [[row] for row in separable]
         rows = [row for row in rows if row not in separable]
-    return [group for group in (*single, rows, constant) if group]
+    return [group for group in (*separated, rows, constant_rows) if group]
 
 
 def _make_part(
@@ -137,69 +138,72 @@ def _make_part(
 ) -> Part:
     common = gcd(*(weight for row in rows for weight in row)) or 1
     largest = sum(max(map(abs, row)) for row in rows) // common
-    dtype: Any = np.int64 if largest * (len(ranks) + 1) < WORD else object
+    dtype: Any = np.int64 if largest * (len(ranks) + 1) < MAX_INT64 else object
     weights = np.array([[weight // common for weight in row] for row in rows], dtype=dtype)
-    grades = weights.shape[1]
-    run_dtype: Any = np.int64 if grades ** len(ranks) < WORD else object
-    relevant = (np.arange(grades) >= rel).astype(np.int64)
+    n_grades = weights.shape[1]
+    run_dtype: Any = np.int64 if n_grades ** len(ranks) < MAX_INT64 else object
+    is_relevant = (np.arange(n_grades) >= rel).astype(np.int64)
     width = len(ranks) + 1
-    # A pair of a sum and a count is one number: sum * width + count.
+    # A sum and a number of relevant documents are encoded in one integer: sum * width + number.
     codes, runs = np.zeros(1, dtype=dtype), np.ones(1, dtype=run_dtype)
     for row in weights:
-        if codes.size * grades > 16 * MOST_SUMS:
+        if codes.size * n_grades > 16 * MAX_SUMS:
             raise TooManySumsError
-        sums = (codes[:, None] + (row * width + relevant)[None, :]).ravel()
-        order = np.argsort(sums, kind="stable")
-        sums, runs = sums[order], np.repeat(runs, grades)[order]
-        first = np.flatnonzero(np.concatenate([[True], sums[1:] != sums[:-1]]))
-        codes, runs = sums[first], np.add.reduceat(runs, first)
+        new_codes = (codes[:, None] + (row * width + is_relevant)[None, :]).ravel()
+        order = np.argsort(new_codes, kind="stable")
+        new_codes, runs = new_codes[order], np.repeat(runs, n_grades)[order]
+        first = np.flatnonzero(_is_first(new_codes))
+        codes, runs = new_codes[first], np.add.reduceat(runs, first)
     sums, count = codes // width, (codes % width).astype(np.int64)
-    is_first = np.concatenate([[True], sums[1:] != sums[:-1]]).astype(bool)
+    is_first = _is_first(sums)
     keys = sums[is_first]
-    if keys.size > MOST_SUMS:
+    if keys.size > MAX_SUMS:
         raise TooManySumsError
     unit = Fraction(common, denominator)
-    key = np.cumsum(is_first) - 1
-    return Part(tuple(ranks), unit, base, weights, keys, key, count, runs)
+    index = np.cumsum(is_first) - 1
+    return Part(tuple(ranks), unit, base, weights, keys, index, count, runs)
 
 
-def total_runs(parts: Sequence[Part], limit: int | None) -> int:
+def count_runs(parts: Sequence[Part], limit: int | None) -> int:
+    """Count the runs with at most `limit` relevant documents; None is no limit."""
     if limit is None:
         return prod(int(part.runs.sum()) for part in parts)
     return _count_tuples([(part.count, part.runs) for part in parts], limit)
 
 
-def total_sums(parts: Sequence[Part], limit: int | None) -> int:
+def count_sums(parts: Sequence[Part], limit: int | None) -> int:
+    """Count the values of runs with at most `limit` relevant documents; None is no limit."""
     if limit is None:
         return prod(part.keys.size for part in parts)
-    pieces = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]
-    return _count_tuples(pieces, limit)
+    pairs = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]
+    return _count_tuples(pairs, limit)
 
 
-def _count_tuples(pieces: Sequence[tuple[NDArray[np.int64], Exact]], limit: int) -> int:
-    """Count tuples whose counts sum to the limit at most, by a product of polynomials."""
-    ways: Exact = np.ones(1, dtype=object)
-    for counts, weights in pieces:
-        fits = counts <= limit
-        piece_ways = np.zeros(limit + 1, dtype=object)
-        np.add.at(piece_ways, counts[fits], weights[fits].astype(object))
-        ways = np.convolve(ways, piece_ways)[: limit + 1]
-    return int(ways.sum())
+def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], Exact]], limit: int) -> int:
+    """Count tuples of entries with at most `limit` relevant documents, by polynomial products."""
+    totals: Exact = np.ones(1, dtype=object)
+    for counts, weights in parts:
+        is_within = counts <= limit
+        polynomial = np.zeros(limit + 1, dtype=object)
+        np.add.at(polynomial, counts[is_within], weights[is_within].astype(object))
+        totals = np.convolve(totals, polynomial)[: limit + 1]
+    return int(totals.sum())
 
 
-MOST_STATES = 2**14
+MAX_STATES = 2**14
 """Maximum number of states over all ranks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Distinct integers, ascending, and how many runs lead to each; empty if not counted."""
+    """Distinct integers, ascending, and the number of runs of each; empty if not counted."""
 
     values: Exact
     runs: Exact
 
     @classmethod
     def join(cls, values: Sequence[Exact], runs: Sequence[Exact]) -> Bag:
+        """Make the union of ascending values; runs of equal values are added."""
         if len(values) == 1:
             return cls(values[0], runs[0])
         merged = np.concatenate(values)
@@ -213,6 +217,7 @@ class Bag:
 
 
 def _is_first(ordered: Exact) -> Any:
+    """Return a mask of the first of equal numbers in an ascending array."""
     is_first = np.ones(ordered.size, dtype=bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return is_first
@@ -220,10 +225,10 @@ def _is_first(ordered: Exact) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The steps of a form, rank by rank, in integers of a unit.
+    """The steps of a form, rank by rank, in integer multiples of a unit.
 
-    `gains` are contributions, shape (states before the rank, grades + 1), and `after` indices of
-    the states that follow; -1 for impossible or unreached ones.
+    For each rank `gains` has the contributions, shape (states before the rank, grades + 1), and
+    `after` the indices of the states that follow, with -1 for impossible or unreached ones.
     """
 
     unit: Fraction
@@ -231,12 +236,13 @@ class Walk:
     after: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, form: Stateful) -> Walk:
+    def from_form(cls, form: Stateful) -> Walk:
+        """Make the walk along all runs."""
         return cls._follow(form, None)[0]
 
     @classmethod
-    def along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
-        """Follow a form along runs only; return their values and the unit of values."""
+    def values_along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
+        """Compute the values of some runs without following all runs; also return their unit."""
         walk, steps = cls._follow(form, runs)
         values = np.zeros(len(runs), dtype=walk.dtype)
         for gains, step in zip(walk.gains, steps, strict=True):
@@ -245,53 +251,60 @@ class Walk:
 
     @classmethod
     def _follow(cls, form: Stateful, runs: Ints | None) -> tuple[Walk, list[NDArray[np.int32]]]:
-        """Make the walk, and return for each rank the step of each run, by state and grade."""
+        """Make the walk, and return for each rank the index of each run's step.
+
+        The index of a step is state * (grades + 1) + grade. If `runs` is None, all runs are
+        followed and no indices are returned.
+        """
         states: list[Hashable] = [form.start]
         contributions: list[list[Fraction]] = []
         after: list[Ints] = []
         steps: list[NDArray[np.int32]] = []
-        total, width = 0, form.grades + 1
-        current = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
+        n_states, n_grades = 0, form.grades + 1
+        run_states = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
         for rank in range(1, form.length + 1):
-            total += len(states)
-            if runs is None and total > MOST_STATES:
+            n_states += len(states)
+            if runs is None and n_states > MAX_STATES:
                 raise PolicyError(
-                    f"runs of length {form.length} with {form.grades + 1} grades have"
+                    f"runs of length {form.length} with {n_grades} grades have"
                     f" too many states; up to length {rank - 1} may be feasible"
                 )
-            is_met = np.full(len(states) * width, runs is None)
+            is_reached = np.full(len(states) * n_grades, runs is None)
             if runs is not None:
-                step_of = current * width + runs[:, rank - 1]
-                is_met[step_of] = True
-                steps.append(step_of.astype(np.int32))
+                run_steps = run_states * n_grades + runs[:, rank - 1]
+                is_reached[run_steps] = True
+                steps.append(run_steps.astype(np.int32))
             new_states: dict[Hashable, int] = {}
-            gains, targets = [Fraction(0)] * is_met.size, np.full(is_met.size, -1, dtype=np.int64)
-            for entry in np.flatnonzero(is_met).tolist():
-                before, grade = divmod(entry, width)
-                step = form.step(rank, states[before], grade)
-                if step is not None:
-                    gains[entry], state = step
-                    targets[entry] = new_states.setdefault(state, len(new_states))
+            gains = [Fraction(0)] * is_reached.size
+            targets = np.full(is_reached.size, -1, dtype=np.int64)
+            for step in np.flatnonzero(is_reached).tolist():
+                before, grade = divmod(step, n_grades)
+                outcome = form.step(rank, states[before], grade)
+                if outcome is not None:
+                    gains[step], state = outcome
+                    targets[step] = new_states.setdefault(state, len(new_states))
             contributions.append(gains)
-            after.append(targets.reshape(-1, width))
+            after.append(targets.reshape(-1, n_grades))
             states = list(new_states)
             if runs is not None:
-                current = targets[step_of]
-        flat = {gain for level in contributions for gain in level}
-        denominator = lcm(*(gain.denominator for gain in flat))
-        # Integers only, as reducing fractions is slow.
-        scaled = {gain: gain.numerator * (denominator // gain.denominator) for gain in flat}
+                run_states = targets[run_steps]
+        distinct = {gain for gains in contributions for gain in gains}
+        denominator = lcm(*(gain.denominator for gain in distinct))
+        # Computed with integers, as reducing fractions is slow.
+        scaled = {gain: gain.numerator * (denominator // gain.denominator) for gain in distinct}
         common = gcd(*scaled.values()) or 1
-        integers = [[scaled[gain] // common for gain in level] for level in contributions]
-        dtype: Any = np.int64 if sum(max(map(abs, level)) for level in integers) < WORD else object
-        tables = tuple(np.array(level, dtype=dtype).reshape(-1, width) for level in integers)
+        integers = [[scaled[gain] // common for gain in gains] for gains in contributions]
+        largest = sum(max(map(abs, row)) for row in integers)
+        dtype: Any = np.int64 if largest < MAX_INT64 else object
+        tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
         return cls(Fraction(common, denominator), tables, tuple(after)), steps
 
     @property
     def dtype(self) -> Any:
         return self.gains[0].dtype
 
-    def run(self, runs: Ints) -> Exact:
+    def values(self, runs: Ints) -> Exact:
+        """Compute the values of runs in multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
         for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
@@ -304,17 +317,17 @@ class Walk:
         return value
 
     def values_from(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
-        """Return the values from a rank on for each state before it, from those after it."""
+        """Return the values from a rank on by state before it, from those of the next rank."""
         joined = []
         for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
-            possible = np.flatnonzero(after >= 0)
-            parts = [bags[after[grade]] for grade in possible]
-            sums = [part.values + gains[g] for part, g in zip(parts, possible, strict=True)]
-            joined.append(Bag.join(sums, [part.runs for part in parts]))
+            grades = np.flatnonzero(after >= 0)
+            next_bags = [bags[after[grade]] for grade in grades]
+            sums = [bag.values + gains[grade] for bag, grade in zip(next_bags, grades, strict=True)]
+            joined.append(Bag.join(sums, [bag.runs for bag in next_bags]))
         return joined
 
     def values_down_to(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
-        """Return the values down to a rank for each state after it, from those before it."""
+        """Return the values down to a rank by state after it, from those of the previous rank."""
         gains, after = self.gains[rank], self.after[rank]
         values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
         runs: list[list[Exact]] = [[] for _ in values]
@@ -322,13 +335,14 @@ class Walk:
             state_after = after[state, grade]
             values[state_after].append(bags[state].values + gains[state, grade])
             runs[state_after].append(bags[state].runs)
-        return [Bag.join(sums, counts) for sums, counts in zip(values, runs, strict=True)]
+        return list(map(Bag.join, values, runs))
 
     def end(self, by_runs: bool) -> list[Bag]:
         """Return the value 0 for each state after the last rank."""
         return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
     def start(self, by_runs: bool) -> list[Bag]:
+        """Return the value 0 for the state before the first rank."""
         return [self._zero(by_runs)]
 
     def _zero(self, by_runs: bool) -> Bag:
@@ -336,13 +350,14 @@ class Walk:
 
     @property
     def run_dtype(self) -> Any:
-        return np.int64 if self.gains[0].shape[1] ** len(self.gains) < WORD else object
+        return np.int64 if self.gains[0].shape[1] ** len(self.gains) < MAX_INT64 else object
 
     def count_runs(self) -> int:
-        ways = [1]
+        """Count the possible runs."""
+        counts = [1]
         for after in self.after:
-            new_ways = [0] * (int(after.max()) + 1)
+            new_counts = [0] * (int(after.max()) + 1)
             for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-                new_ways[after[state, grade]] += ways[state]
-            ways = new_ways
-        return sum(ways)
+                new_counts[after[state, grade]] += counts[state]
+            counts = new_counts
+        return sum(counts)

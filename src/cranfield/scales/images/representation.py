@@ -1,6 +1,7 @@
-"""Representations of an image: sums, a table, windows.
+"""Tables of the values of an image, and what all representations of images share.
 
-Sums of parts (`sums.py`) and windows of values (`windows.py`) represent images too large for it.
+Images too large for a table are represented by sums of parts (`sums.py`), by windows of values
+(`windows.py`) or by a sample (`sampling.py`).
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from cranfield.scales.forms.stateful import Bag, Exact, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK = 2**17
-"""Numbers of the inner side that are searched at a time, so that they fit into a core's cache."""
+"""Number of inner values that are searched at a time, so that they fit into a core's cache."""
 TASK = 2**19
-"""Pairs of a query and a number of the outer side that are looked up at a time."""
+"""Number of pairs of a query and an outer value that are looked up at a time."""
 
-MOST_NEAR = 2**20
-"""Maximum number of pairs that floats cannot decide, for one call."""
+MAX_NEAR = 2**20
+"""Maximum number of pairs per call that floats cannot decide."""
 
 
 class NearPairs(NamedTuple):
@@ -38,14 +39,14 @@ class NearPairs(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """Number, or weight, of pairs surely below each x, and pairs that floats cannot decide."""
+    """Number, or weight, of pairs certainly below each x, and pairs that floats cannot decide."""
 
     below: Ints
     near: NearPairs
 
 
 def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Concatenate ranges: for each number the index of its range, and the number.
+    """Concatenate ranges of integers; return the index of the range of each, and the integers.
 
     >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
@@ -64,20 +65,20 @@ def count_pairs(
     weights: tuple[Ints, Ints] | None = None,
     jobs: int | None = None,
 ) -> PairCounts:
-    """Count the pairs of an outer and an inner number whose sum is below x, for many x.
+    """Count the pairs of an inner and an outer value whose sum is below x, for many x.
 
-    Both sides ascend. Pairs within the slack of x are not counted, but returned. With weights of
-    the inner and of the outer numbers a pair counts as their product.
+    Both arrays ascend. Pairs within the slack of x are returned instead of counted. With weights of
+    the inner and outer values, a pair counts as the product of its weights.
 
-    Each outer number is searched among the inner ones. Searching a large array costs a cache miss
-    per step; so the inner side is split into pieces that fit into the cache, each with all the
-    queries and outer numbers that lead into it. A piece begins in the middle of a gap that is wider
-    than the slack, so that all sums near x lie in the same piece.
+    For each outer value, the array of inner values is searched. As searching a large array costs a
+    cache miss per step, it is split into pieces that fit into the cache; each piece is processed
+    with all queries and outer values that lead into it. A piece begins in the middle of a gap that
+    is wider than the slack, so that all sums near x are in the same piece.
     """
     starts = _find_pieces(inner, 4 * slack)
     edges = np.concatenate([[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]])
     ends = np.append(starts[1:], inner.size)
-    # Outer numbers up to this one lead into a piece, or a later one, for each query.
+    # For each query and piece the number of outer values that lead into this piece or a later one.
     outer_ends = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
@@ -87,47 +88,47 @@ def count_pairs(
         count = outer_ends[first:last, piece] - begin
         query, outer_index = flat_ranges(begin, count)
         keys = x[first:last][query] - outer[outer_index]
-        part = inner[starts[piece] : ends[piece]]
-        position = np.searchsorted(part, keys - slack)
-        padded = np.append(part, np.inf)
-        close = np.flatnonzero(padded[position] <= keys + slack)
-        counts = np.searchsorted(part, keys[close] + slack, side="right") - position[close]
-        if counts.sum() > MOST_NEAR:
-            raise too_near()
-        pair, inside = flat_ranges(position[close] + starts[piece], counts)
-        close = close[pair]
+        values = inner[starts[piece] : ends[piece]]
+        position = np.searchsorted(values, keys - slack)
+        padded = np.append(values, np.inf)
+        near = np.flatnonzero(padded[position] <= keys + slack)
+        counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
+        if counts.sum() > MAX_NEAR:
+            raise too_many_near()
+        pair, inner_index = flat_ranges(position[near] + starts[piece], counts)
+        near = near[pair]
         position += starts[piece]
         terms = position
         if weights is not None and cumulative is not None:
             terms = cumulative[position] * weights[1][outer_index]
         running = np.concatenate([[0], np.cumsum(terms)])
-        border = np.concatenate([[0], np.cumsum(count)])
-        below = running[border[1:]] - running[border[:-1]]
-        return first, below, NearPairs(query[close] + first, outer_index[close], inside)
+        edge = np.concatenate([[0], np.cumsum(count)])
+        below = running[edge[1:]] - running[edge[:-1]]
+        return first, below, NearPairs(query[near] + first, outer_index[near], inner_index)
 
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
-    n_close = 0
-    for first, below, close_pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
+    n_near = 0
+    for first, below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
         total[first : first + below.size] += below
-        near_pairs.append(close_pairs)
-        n_close += close_pairs.query.size
-        if n_close > MOST_NEAR:
-            raise too_near()
+        near_pairs.append(pairs)
+        n_near += pairs.query.size
+        if n_near > MAX_NEAR:
+            raise too_many_near()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
     return PairCounts(total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty))
 
 
-def too_near() -> PolicyError:
+def too_many_near() -> PolicyError:
     return PolicyError(
         "too many values of the image are closer than floats can distinguish; rank"
-        " the runs with rank_runs, or fewer at a time"
+        " the runs with rank_runs, or rank fewer values at a time"
     )
 
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
-    """Return the starts of pieces: at the widest gap near each multiple of their size."""
+    """Return the starts of pieces: the widest gap near each multiple of the chunk size."""
     nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
     window = nominal[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
@@ -138,6 +139,7 @@ def _find_pieces(inner: Floats, gap: float) -> Ints:
 
 
 def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
+    """Yield a piece and a range of queries for each task."""
     for piece in range(outer_ends.shape[1] - 1):
         running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
         cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
@@ -145,10 +147,10 @@ def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
 
-MOST_VALUES = 2**22
+MAX_VALUES = 2**22
 """Maximum number of listed values."""
-LARGEST = 2**62
-"""Upper bound of ranks and numbers of runs, which are int64."""
+MAX_INT64 = 2**62
+"""Ranks and numbers of runs must be below this bound to be stored in int64."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,10 @@ class Gaps:
     Attributes
     ----------
     equispaced
-        Whether all gaps between neighbouring values are equal, decided exactly where the image is
+        Whether all gaps between neighbouring values are equal, decided exactly if the image is
         exact.
     smallest, largest
-        The extreme gaps; None if there are too many values, or one.
+        The extreme gaps; None if there are too many values, or only one.
     lowest, highest
         The extreme values.
     unused
@@ -177,9 +179,9 @@ class Gaps:
     unused: float | None = None
 
 
-def check_runs(total: int) -> None:
-    """Refuse to count runs that do not fit into 64 bits."""
-    if total >= LARGEST:
+def check_n_runs(total: int) -> None:
+    """Refuse a number of runs that does not fit into 64 bits."""
+    if total >= MAX_INT64:
         raise PolicyError(
             f"about 2^{total.bit_length() - 1} runs are too many to count by value;"
             " use ties='unique'"
@@ -188,15 +190,15 @@ def check_runs(total: int) -> None:
 
 BLOCK = 2**16
 """Number of runs that are scored at a time."""
-MERGED = 2.0**-40
+MERGE_TOLERANCE = 2.0**-40
 """Relative distance within which values of a measure without a form count as one."""
 
 
 class ListedImage:
     """A table of values; subclasses define the values and the ranks of runs.
 
-    Values are those that the grades alone decide. With a tolerance those within that relative
-    distance count as one.
+    The values are those before the unit and the offset of the image are applied. With a tolerance,
+    values within that relative distance count as one.
     """
 
     tolerance = 0.0
@@ -214,11 +216,11 @@ class ListedImage:
         raise NotImplementedError
 
     def ranks(self, runs: Ints) -> Ints:
-        """Return the number of distinct values up to that of each run."""
+        """Return the number of distinct values up to the value of each run."""
         raise NotImplementedError
 
     def listing(self) -> Floats:
-        """Return all values, ascending; requires at most `MOST_VALUES` values."""
+        """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
     def gaps(self) -> Gaps:
@@ -236,26 +238,26 @@ class ListedImage:
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, runs: int, *, by_runs: bool) -> None:
-        """Raise an error if so many runs cannot be ranked among values, or among runs."""
+        """Raise an error if that many runs cannot be ranked among values, or among runs."""
         if by_runs:
-            check_runs(self.runs)
+            check_n_runs(self.runs)
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Return the number of runs with a value below that of each run, and equal to it."""
+        """Return for each run the number of runs with a lower value, and with an equal one."""
         indices = self.ranks(runs) - 1
-        check_runs(self.runs)
+        check_n_runs(self.runs)
         return self.before[indices].astype(np.int64), np.diff(self.before)[indices].astype(np.int64)
 
-    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Return the rank of the value within reach of each float, and the number of them."""
-        widths = np.maximum(reach, self.tolerance * np.abs(values))
+    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+        """Return the rank of a value within the radius of each float, and the number of these."""
+        widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
         return first + 1, last - first
 
 
 class ConstantImage(ListedImage):
-    """The image of a measure with the same value for every run, which is 0 before the offset."""
+    """The image of a measure with the same value for every run; 0 before the offset."""
 
     size = 1
 
@@ -300,27 +302,27 @@ class TableImage(ListedImage):
         return smallest == largest, float(smallest * unit), float(largest * unit)
 
     def ranks(self, runs: Ints) -> Ints:
-        return np.searchsorted(self.keys, self.walk.run(runs)) + 1
+        return np.searchsorted(self.keys, self.walk.values(runs)) + 1
 
 
 class EnumeratedImage(ListedImage):
     """The image of a measure without a form: the scores of all runs, merged where close."""
 
-    tolerance = MERGED
+    tolerance = MERGE_TOLERANCE
 
     def __init__(
         self, measure: Measure, runs: Ints, grades: int, judgments: tuple[int, ...]
     ) -> None:
         self.measure, self.grades, self.judgments = measure, grades, judgments
-        scores = np.sort(self._scores(runs))
+        scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
             raise PolicyError(f"{measure} has runs without a finite score, so it has no image")
-        reach = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
-        first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > reach]))
+        radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
+        first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
         self.values, self.before = scores[first], np.append(first, scores.size)
         self.size, self.runs = first.size, scores.size
 
-    def _scores(self, runs: Ints) -> Floats:
+    def _score(self, runs: Ints) -> Floats:
         blocks = [runs[start : start + BLOCK] for start in range(0, len(runs), BLOCK)]
         return np.concatenate(
             [
@@ -330,5 +332,5 @@ class EnumeratedImage(ListedImage):
         )
 
     def ranks(self, runs: Ints) -> Ints:
-        scores = self._scores(runs)
+        scores = self._score(runs)
         return np.searchsorted(self.values, scores + self.tolerance * np.abs(scores), side="right")

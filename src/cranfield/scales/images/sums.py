@@ -1,12 +1,12 @@
 """Images of additive measures: sums of independent parts, counted without listing them.
 
-The parts (`forms/stateful.py`) are joined to two sides, a long sorted *inner* and a
-shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly
-all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair with the
-sums of x equals x; any other differs from x, and integers of as many digits as needed decide in
-which direction.
+The parts (`forms/stateful.py`) are combined into two sides, a long sorted *inner* and a shorter
+*outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly all
+pairs. The few pairs whose sum is within the floats' error of x are decided exactly: a pair that
+consists of the sums of x equals x; every other pair differs from x, and integers with as many
+digits as needed decide in which direction.
 
-Runs of length 1000 have some 2^960 values of DCG, whose exact ranks are not computed. The
+DCG has some 2^960 values on runs of length 1000, whose exact ranks are not computed. There the
 interval-scaled measure is the relative rank, rank / size: a distribution function
 (`scales/distribution.py`), known within a stated error.
 """
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
-from cranfield.scales.forms.form import approximate, precisions, scaled
-from cranfield.scales.forms.stateful import Exact, Part, total_runs, total_sums
+from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
+from cranfield.scales.forms.stateful import Exact, Part, count_runs, count_sums
 from cranfield.scales.images.representation import (
-    LARGEST,
-    MOST_VALUES,
+    MAX_INT64,
+    MAX_VALUES,
     Gaps,
-    check_runs,
+    check_n_runs,
     count_pairs,
 )
 
@@ -41,69 +41,72 @@ if TYPE_CHECKING:
     from cranfield.scales.distribution import SumDistribution
 
 
-MOST_CELLS = 2**23
+MAX_CELLS = 2**23
+"""Maximum number of sums of a part times numbers of relevant documents."""
 MARGIN = 1 + 2.0**-20
 """Factor by which gaps of irrational weights must exceed ranges, so that floats decide."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicographic:
-    """Parts whose smallest gap exceeds the range of all later parts together.
+    """Parts whose smallest gap exceeds the total range of all later parts.
 
-    Sums then compare lexicographically, by the first part in which they differ: a rank is a number
-    in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and p = 1/2 with binary gains; a
-    single part always is.
+    Sums are then ordered lexicographically, by the first part in which they differ: a rank is a
+    number in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and for p = 1/2 with binary
+    gains; a single part always is.
     """
 
     parts: tuple[Part, ...]
     order: tuple[int, ...]
     """Indices of parts by descending weight."""
     limit: int | None
-    counts_runs: bool
-    """Whether runs can be counted, too: with a limit only if sums of parts determine the number of
-    relevant documents."""
+    has_run_counts: bool
+    """Whether runs can be counted, too: with a limit only if the sum of each part determines the
+    number of relevant documents."""
 
     @classmethod
-    def of(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
+    def from_parts(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
         """Order the parts lexicographically; None if impossible."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
-        if cells > MOST_CELLS:
+        if cells > MAX_CELLS:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
         exact = len({part.base for part in active}) <= 1
-        spans = [
-            int(part.keys[-1] - part.keys[0]) * part.unit if exact else float(np.ptp(part.values))
-            for part in active
-        ]
-        gaps = [
-            int(np.diff(part.keys).min()) * part.unit
-            if exact
-            else float(np.diff(part.values).min())
-            for part in active
-        ]
-        later_ranges = [0, *accumulate(reversed(spans))][-2::-1]
+        spans: list[Any]
+        gaps: list[Any]
+        if exact:
+            spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
+            gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
+        else:
+            spans = [float(np.ptp(part.values)) for part in active]
+            gaps = [float(np.diff(part.values).min()) for part in active]
+        later_spans = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
-        fits = all(gap > reach * margin for gap, reach in zip(gaps, later_ranges, strict=True))
-        is_determined = limit is None or all(part.key.size == part.keys.size for part in parts)
-        return cls(tuple(parts), tuple(order), limit, is_determined) if fits else None
+        if any(gap <= span * margin for gap, span in zip(gaps, later_spans, strict=True)):
+            return None
+        is_determined = limit is None or all(part.index.size == part.keys.size for part in parts)
+        return cls(tuple(parts), tuple(order), limit, is_determined)
 
     def below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below each query, and of those that equal it."""
+        """Return the weight of the sums below each query, and of the sums equal to it."""
         room = np.full(len(digits), self.limit or 0)
-        total = np.zeros(len(digits), dtype=object)
+        below = np.zeros(len(digits), dtype=object)
         equal = np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
             column = digits[:, index]
-            # Several sums may agree so far.
-            total = total + equal * before[column, room]
+            # Several runs may have the same sums so far.
+            below = below + equal * before[column, room]
             equal = equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
-        return total.astype(np.int64), equal.astype(np.int64)
+        return below.astype(np.int64), equal.astype(np.int64)
 
     def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
-        """Return for each part the weight of lower sums, by index and room, and of each sum."""
+        """Return for each part the weight of lower sums, by index and room, and of each sum.
+
+        The room is the number of relevant documents that the limit still allows.
+        """
         rooms = np.arange((self.limit or 0) + 1)
         tail = np.ones(rooms.size, dtype=object)
         tables = []
@@ -112,10 +115,10 @@ class Lexicographic:
             weight = np.ones(part.keys.size, dtype=object)
             if by_runs:
                 weight = part.key_runs.astype(object)
-            needs = (
-                part.min_relevant if self.limit is not None else np.zeros(part.keys.size, np.int64)
-            )
-            remaining = rooms[None, :] - needs[:, None]
+            n_relevant = np.zeros(part.keys.size, np.int64)
+            if self.limit is not None:
+                n_relevant = part.min_relevant
+            remaining = rooms[None, :] - n_relevant[:, None]
             ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
             cumulated = np.cumsum(ways, axis=0)
             tables.append((cumulated - ways, weight))
@@ -123,18 +126,18 @@ class Lexicographic:
         return tables[::-1]
 
 
-SHORTEST = 2**12
-"""Minimum number of sums of the inner side, if there are as many."""
-QUERIES = 2**12
-"""Number of runs for which the size of the inner side is optimised."""
+MIN_INNER = 2**12
+"""Minimum number of sums of the inner side, if there are that many sums."""
+TYPICAL_QUERIES = 2**12
+"""Number of ranked runs for which the size of the inner side is optimised."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """All sums of some parts, ascending.
 
-    A sum consists of an entry of each part. Its `code` is the flat index of the entries in an array
-    of shape `shape`; `keys` has for each part the sum of each entry.
+    A sum adds an entry of each part. Its `code` is the flat index of these entries in an array of
+    shape `shape`; `keys` has for each part the index of the sum of each entry.
     """
 
     parts: tuple[int, ...]
@@ -147,11 +150,11 @@ class Side:
     weight: Ints
     """Number of runs of each sum."""
 
-    def digits(self, at: Ints) -> list[Ints]:
-        """Return for each part the indices of its sums in the sums at some indices."""
+    def digits(self, indices: Ints) -> list[Ints]:
+        """Split sums, given by their indices: return for each part the indices of its sums."""
         if not self.parts:
             return []
-        entries = np.unravel_index(self.code[at], self.shape)
+        entries = np.unravel_index(self.code[indices], self.shape)
         return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
 
     def select(self, mask: NDArray[np.bool_]) -> Side:
@@ -165,7 +168,7 @@ class Side:
 
 
 class Sides(NamedTuple):
-    """A long side to search in, and a short one."""
+    """The longer side, which is searched, and the shorter side."""
 
     inner: Side
     outer: Side
@@ -177,7 +180,7 @@ class Sides(NamedTuple):
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
     def within(self, limit: int | None) -> Iterator[Sides]:
-        """Split the sides so that each pair stays within a limit of relevant documents."""
+        """Split the sides so that every pair has at most `limit` relevant documents."""
         inner, outer = self
         if limit is None:
             yield self
@@ -188,25 +191,26 @@ class Sides(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Indices of the parts of the inner and the outer side; the outer one has `searches` sums."""
+    """Indices of the parts of the inner and the outer side, and the number of outer sums."""
 
     inner: list[int]
     outer: list[int]
-    searches: int
+    n_outer: int
 
 
 def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
     """Assign parts to sides; raise an error if the outer side is too long.
 
-    With `by_runs` sums are weighted by their number of runs; `memory` is the approximate maximum
+    With `by_runs`, sums are weighted by their number of runs; `memory` is the approximate maximum
     size of the inner side in bytes.
     """
-    by_count = by_runs and limit is not None
-    lengths = [part.key.size if by_count else part.keys.size for part in parts]
-    # Peak memory of an entry of the inner side, with a margin.
+    has_counts = by_runs and limit is not None
+    lengths = [part.index.size if has_counts else part.keys.size for part in parts]
+    # Peak memory per entry of the inner side, with a margin.
     entry_bytes = 60 + 36 * by_runs + 36 * (limit is not None)
-    room = max(SHORTEST, memory // entry_bytes)
-    target = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
+    max_length = max(MIN_INNER, memory // entry_bytes)
+    best_length = int((min(prod(lengths), 2**80) * TYPICAL_QUERIES) ** 0.5)
+    target = min(max_length, max(MIN_INNER, best_length))
     inner: list[int] = []
     size = 1
     for index in sorted(range(len(parts)), key=lambda part: -lengths[part]):
@@ -214,15 +218,15 @@ def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memor
             inner.append(index)
             size *= lengths[index]
     outer = [index for index in range(len(parts)) if index not in inner]
-    searches = prod(lengths[index] for index in outer)
-    if searches > room:
+    n_outer = prod(lengths[index] for index in outer)
+    if n_outer > max_length:
         raise too_many_values(prod(lengths))
-    return Split(inner, outer, searches)
+    return Split(inner, outer, n_outer)
 
 
 @lru_cache(maxsize=1)
-def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
-    """Join parts to an inner and an outer side; parameters as in :func:`split_sides`."""
+def make_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
+    """Combine parts into an inner and an outer side, with the arguments of :func:`split_sides`."""
     inner, outer, _ = split_sides(parts, limit, by_runs, memory)
     make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
@@ -232,42 +236,40 @@ def _make_side(
     parts: tuple[Part, ...], indices: list[int], *, with_counts: bool, by_runs: bool
 ) -> Side:
     values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
-    shape, keys = [], []
+    keys = []
     for index in indices:
         part = parts[index]
         if by_runs and with_counts:
-            key, counts, runs = part.key, part.count, part.runs
+            key, counts, runs = part.index, part.count, part.runs
         else:
-            key = np.arange(part.keys.size)
-            counts = part.min_relevant
-            runs = part.key_runs
+            key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
             count = (count[:, None] + counts[None, :]).ravel()
         if by_runs:
             weight = (weight[:, None] * runs.astype(np.int64)[None, :]).ravel()
-        shape.append(key.size)
         keys.append(key)
+    shape = tuple(key.size for key in keys)
     order = np.argsort(values)
     count = count[order] if with_counts else np.broadcast_to(count, order.shape)
     weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
-    return Side(tuple(indices), values[order], order, tuple(shape), tuple(keys), count, weight)
+    return Side(tuple(indices), values[order], order, shape, tuple(keys), count, weight)
 
 
 def too_many_values(size: int) -> PolicyError:
     return PolicyError(
-        f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly;"
-        " up to about 2^45 is feasible: shorter runs, or fewer grades"
+        f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly (up"
+        " to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
 UNIT = 2.0**-52
-COUNTED = 2**44
-"""Maximum number of values whose ranks are counted; 2^40 take a minute."""
-MOST_LOOKUPS = 2**37
-"""Maximum number of searches of a call; some hours."""
-MOST_COMPARED = 2**16
-"""Maximum number of candidates for the smallest gap, compared beyond floats."""
+MAX_COUNTED = 2**44
+"""Maximum number of values among which ranks are counted; 2^40 values take a minute."""
+MAX_LOOKUPS = 2**37
+"""Maximum number of searches per call; they take some hours."""
+MAX_COMPARED = 2**16
+"""Maximum number of candidates for the smallest gap that are compared exactly."""
 
 
 class Sums:
@@ -278,29 +280,31 @@ class Sums:
     def __init__(
         self, parts: Sequence[Part], limit: int | None, memory: int, jobs: int | None
     ) -> None:
-        # Parts with a single sum only shift the others, but count runs.
+        # Parts with a single sum only shift the values, but count towards the number of runs.
         self.parts = tuple(parts)
         self.limit = limit
         self.memory = memory
         self.jobs = jobs
-        self.size = total_sums(self.parts, limit)
-        self.runs = total_runs(self.parts, limit)
-        self.chain = Lexicographic.of(self.parts, limit)
-        # Otherwise relative ranks are approximated.
-        self.countable = limit is not None or self.chain is not None or self.size <= COUNTED
+        self.size = count_sums(self.parts, limit)
+        self.runs = count_runs(self.parts, limit)
+        self.lexicographic = Lexicographic.from_parts(self.parts, limit)
+        # If ranks are not countable, relative ranks are approximated.
+        self.is_countable = (
+            limit is not None or self.lexicographic is not None or self.size <= MAX_COUNTED
+        )
 
     @cached_property
     def slack(self) -> float:
-        """Bound of the error of a difference of two sums of floats."""
+        """Bound on the error of a difference of two sums of floats."""
         largest = sum(float(np.abs(part.values).max()) for part in self.parts)
         return (4 * len(self.parts) + 32) * UNIT * largest
 
     def digits(self, runs: Ints) -> Ints:
-        """Return the index of the sum of each part, for each run; shape (runs, parts)."""
-        return np.stack([part.index(runs) for part in self.parts], axis=1)
+        """Return the index of each part's sum for each run; shape (runs, parts)."""
+        return np.stack([part.find_sums(runs) for part in self.parts], axis=1)
 
     def floats(self, digits: Ints) -> Floats:
-        """Return the values of sums as floats."""
+        """Return the values as floats from the indices of the sums of all parts."""
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
 
@@ -308,10 +312,10 @@ class Sums:
     def distribution(self) -> SumDistribution:
         """The distribution of the values; computing it takes some seconds."""
         # Imported here, as SciPy's transforms load slowly.
-        from cranfield.scales.distribution import distribution_of_sums
+        from cranfield.scales.distribution import compute_distribution
 
         parts = [part.values for part in self.parts if part.values.size > 1]
-        return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
+        return compute_distribution(parts, memory=self.memory, jobs=self.jobs)
 
     @property
     def error(self) -> float:
@@ -319,31 +323,31 @@ class Sums:
         return self.distribution.error
 
     def relative_ranks(self, runs: Ints) -> Floats:
-        """Return the proportion of values up to that of each run, within the error."""
+        """Return the proportion of values up to the value of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
         return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         if by_runs:
-            check_runs(self.runs)
+            check_n_runs(self.runs)
         else:
             self._check_size()
-        if not self._by_chain(by_runs):
-            outer = split_sides(self.parts, self.limit, by_runs, self.memory).searches
-            self._check_lookups(outer, runs)
+        if not self._is_lexicographic(by_runs):
+            n_outer = split_sides(self.parts, self.limit, by_runs, self.memory).n_outer
+            self._check_lookups(n_outer, runs)
 
     def ranks(self, runs: Ints) -> Ints:
         return self._ranks(self.digits(runs))
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        check_runs(self.runs)
+        check_n_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)
 
-    def _by_chain(self, by_runs: bool) -> bool:
-        return self.chain is not None and (not by_runs or self.chain.counts_runs)
+    def _is_lexicographic(self, by_runs: bool) -> bool:
+        return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
 
     def _check_size(self) -> None:
-        if self.size >= LARGEST:
+        if self.size >= MAX_INT64:
             raise too_many_values(self.size)
 
     def _ranks(self, digits: Ints) -> Ints:
@@ -351,25 +355,24 @@ class Sums:
         return self._below(digits, by_runs=False)[0] + 1
 
     def _below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below each query, and of those that equal it."""
+        """Return the weight of the sums below each query, and of the sums equal to it."""
         unique, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
-        if self.chain and self._by_chain(by_runs):
-            below, equal = self.chain.below(unique, by_runs=by_runs)
+        if self.lexicographic and self._is_lexicographic(by_runs):
+            below, equal = self.lexicographic.below(unique, by_runs=by_runs)
             return below[inverse], equal[inverse]
         below = np.zeros(len(unique), dtype=np.int64)
         equal = np.zeros(len(unique), dtype=np.int64)
         x = self.floats(unique)
-        for pair in self._sides(by_runs).within(self.limit):
-            inner, outer = pair
+        for sides in self._sides(by_runs).within(self.limit):
+            inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
             weights = (inner.weight, outer.weight) if by_runs else None
-            pairs = count_pairs(
+            n_below, near = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
-            below += pairs.below
-            near = pairs.near
-            sums = pair.digits(near.inner, near.outer)
+            below += n_below
+            sums = sides.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = outer.weight[near.outer] * inner.weight[near.inner]
             np.add.at(below, near.query[sign < 0], weight[sign < 0])
@@ -377,18 +380,18 @@ class Sums:
         return below[inverse], equal[inverse]
 
     def _sides(self, by_runs: bool) -> Sides:
-        return sides(self.parts, self.limit, by_runs, self.memory)
+        return make_sides(self.parts, self.limit, by_runs, self.memory)
 
-    def _check_lookups(self, outer: int, runs: int) -> None:
-        if outer * runs > MOST_LOOKUPS:
+    def _check_lookups(self, n_outer: int, n_runs: int) -> None:
+        if n_outer * n_runs > MAX_LOOKUPS:
             raise PolicyError(
-                f"the image has {self.size:,} values; ranking {counted(runs, 'run')}"
+                f"the image has {self.size:,} values; ranking {counted(n_runs, 'run')}"
                 " among them exactly would take days; use shorter runs, fewer grades"
                 " or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:
-        """Return the sign of the difference of pairs of sums, exactly."""
+        """Return the exact sign of a - b for pairs of sums."""
         sign = np.zeros(len(a), dtype=np.int64)
         undecided = np.flatnonzero((a != b).any(axis=1))
         for bits in precisions() if undecided.size else ():
@@ -405,31 +408,32 @@ class Sums:
         return lcm(*(part.unit.denominator for part in self.parts))
 
     def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
-        """Return differences of sums times 2^bits and a common denominator, and error bounds."""
-        total = np.zeros(len(a), dtype=object)
+        """Return a - b times 2^bits and the common denominator, and bounds on its error."""
+        difference = np.zeros(len(a), dtype=object)
         error = np.zeros(len(a), dtype=object)
-        for part, entries_a, entries_b in zip(self.parts, a.T, b.T, strict=True):
-            step = part.keys[entries_a].astype(object) - part.keys[entries_b].astype(object)
+        for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
+            step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
-            total = total + step * scaled(part.base, bits)
+            difference = difference + step * scaled_inverse_log(part.base, bits)
             error = error + np.abs(step)
-        return total, error
+        return difference, error
 
-    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         self._check_size()
-        reach = reach + self.slack
-        widest = float(reach.max())
+        radius = radius + self.slack
         matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for pair in self._sides(False).within(self.limit):
-            inner, outer = pair
+        for sides in self._sides(False).within(self.limit):
+            inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
-            near = count_pairs(inner.values, outer.values, values, widest, jobs=self.jobs).near
+            near = count_pairs(
+                inner.values, outer.values, values, float(radius.max()), jobs=self.jobs
+            ).near
             sums = outer.values[near.outer] + inner.values[near.inner]
-            is_close = np.abs(sums - values[near.query]) <= reach[near.query]
+            is_close = np.abs(sums - values[near.query]) <= radius[near.query]
             query = near.query[is_close]
             np.add.at(matches, query, 1)
-            digits[query] = pair.digits(near.inner[is_close], near.outer[is_close])
+            digits[query] = sides.digits(near.inner[is_close], near.outer[is_close])
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
@@ -440,23 +444,23 @@ class Sums:
         return self._list_values()[0]
 
     def _list_values(self) -> tuple[Floats, Ints]:
-        """Return all values, and the indices of their sums of parts."""
-        inner, outer = self._sides(False)
-        a, b = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
+        """Return all values, ascending, and the indices of their sums of parts."""
+        sides = self._sides(False)
+        inner, outer = sides
+        i, j = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:
-            is_allowed = outer.count[a] + inner.count[b] <= self.limit
-            a, b = a[is_allowed], b[is_allowed]
-        values = outer.values[a] + inner.values[b]
+            is_allowed = outer.count[i] + inner.count[j] <= self.limit
+            i, j = i[is_allowed], j[is_allowed]
+        values = outer.values[i] + inner.values[j]
         order = np.argsort(values, kind="stable")
-        return values[order], Sides(inner, outer).digits(b[order], a[order])
+        return values[order], sides.digits(j[order], i[order])
 
     def gaps(self) -> Gaps:
-        ends = self._find_extremes([part.values for part in self.parts])
-        lowest, highest = map(float, ends)
+        lowest, highest = map(float, self._find_extremes([part.values for part in self.parts]))
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
-        # Steps of two bases have no common unit, so that the gaps cannot all be equal.
+        # Weights of different bases have no common unit, so that the gaps cannot all be equal.
         if len({part.base for part in active}) == 1:
             step = self._find_step(active)
             multiples = [
@@ -464,15 +468,15 @@ class Sums:
             ]
             lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
             if highest_multiple - lowest_multiple + 1 == self.size:
-                gap = float(step) * approximate(active[0].base)
+                gap = float(step) * inverse_log(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
-        if self.size > MOST_VALUES:
+        if self.size > MAX_VALUES:
             return Gaps(False, None, None, lowest, highest)
         return Gaps(*self._list_gaps(), lowest, highest)
 
     @staticmethod
     def _find_step(parts: Sequence[Part]) -> Fraction:
-        """Return the largest common divisor of all differences of sums of one base."""
+        """Return the greatest common divisor of all differences of sums of the same base."""
         denominator = lcm(*(part.unit.denominator for part in parts))
         divisors = [
             gcd(*map(int, np.diff(part.keys))) * int(part.unit * denominator) for part in parts
@@ -480,15 +484,16 @@ class Sums:
         return Fraction(gcd(*divisors), denominator)
 
     def _list_gaps(self) -> tuple[bool, float, float]:
+        """Return whether all gaps are equal, and the smallest and the largest gap."""
         values, digits = self._list_values()
         steps = np.diff(values)
-        # Close floats may be in the wrong order, and their distance is noise.
+        # Close floats may be in the wrong order, and their distance is mostly rounding error.
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
-        close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
+        close = close[np.argsort(steps[close], kind="stable")[:MAX_COMPARED]]
         members = np.union1d(close, close + 1)
-        heights, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
-        smallest = int(np.diff(np.sort(heights)).min()) / (self._common_denominator << 512)
-        # With a limit of 0 there may be fewer steps than the parts have.
+        offsets, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
+        smallest = int(np.diff(np.sort(offsets)).min()) / (self._common_denominator << 512)
+        # A limit of 0 may exclude the sums that make the gaps unequal.
         is_equal = False
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
             differences, _ = self._subtract_sums(digits[1:], digits[:-1], 512)
@@ -498,12 +503,12 @@ class Sums:
     def _find_extremes(
         self, values: Sequence[Exact], parts: Sequence[Part] = ()
     ) -> tuple[Any, Any]:
-        """Return the lowest and highest sum of one value of each part, within the limit."""
+        """Return the lowest and the highest sum with one value of each part, within the limit."""
         if self.limit is None:
             return sum(sums.min() for sums in values), sum(sums.max() for sums in values)
-        ends = []
+        extremes = []
         for sign in (-1, 1):
-            # Largest sum by maximum number of relevant documents.
+            # Highest sum by maximum number of relevant documents.
             highest: list[Any] = [0] * (self.limit + 1)
             for sums, part in zip(values, parts or self.parts, strict=True):
                 counts = np.unique(part.min_relevant[part.min_relevant <= self.limit]).tolist()
@@ -512,5 +517,5 @@ class Sums:
                     max(highest[room - count] + tops[count] for count in counts if count <= room)
                     for room in range(self.limit + 1)
                 ]
-            ends.append(sign * highest[-1])
-        return ends[0], ends[1]
+            extremes.append(sign * highest[-1])
+        return extremes[0], extremes[1]

@@ -1,12 +1,12 @@
-"""The image of a measure: its values, their spacing, the ranks of scores.
+"""The image of a measure: its values, their spacing, and the ranks of scores.
 
 Ferrante, Ferro and Fuhr (2021), section 5: a measure M orders the judged runs REL^N of length N,
 and the rank of a value m in its image is (equation 2)
 
     phi(m) = |{x in M(REL^N) : x <= m}|,
 
-from 1 to the size of the image; phi(M) is the interval-scaled version of M. The paper's phi for
-RBP with p = 1/2 and for RR is 1 lower than what its equation counts; here the equation is followed.
+from 1 to the size of the image; phi(M) is the interval-scaled version of M. In the paper's examples
+of RBP with p = 1/2 and of RR, phi is 1 lower than by its equation; this module uses the equation.
 """
 
 from __future__ import annotations
@@ -26,40 +26,45 @@ from cranfield.measures.base import Measure
 from cranfield.scales.forms.form import (
     Additive,
     Stateful,
-    check_grades_decide,
+    check_depends_on_grades,
     count_ranks_read,
+    limit_relevant,
     lowest_relevant,
-    with_at_most,
 )
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
 from cranfield.scales.images.representation import (
-    MOST_VALUES,
+    MAX_VALUES,
     ConstantImage,
     EnumeratedImage,
     Gaps,
     ListedImage,
     TableImage,
 )
-from cranfield.scales.images.sampling import CONFIDENCE, LOW, SampledImage, TooManyTiesError
+from cranfield.scales.images.sampling import (
+    CONFIDENCE,
+    LOWEST_PROPORTION,
+    SampledImage,
+    TooManyTiesError,
+)
 from cranfield.scales.images.sums import Sums
-from cranfield.scales.images.windows import TooManyRunsError, Windows, last_bags
+from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_runs,
     check_size,
-    checked_runs,
     depends_on_recall_base,
+    document_grades,
     exceeds,
-    pool,
 )
 
 Representation = ListedImage | Sums | Windows | SampledImage
-"""A table of values, or an object that counts them, with the methods of a table."""
+"""A table of values, or an object with the methods of a table that counts or estimates them."""
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44
-"""Scores this close, relatively, to a value of the image are that value."""
+"""Maximum relative distance of a score from a value of the image that it stands for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,8 @@ class Image:
     at_most
         Maximum number of relevant documents of a run; None without a limit.
     unit, offset
-        Factor and summand that turn the values which grades alone decide into scores.
+        Factor and summand that turn values of the form's shape, which depend on the run's grades
+        only, into scores.
     """
 
     measure: Measure
@@ -100,12 +106,12 @@ class Image:
     @property
     def is_approximate(self) -> bool:
         """True if relative ranks are approximated, as there are too many values for exact ones."""
-        return self._rough_store is not None
+        return self._approximate_store is not None
 
     @property
-    def _rough_store(self) -> Sums | SampledImage | None:
+    def _approximate_store(self) -> Sums | SampledImage | None:
         if isinstance(self._store, Sums):
-            return None if self._store.countable else self._store
+            return None if self._store.is_countable else self._store
         return self._store if isinstance(self._store, SampledImage) else None
 
     @property
@@ -113,46 +119,47 @@ class Image:
         if isinstance(self._store, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
             is_sampled = isinstance(self._store, SampledImage)
-            number, objects = (self.runs, "runs") if is_sampled else (self.size, "values")
+            number, noun = (self.runs, "runs") if is_sampled else (self.size, "values")
             raise PolicyError(
-                f"the image has about 2^{number.bit_length() - 1} {objects}, too many"
-                " for exact ranks; use relative_ranks for relative ranks within a"
-                " stated error, or shorter runs or fewer grades"
+                f"the image has about 2^{number.bit_length() - 1} {noun}, too many"
+                " for exact ranks; use relative_ranks() for relative ranks within a"
+                " stated error, or use shorter runs or fewer grades"
             )
         return self._store
 
     @property
     def error(self) -> float:
-        """Bound on the error of relative ranks: proved, or at the stated `confidence`.
+        """Bound on the error of relative ranks, proved or with the stated `confidence`.
 
-        0 if ranks are exact; otherwise computing it takes some seconds.
+        0 if ranks are exact; otherwise its computation takes some seconds.
         """
-        return float(self._rough_store.error) if self._rough_store else 0.0
+        return float(self._approximate_store.error) if self._approximate_store else 0.0
 
     @property
     def confidence(self) -> float:
-        """Confidence that no relative rank has a larger error; 1 for a proved bound."""
+        """Confidence that the error of all relative ranks is within the bound; 1 if proved."""
         return CONFIDENCE if isinstance(self._store, SampledImage) else 1.0
 
     @property
     def precision(self) -> str:
-        """Description of the error of relative ranks, in words."""
-        if not self._rough_store:
+        """Description of the error of relative ranks."""
+        if not self._approximate_store:
             return "exact"
         if not isinstance(self._store, SampledImage):
             return f"accurate to {self.error:.1g}"
         return (
             f"estimated from {self._store.samples:,} sampled rankings (seed {self._store.seed}):"
             f" with {self.confidence:.0%} confidence all are accurate to {self.error:.2g}, and"
-            f" those from {LOW:g} to {self._store.curve.relative_error:.0%} of their value"
+            f" those from {LOWEST_PROPORTION:g} to {self._store.curve.relative_error:.0%} of their"
+            " value"
         )
 
     @property
     def tolerance(self) -> float:
-        """Relative distance within which values count as one.
+        """Relative distance within which values count as equal.
 
         0 if ties are decided exactly; 2^-40 for a measure without a form, whose values are floats.
-        It is not a bound on the error of ranks: distinct values that are closer count as one, too.
+        It does not bound the error of ranks, as distinct values may be closer.
         """
         return self._store.tolerance
 
@@ -178,11 +185,11 @@ class Image:
         >>> image("P@4").values().tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
-        if self.size > MOST_VALUES:
+        if self.size > MAX_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
-                f"the image of {self.measure} has {size} values, too many to list; up"
-                f" to {MOST_VALUES:,} are feasible"
+                f"the image of {self.measure} has {size} values, too many to list; the maximum"
+                f" is {MAX_VALUES:,}"
             )
         return self._listing.copy()
 
@@ -196,7 +203,7 @@ class Image:
         return values / divisor if divisor and 1 / divisor == self.unit else values * self.unit
 
     def gaps(self) -> Gaps:
-        """Return how the values are spaced.
+        """Return the spacing of the values.
 
         Examples
         --------
@@ -227,19 +234,18 @@ class Image:
         Returns
         -------
         array
-            phi of each, from 1 to `size`; the shape of the scores, which may be any.
+            phi of each score, from 1 to `size`; same shape as the scores.
 
         Raises
         ------
         PolicyError
             For a score that is not a number or not a value of the image within a relative
-            distance of 2^-44, and for one that is so close to several values that it could be any
-            of them.
+            distance of 2^-44, and for a score that is that close to several values.
 
         Notes
         -----
-        Scores of a measure that depends on the recall base are values of the image of a topic
-        with that recall base: give it to :func:`image` as `judgments`.
+        If a measure depends on the recall base, its scores on a topic are values of the image with
+        that recall base; pass it to :func:`image` as `judgments`.
 
         Examples
         --------
@@ -257,10 +263,10 @@ class Image:
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
         unique, inverse = np.unique(flat, return_inverse=True)
-        # The error of a score is relative to its summands, the offset included.
-        reach = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
+        # The error of a score is relative to its summands, including the offset.
+        radius = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
         ranks, matches = self._exact_store.find(
-            (unique - self.offset) / self.unit, reach / self.unit
+            (unique - self.offset) / self.unit, radius / self.unit
         )
         ranks, matches = ranks[inverse], matches[inverse]
         if (matches == 0).any():
@@ -272,9 +278,9 @@ class Image:
         if (matches > 1).any():
             index = int(np.argmax(matches))
             raise PolicyError(
-                f"{matches[index]:,} values of {self.measure} are as close to"
-                f" {float(flat[index])!r} as floats can distinguish; rank the runs"
-                " with rank_runs"
+                f"{matches[index]:,} values of {self.measure} are too close to"
+                f" {float(flat[index])!r} for floats to distinguish them; rank the runs"
+                " with rank_runs()"
             )
         return ranks.reshape(scores.shape)
 
@@ -284,7 +290,7 @@ class Image:
             return ""
         return (
             f" on a topic with {counted(len(self.judgments), 'judged document')};"
-            " values depend on the recall base, so pass that of the topic, such as"
+            " values depend on the recall base, so pass the recall base of the topic, such as"
             " judgments=3"
         )
 
@@ -313,16 +319,16 @@ class Image:
         Parameters
         ----------
         runs
-            Rows of grades, up to `length` of them; shorter ones are padded with 0.
+            Rows of at most `length` grades; shorter runs are padded with grade 0.
         ties
             `unique` counts distinct values, as equation (2) does. `min`, `max` and `mid` rank the
             runs instead: 1 + the number of runs with a lower value, the number of runs with a
-            value up to it, and the mean of the two.
+            lower or equal value, and the mean of the two.
 
         Returns
         -------
         array
-            Shape (runs,): int64, and float64 for `mid`.
+            Shape (runs,): int64, or float64 for `mid`.
 
         Raises
         ------
@@ -340,7 +346,7 @@ class Image:
         [12.5]
         """
         _check_ties(ties)
-        rows = checked_runs(runs, self.length, self.grades)
+        rows = check_runs(runs, self.length, self.grades)
         if self.at_most is not None:
             n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
@@ -350,19 +356,19 @@ class Image:
                 )
         if ties == "unique":
             return self._exact_store.ranks(rows)
-        below, same = self._exact_store.counts(rows)
+        below, equal = self._exact_store.counts(rows)
         if ties == "min":
             return below + 1
-        return below + same if ties == "max" else below + (same + 1) / 2
+        return below + equal if ties == "max" else below + (equal + 1) / 2
 
     def relative_ranks(self, runs: Any) -> Floats:
-        """Return the ranks of runs relative to the image, from 0 to 1.
+        """Return the ranks of runs relative to the image, from 0 to 1; shape (runs,).
 
-        If the image is too large for exact ranks: the proportion of values up to that of the run,
-        within the bound `error`. It is proved for sums over ranks
+        If the image is too large for exact ranks, the result is the proportion of values up to the
+        value of the run, within the bound `error`. The bound is proved for sums over ranks
         (:mod:`cranfield.scales.distribution`); for measures whose ranks depend on each other, such
         as AP, proportions are estimated from a sample (:mod:`cranfield.scales.images.sampling`).
-        Runs have the form of :meth:`rank_runs`; shape (runs,).
+        Runs are passed as to :meth:`rank_runs`.
 
         Examples
         --------
@@ -376,12 +382,14 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if self._rough_store:
-            return self._rough_store.relative_ranks(checked_runs(runs, self.length, self.grades))
+        if self._approximate_store:
+            return self._approximate_store.relative_ranks(
+                check_runs(runs, self.length, self.grades)
+            )
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
-        """Return ranks normalised to 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+        """Normalise ranks to [0, 1]: (rank - 1) / (size - 1), or 0 for an image of a single value.
 
         Examples
         --------
@@ -404,16 +412,16 @@ def _check_ties(ties: Any) -> None:
         raise PolicyError(f"unknown ties {ties!r}; expected one of: {', '.join(TIES)}")
 
 
-LISTED = 2**21
-"""Maximum number of integers of a table while it is made."""
-MOST_ENUMERATED = 2**20
+MAX_TABLE = 2**21
+"""Maximum number of integers of a table during its construction."""
+MAX_ENUMERATED = 2**20
 """Maximum number of runs that are scored, for a measure without a form."""
-MOST_DIGITS = 2**20
-"""Maximum number of runs whose values are listed, however many digits they have."""
-MOST_READ = 2**28
-"""Maximum number of ranks scored in total, if a user model reads beyond the end of runs."""
-MOST_OF_TOPIC = 2**20, 2**16
-"""Approximate maximum of runs if each topic has an image of its own: with a form, and without."""
+MAX_DIGITS = 2**20
+"""Maximum number of runs whose values are listed with any number of digits."""
+MAX_READ = 2**28
+"""Maximum number of ranks read over all runs, if a user model reads beyond the end of runs."""
+MAX_OF_TOPIC = 2**20, 2**16
+"""Approximate maximum number of runs if each topic has its own image: with a form, and without."""
 
 
 def image(
@@ -427,7 +435,7 @@ def image(
     jobs: int | None = None,
     seed: int = 0,
 ) -> Image:
-    """Return the image of a measure: the set of values that it takes.
+    """Return the image of a measure: the set of its values on all runs of a length.
 
     Parameters
     ----------
@@ -437,20 +445,22 @@ def image(
         Number N of ranks of the runs, by default the measure's cutoff, and the highest grade c.
     judgments
         Grades of the topic's judged documents, or the number of documents of the highest grade, for
-        recall base and ideal ranking. By default as many as the runs are long. They scale the
-        values, but do not limit the relevant documents of runs.
+        the recall base and the ideal ranking; by default N documents. They scale the values, but do
+        not limit the number of relevant documents of runs.
     at_most
         Maximum number of documents of grade `rel` or above in a run (1 for measures without
         `rel`); by default no limit.
-    memory, jobs
-        Approximate maximum of bytes, and number of threads; by default one for each processor.
+    memory
+        Approximate maximum memory in bytes.
+    jobs
+        Number of threads; by default one for each processor.
     seed
         Seed of the sample from which relative ranks are estimated if they cannot be computed.
 
     Returns
     -------
     Image
-        Cheap to make; expensive parts are computed on request, and cached.
+        Results that are expensive to compute are computed on first use, and cached.
 
     Raises
     ------
@@ -459,12 +469,13 @@ def image(
         (:func:`cranfield.scales.runs.check_size`); for judgments that are not grades, or more than
         100,000 documents; and for images that are too large, with the feasible size.
     MeasureError
-        For an invalid measure, and one that depends on more than the grades by rank.
+        For an invalid measure, or a measure that depends on more than the grades by rank.
 
     Notes
     -----
-    Measures with a form (`scales/forms`) have exact images. The others are scored on all runs if
-    there are at most 2^20, and values within a relative 2^-40 count as one, as `tolerance` says.
+    Measures with a form (`scales/forms`) have exact images. Other measures are scored on all runs
+    if there are at most 2^20, and values within a relative distance of 2^-40, the `tolerance`,
+    count as equal.
 
     Examples
     --------
@@ -475,18 +486,18 @@ def image(
     """
     measure = as_measure(measure, length)
     measure.require_complete()
-    check_grades_decide(measure)
+    check_depends_on_grades(measure)
     length = measure.cutoff if length is None else length
     if length is None:
-        raise PolicyError(f"length is required, as in image({str(measure)!r}, 10)")
+        raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
     check_size(length, grades)
     check_whole("memory", memory, 1)
     if jobs is not None:
         check_whole("jobs", jobs, 1)
     check_whole("seed", seed, 0)
     length, grades = int(length), int(grades)
-    judged, limit = pool(judgments, length, grades), _check_limit(at_most, length)
-    return _cached_image(measure, length, grades, judged, limit, memory, jobs, int(seed))
+    documents, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
+    return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
 
 
 def image_of_topic(
@@ -498,27 +509,27 @@ def image_of_topic(
 ) -> Image:
     """Return the image of a measure whose order of runs depends on a topic's ideal ranking.
 
-    It is not cached. An image whose values cannot be listed raises an error, as counting them
-    anew for each run of dozens of topics would be slow.
+    It is not cached. Values that cannot be listed raise an error, as counting them for dozens of
+    topics would be slow.
     """
     has_no_form = form(measure, length, grades) is None
-    max_runs = MOST_OF_TOPIC[has_no_form]
+    max_runs = MAX_OF_TOPIC[has_no_form]
     if not (has_no_form and exceeds(max_runs, length, grades)):
-        judged, limit = pool(ideal, length, grades), _check_limit(at_most, length)
+        documents, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
-            measure, length, grades, judged, limit, 2**30, None, 0, represent.__wrapped__
+            measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
         if topic_image.listed:
             return topic_image
     longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"{measure} has an image for each topic, whose values must be listed; with"
-        f" {counted(grades + 1, 'grade')} up to about length {longest} is feasible"
+        f" {counted(grades + 1, 'grade')} this is feasible up to about length {longest}"
     )
 
 
 def _check_limit(at_most: int | None, length: int) -> int | None:
-    """Check a number of relevant documents; None if no run can have more."""
+    """Check a maximum number of relevant documents; return None if no run can exceed it."""
     if at_most is None:
         return None
     check_whole("at_most", at_most, 0)
@@ -534,7 +545,7 @@ def represent(
     jobs: int | None,
     seed: int,
 ) -> Representation:
-    """Represent the values decided by grades alone, which topics of all recall bases share."""
+    """Represent the values of a form's shape, which topics of all recall bases share."""
     stateful = shape
     if isinstance(shape, Additive):
         try:
@@ -543,28 +554,31 @@ def represent(
             single_state = shape.stateful()
             if single_state is None:
                 raise PolicyError(
-                    f"too many runs of length {shape.length} with {shape.grades + 1}"
-                    " grades tie for an exact image; use shorter runs or fewer grades"
+                    f"the image of runs of length {shape.length} with {shape.grades + 1}"
+                    " grades has too many ties to be exact; use shorter runs or fewer grades"
                 ) from None
             stateful = single_state
     assert isinstance(stateful, Stateful)
     if limit is not None:
-        stateful = with_at_most(stateful, limit, rel)
-    walk = Walk.of(stateful)
+        stateful = limit_relevant(stateful, limit, rel)
+    walk = Walk.from_form(stateful)
     is_wide = walk.dtype.hasobject
-    # Values with many digits can be listed, but not counted in windows.
-    has_many_digits = is_wide and walk.count_runs() > MOST_DIGITS
-    rank, bags = last_bags(walk, LISTED // (4 if has_many_digits else 1))
+    # Integers with many digits need more memory. As they may not fit into windows, they are listed
+    # nevertheless if there are few runs.
+    has_many_digits = is_wide and walk.count_runs() > MAX_DIGITS
+    rank, bags = cut_ranks(walk, MAX_TABLE // (4 if has_many_digits else 1))
     if rank == 0:
         return TableImage(walk, bags[0])
-    rank, _ = last_bags(walk, memory // (2048 if is_wide else 128))
+    rank, _ = cut_ranks(walk, memory // (2048 if is_wide else 128))
     try:
         return Windows(walk, rank, jobs)
     except TooManyRunsError as error:
         try:
             return SampledImage(walk, seed, jobs)
         except TooManyTiesError as reason:
-            raise TooManyRunsError(f"{error}; ranks cannot be estimated, as {reason}") from None
+            raise TooManyRunsError(
+                f"{error}; ranks cannot be estimated either, as {reason}"
+            ) from None
 
 
 def _make_image(
@@ -601,10 +615,10 @@ _cached_image = lru_cache(maxsize=256)(_make_image)
 def _enumerate_image(
     measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
 ) -> EnumeratedImage:
-    """Score all runs for the image of a measure without a form, if there are not too many."""
+    """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
     max_runs = (
-        MOST_ENUMERATED if n_ranks is None else min(MOST_ENUMERATED, max(1, MOST_READ // n_ranks))
+        MAX_ENUMERATED if n_ranks is None else min(MAX_ENUMERATED, max(1, MAX_READ // n_ranks))
     )
     if exceeds(max_runs, length, grades):
         longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)

@@ -1,14 +1,15 @@
 """Images of stateful measures, counted in windows.
 
-The run is cut in two. For each state at the cut the values of the first ranks (few) and of the
-last ranks (many) are sorted sets of integers, and a value of the image is a sum of one of
-each. All sums within a window of values are written out, sorted and counted, window by window, in
-the memory of one window per thread. Only the number of distinct values below every few thousandth
-sum, a *mark*, is stored; the rank of a value then requires only the sums from the last mark on.
+The ranks of a run are cut in two halves. For each state at the cut, the values of the first ranks
+(*heads*, few) and of the last ranks (*tails*, many) are sorted sets of integers, and a value of the
+image is the sum of a head and a tail. All sums within a window of values are written out, sorted
+and counted, window by window, with the memory of one window per thread. Only the numbers of
+distinct values below some sums (*marks*), one in a few thousand, are stored; to rank a value, only
+the sums from the last mark on are needed.
 
-Where the integers do not fit into 64 bits (ERR), floats with an error bound select the sums that
-may be in a window, and arithmetic modulo 2^64 relative to the window's lower border decides:
-exactly, as windows are narrower than 2^61.
+If the integers do not fit into 64 bits (ERR), floats with an error bound select the sums that may
+be in a window, and arithmetic modulo 2^64, relative to the lower border of the window, decides.
+This is exact, as windows are narrower than 2^61.
 """
 
 from __future__ import annotations
@@ -25,21 +26,18 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
 from cranfield.scales.forms.stateful import Bag, Exact, Walk
-from cranfield.scales.images.representation import Gaps, check_runs, flat_ranges
+from cranfield.scales.images.representation import Gaps, check_n_runs, flat_ranges
 
-MOST_PAIRS = 2**32
-"""Maximum number of sums that are enumerated, in a minute or two."""
-MOST_WIDE = 2**30
-"""The same for sums that do not fit into 64 bits."""
-MOST_HEADS = 2**21
+MAX_PAIRS = 2**32
+"""Maximum number of sums that are enumerated, which takes a minute or two."""
+MAX_WIDE_PAIRS = 2**30
+"""Maximum number of sums that do not fit into 64 bits."""
+MAX_HEADS = 2**21
 """Maximum number of values of the first ranks."""
 
 
-def last_bags(walk: Walk, max_values: int) -> tuple[int, list[Bag]]:
-    """Return the first possible cut, a rank from 0, and the values from there on for each state.
-
-    There are at most `max_values` values in total.
-    """
+def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[Bag]]:
+    """Return the first rank, from 0, whose tails are at most `max_values`, and these by state."""
     rank, bags = len(walk.gains), walk.end(by_runs=False)
     while rank:
         sizes = [
@@ -67,13 +65,14 @@ class Halves:
     tail_ends: Ints
     """End of the values of each state, in `heads` and in `tails`."""
     slack: float
-    """Error of a difference of floats; 0 where integers are compared."""
+    """Error of a difference of floats; 0 if integers are compared."""
     head_runs: Exact
     tail_runs: Exact
-    """Number of runs of each value; empty where runs are not counted."""
+    """Number of runs of each value; empty if runs are not counted."""
 
     @classmethod
-    def of(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
+    def join(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
+        """Make the halves from the values of the first and of the last ranks by state."""
         heads, tails = (np.concatenate([bag.values for bag in bags]) for bags in (first, last))
         ends = [np.cumsum([bag.values.size for bag in bags]) for bags in (first, last)]
         runs = [np.concatenate([bag.runs for bag in bags]) for bags in (first, last)]
@@ -85,7 +84,7 @@ class Halves:
 
     @cached_property
     def tail_keys(self) -> Any:
-        """The searched values: tails, or floats near them."""
+        """Keys for searching the tails: the tails, or floats close to them."""
         return self.tails.astype(np.float64) if self.slack else self.tails
 
     @cached_property
@@ -97,35 +96,42 @@ class Halves:
         return to_words(self.heads)
 
     @property
-    def pairs(self) -> int:
+    def n_pairs(self) -> int:
+        """Number of sums of a head and a tail."""
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
     def first_tails(self, borders: Exact, *, upto: bool = False) -> Ints:
-        """Return for each border and head the index of the first tail whose sum reaches the border.
+        """Return the index of the first tail whose sum with a head is not below a border.
 
-        With `upto` that of the first tail surely above it. Shape (borders, heads).
+        With `upto`, the sum is above the border. Uncertain tails are included. Shape (borders,
+        heads).
         """
         keys = borders[:, None] - self.heads[None, :]
         side: Any = "right" if upto else "left"
         if self.slack:
             keys = keys.astype(np.float64) + (self.slack if upto else -self.slack)
-        places = np.empty(keys.shape, dtype=np.int64)
+        indices = np.empty(keys.shape, dtype=np.int64)
         head = tail = 0
         for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
-            part = self.tail_keys[tail:tail_end]
-            places[:, head:head_end] = np.searchsorted(part, keys[:, head:head_end], side) + tail
+            tail_keys = self.tail_keys[tail:tail_end]
+            indices[:, head:head_end] = (
+                np.searchsorted(tail_keys, keys[:, head:head_end], side) + tail
+            )
             head, tail = head_end, tail_end
-        return places
+        return indices
+
+    def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        """Return the first tail and the number of tails with sums in intervals, for each head."""
+        first = self.first_tails(low)
+        return first, np.maximum(self.first_tails(high, upto=True) - first, 0)
 
     def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return all sums s of several intervals, unordered: index of the interval, and s - low."""
-        first = self.first_tails(low)
-        count = np.maximum(self.first_tails(high, upto=True) - first, 0)
-        return self.write_sums(first, count, low, high)
+        return self.write_sums(*self.find_tails(low, high), low, high)
 
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the sums of each head with `count` tails from the first on, as :meth:`sums`."""
+        """Return the sums of each head with `count` tails from `first` on, as :meth:`sums` does."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
         pair, tail = flat_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
@@ -140,52 +146,54 @@ class Halves:
 
 
 def to_words(numbers: Exact) -> Ints:
-    """Reduce integers modulo 2^64 to signed ones."""
+    """Reduce integers modulo 2^64 to signed 64-bit integers."""
     if numbers.dtype == object:
         return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
     return np.asarray(numbers, dtype=np.int64)
 
 
 @lru_cache(maxsize=2)
-def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
-    """Make the two halves of an image, with the number of runs of each sum on request."""
+def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
+    """Make the two halves of an image; with `by_runs` also the number of runs of each value."""
     heads = walk.start(by_runs)
     for rank in range(cut):
         heads = walk.values_down_to(heads, rank)
-        if sum(bag.values.size for bag in heads) > MOST_HEADS:
+        if sum(bag.values.size for bag in heads) > MAX_HEADS:
             raise too_many_runs(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.values_from(tails, rank)
-    halves = Halves.of(heads, tails)
-    if halves.pairs > (MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS):
+    halves = Halves.join(heads, tails)
+    if halves.n_pairs > (MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS):
         raise too_many_runs(walk)
     return halves
 
 
 class TooManyRunsError(PolicyError):
-    """The sums are too many to be enumerated."""
+    """Raised if there are too many sums to enumerate."""
 
 
 def too_many_runs(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
-    max_pairs = MOST_WIDE if walk.dtype.hasobject else MOST_PAIRS
+    max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
     longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
-        " exact image of a measure whose ranks depend on each other; up to about length"
-        f" {longest} it is feasible"
+        " exact image of a measure whose ranks depend on each other; it is feasible up to about"
+        f" length {longest}"
     )
 
 
-WINDOW = 2**20
+WINDOW_SIZE = 2**20
 """Approximate number of sums of a window."""
-MARK = 2**12
+MARK_SPACING = 2**12
 """Number of sums between two marks."""
-WIDEST = 2**61
-MOST_WINDOWS = 2**17
-SAMPLE = 2**21
-"""Number of sums from which the windows are chosen."""
+MAX_WIDTH = 2**61
+"""Maximum width of a window, so that its sums fit into 64 bits."""
+MAX_WINDOWS = 2**17
+"""Maximum number of windows."""
+SAMPLE_SIZE = 2**21
+"""Number of sums from which the borders of windows are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,15 +201,16 @@ class Marks:
     """Marks, size and extreme gaps of an image, from a pass over all windows."""
 
     values: Exact
-    """Some values of the image, ascending, the first of each window among them."""
+    """Some values of the image, ascending, including the first of each window."""
     below: Ints
-    """Number of values below each."""
+    """Number of values of the image below each mark."""
     size: int
+    """Number of values of the image."""
     min_gap: int
     max_gap: int
-    """The extreme gaps."""
+    """Extreme gaps of the image."""
     last: int
-    """The largest value."""
+    """Largest value of the image."""
 
 
 class Windows:
@@ -212,13 +221,13 @@ class Windows:
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
         self.runs = walk.count_runs()
-        # Computed now, to raise an error for too many runs.
-        halves_of(walk, rank, False)
+        # Computed at once, so that too many runs raise an error here.
+        make_halves(walk, rank, False)
 
     @property
     def halves(self) -> Halves:
         """The two halves, computed again if the cache was used for other images."""
-        return halves_of(self.walk, self.rank, False)
+        return make_halves(self.walk, self.rank, False)
 
     @property
     def size(self) -> int:
@@ -231,84 +240,85 @@ class Windows:
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
         size, min_gap, max_gap, last = 0, 0, 0, None
-        for pieces in one_by_one(self._window, windows, self.jobs):
-            for low, offsets, before, distinct, gaps, end in pieces:
+        for pieces in one_by_one(self._process_window, windows, self.jobs):
+            for low, offsets, before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
                 below.append(before + size)
-                size += distinct
+                size += n_distinct
                 steps = [gap for gap in gaps if gap]
                 if last is not None:
                     steps.append(int(values[-1][0]) - last)
                 min_gap = min([step for step in (min_gap, *steps) if step], default=0)
                 max_gap = max([max_gap, *steps])
-                last = int(low) + end
+                last = int(low) + last_offset
         return Marks(
             np.concatenate(values), np.concatenate(below), size, min_gap, max_gap, last or 0
         )
 
     @cached_property
     def _borders(self) -> Exact:
-        """Choose windows with about equally many sums, from a sample of them."""
+        """Choose windows with about equal numbers of sums, from a sample of the sums."""
         halves = self.halves
-        stride = max(1, halves.pairs // SAMPLE)
-        thin = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
-        thick = max(1, stride // thin)
+        stride = max(1, halves.n_pairs // SAMPLE_SIZE)
+        head_stride = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
+        tail_stride = max(1, stride // head_stride)
         sample: list[Floats] = []
         head = tail = 0
         ends: list[tuple[Any, Any]] = []
         for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
             heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
             ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
-            some_heads = np.sort(heads)[::thin].astype(np.float64)
+            some_heads = np.sort(heads)[::head_stride].astype(np.float64)
             sample.append(
-                (some_heads[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel()
+                (some_heads[:, None] + tails[::tail_stride].astype(np.float64)[None, :]).ravel()
             )
             head, tail = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
         ordered = np.sort(np.concatenate(sample))
-        n_windows = halves.pairs // WINDOW + 1
-        inner = {
+        n_windows = halves.n_pairs // WINDOW_SIZE + 1
+        quantiles = {
             int(value) for value in ordered[np.arange(1, n_windows) * ordered.size // n_windows]
         }
-        borders = [low, *sorted(value for value in inner if low < value <= high), high + 1]
-        pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(borders))
-        if pieces > MOST_WINDOWS:
+        borders = [low, *sorted(value for value in quantiles if low < value <= high), high + 1]
+        n_pieces = [(b - a) // MAX_WIDTH + 1 for a, b in pairwise(borders)]
+        if sum(n_pieces) > MAX_WINDOWS:
             raise PolicyError(
                 f"runs of length {len(self.walk.gains)} have values with too many"
                 " digits for an exact image; use shorter runs or fewer grades"
             )
-        cuts: list[int] = []
-        for a, b in pairwise(borders):
-            parts = (b - a) // WIDEST + 1
-            cuts += [a + (b - a) * i // parts for i in range(parts)]
-        return np.array([*cuts, high + 1], dtype=self.walk.dtype)
+        # Windows that are too wide are divided into equal pieces.
+        divided = [
+            a + (b - a) * i // n
+            for (a, b), n in zip(pairwise(borders), n_pieces, strict=True)
+            for i in range(n)
+        ]
+        return np.array([*divided, high + 1], dtype=self.walk.dtype)
 
-    def _window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
-        """Write out, sort and count the sums of a window, in pieces if it has too many."""
+    def _process_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
+        """Write out, sort and summarise the sums of a window, in pieces if there are too many."""
         pieces, remaining = [], [window]
         while remaining:
             low, high = remaining.pop()
             ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
-            first = self.halves.first_tails(ends[0])
-            count = np.maximum(self.halves.first_tails(ends[1], upto=True) - first, 0)
-            if count.sum() > 4 * WINDOW and high > low:
+            first, count = self.halves.find_tails(*ends)
+            if count.sum() > 4 * WINDOW_SIZE and high > low:
                 middle = low + (high - low) // 2
                 remaining += [(middle + 1, high), (low, middle)]
                 continue
             _, sums = self.halves.write_sums(first, count, *ends)
             if sums.size:
                 sums.sort()
-                pieces.append((low, *_count_sums(sums)))
+                pieces.append((low, *_summarise_sums(sums)))
         return pieces
 
     def require(self, runs: int, *, by_runs: bool) -> None:
         if by_runs:
-            check_runs(self.runs)
+            check_n_runs(self.runs)
         else:
             _ = self._borders
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._ranks(self.walk.run(runs))
+        return self._ranks(self.walk.values(runs))
 
     def _ranks(self, values: Exact) -> Ints:
         unique, inverse = np.unique(values, return_inverse=True)
@@ -321,7 +331,7 @@ class Windows:
         return ranks[inverse.ravel()]
 
     def _intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
-        """Yield for blocks of intervals the block, the index of the interval, and s - low."""
+        """Yield blocks of intervals, with the index of the interval and s - low of each value s."""
         bits = max(int((high - low).max()).bit_length(), 1)
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
         slices = [slice(start, start + step) for start in range(0, len(low), step)]
@@ -337,17 +347,19 @@ class Windows:
 
         yield from one_by_one(task, slices, self.jobs)
 
-    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        ends = self.gaps()
-        inside = np.flatnonzero((values + reach >= ends.lowest) & (values - reach <= ends.highest))
+        gaps = self.gaps()
+        inside = np.flatnonzero(
+            (values + radius >= gaps.lowest) & (values - radius <= gaps.highest)
+        )
         matches = np.zeros(values.size, dtype=np.int64)
         exact = np.zeros(values.size, dtype=self.walk.dtype)
         if inside.size:
-            # Python's integers first, as a float may exceed 64 bits.
+            # Python integers first, as a float may exceed 64 bits.
             to_integer: Any = np.frompyfunc(int, 1, 1)
-            low = to_integer(np.ceil((values - reach)[inside] / unit)).astype(self.walk.dtype)
-            high = to_integer(np.floor((values + reach)[inside] / unit)).astype(self.walk.dtype)
+            low = to_integer(np.ceil((values - radius)[inside] / unit)).astype(self.walk.dtype)
+            high = to_integer(np.floor((values + radius)[inside] / unit)).astype(self.walk.dtype)
             for block, interval, sums in self._intervals(low, np.maximum(low, high)):
                 indices = inside[block]
                 matches[indices] = np.bincount(interval, minlength=indices.size)
@@ -359,20 +371,19 @@ class Windows:
         return ranks, matches
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        check_runs(self.runs)
-        unique, inverse = np.unique(self.walk.run(runs), return_inverse=True)
-        halves = halves_of(self.walk, self.rank, True)
-        ends = halves.tail_ends[:-1]
+        check_n_runs(self.runs)
+        unique, inverse = np.unique(self.walk.values(runs), return_inverse=True)
+        halves = make_halves(self.walk, self.rank, True)
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
-        # Counts start again with each state.
-        heads = np.repeat(before[np.concatenate([[0], ends])], np.diff(halves.head_ends, prepend=0))
+        # For each head the number of runs before the tails of its state.
+        state_starts = before[np.concatenate([[0], halves.tail_ends[:-1]])]
+        start_runs = np.repeat(state_starts, np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
         def task(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
-            first = halves.first_tails(x)
-            below = ((before[first] - heads) * halves.head_runs).sum(axis=1)
-            count = np.maximum(halves.first_tails(x, upto=True) - first, 0)
+            first, count = halves.find_tails(x, x)
+            below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
             pair, tail = flat_ranges(first.ravel(), count.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
@@ -405,17 +416,20 @@ class Windows:
         return Gaps(marks.min_gap == marks.max_gap, smallest, largest, lowest, highest)
 
 
-def _count_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Summarise ascending sums: marks, counts below them, number of distinct sums, gaps, last."""
+def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
+    """Return marks of ascending sums, counts below them, number of distinct sums, gaps, last sum.
+
+    The smallest gap is the smallest one above 0.
+    """
     steps = np.diff(sums)
-    # True where a sum differs from the one before it, in rows of a mark each.
-    is_new = np.zeros(-(-sums.size // MARK) * MARK, dtype=bool)
+    # True if a sum differs from its predecessor; padded to full rows between marks.
+    is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)
     np.greater(steps, 0, out=is_new[1 : sums.size])
-    rows = np.add.reduce(is_new.reshape(-1, MARK), axis=1, dtype=np.int64)
-    below = np.cumsum(rows) - rows + is_new[::MARK]
-    distinct = int(rows.sum()) + 1
+    rows = np.add.reduce(is_new.reshape(-1, MARK_SPACING), axis=1, dtype=np.int64)
+    below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
+    n_distinct = int(rows.sum()) + 1
     gaps = (0, 0)
-    if distinct > 1:
-        # As an unsigned number 0 - 1 is the largest.
+    if n_distinct > 1:
+        # A step of 0 becomes the largest unsigned number.
         gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
-    return sums[::MARK].copy(), below, distinct, gaps, int(sums[-1])
+    return sums[::MARK_SPACING].copy(), below, n_distinct, gaps, int(sums[-1])

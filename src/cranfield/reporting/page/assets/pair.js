@@ -15,7 +15,7 @@ function pairNow() {
 }
 
 /** Topics that are shown of very many: half of them from each end. */
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 
 /** Fill the selects with all systems, by name. */
 function fillPairs() {
@@ -172,10 +172,10 @@ function showPair(k) {
   const largest = largestOf(topics.map((row) => row.difference));
   const body = document.getElementById("topics").tBodies[0];
   const made = (rows) => rows.map((row) => topicRow(row, largest, measure));
-  if (topics.length <= MOST_ROWS) body.replaceChildren(...made(topics));
+  if (topics.length <= MAX_ROWS) body.replaceChildren(...made(topics));
   else {
-    const half = MOST_ROWS / 2;
-    const between = element("td", "", `… ${topics.length - MOST_ROWS} topics in between`);
+    const half = MAX_ROWS / 2;
+    const between = element("td", "", `… ${topics.length - MAX_ROWS} topics in between`);
     between.colSpan = 5;
     const gap = element("tr");
     gap.append(between);

@@ -1,4 +1,4 @@
-"""The forms of tables of scores: lines, JSON, frames, wide or long tables."""
+"""Read scores from text lines, JSON, mappings, data frames, and wide or long tables."""
 
 from __future__ import annotations
 
@@ -52,20 +52,19 @@ from cranfield.sources.values import LABEL, is_number
 RUNID = "runid"
 """First field of the line of trec_eval's output that contains the run tag."""
 
-
 Row = tuple[list[str], int]
 """The cells of a line, and its number."""
 
 
-def cells_of(line: str) -> list[str]:
-    """Split a line at tabs, or at any blanks; names may have blanks between tabs."""
+def split_cells(line: str) -> list[str]:
+    """Split a line into 3 or 4 cells at tabs, or else into cells at any whitespace."""
     cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
     return cells if len(cells) in {3, 4} else line.split()
 
 
-def looks_like_lines(head: str) -> bool:
-    """Return True if this is a line with a score, rather than the header of a table."""
-    cells = cells_of(head)
+def is_score_line(head: str) -> bool:
+    """Return True if the first line of a text has a score, rather than the names of columns."""
+    cells = split_cells(head)
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
     if cells[0] == RUNID or "\t" not in head:
@@ -73,13 +72,13 @@ def looks_like_lines(head: str) -> bool:
     return is_numeric(cells[-1]) or is_missing(cells[-1]) or measure_of(cells[0]) is not None
 
 
-def from_lines(text: str, source: ScoreSource) -> ScorePart:
+def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
-    Lines of four cells begin with the system. In lines of three, a line `runid` names it, and
-    otherwise the file.
+    Lines of four cells begin with the system. In lines of three, the system is the value of the
+    line `runid`, or the stem of the file.
     """
-    rows = [(cells_of(line), number) for number, line in lines_of(text)]
+    rows = [(split_cells(line), number) for number, line in lines_of(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
         if len(cells) != n_cells:
@@ -89,15 +88,15 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
                 line=line,
             )
     if n_cells == 4:
-        kind, topic = 2, 1
+        measure_column, topic_column = 2, 1
         assignment = [(row, row[0][0]) for row in rows]
     else:
-        kind, topic = _measure_and_topic(rows, source.requested)
-        assignment = _assign_systems(rows, kind, topic, source.stem)
+        measure_column, topic_column = _find_measure_and_topic(rows, source.requested)
+        assignment = _assign_systems(rows, measure_column, topic_column, source.stem)
     return make_part(
         Entry(
-            read_label(cells[kind], "measure", line),
-            read_label(cells[topic], "topic", line),
+            read_label(cells[measure_column], "measure", line),
+            read_label(cells[topic_column], "topic", line),
             read_label(system, "system", line),
             None,
             cells[-1],
@@ -107,16 +106,16 @@ def from_lines(text: str, source: ScoreSource) -> ScorePart:
     )
 
 
-def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
-    """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+def _find_measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
+    """Find the columns of the measure and the topic; their order depends on the program."""
 
-    def may_be_measure(name: str) -> bool:
+    def resembles_any_measure(name: str) -> bool:
         return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
     columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
     criteria = [
         [AGGREGATE not in names for names in columns],
-        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in columns],
+        [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in columns],
         [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(is_numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
@@ -130,18 +129,20 @@ def _measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[i
     )
 
 
-def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> list[tuple[Row, str]]:
+def _assign_systems(
+    rows: Sequence[Row], measure_column: int, topic_column: int, stem: str
+) -> list[tuple[Row, str]]:
     """Assign a system to each per-topic line, from the run tag before or after its block."""
-    is_tag = [cells[kind] == RUNID for cells, _ in rows]
+    is_tag = [cells[measure_column] == RUNID for cells, _ in rows]
     tags = [cells[2] for (cells, _), tag in zip(rows, is_tag, strict=True) if tag]
     if len(tags) <= 1:
-        return [(row, (tags or [stem])[0]) for row in rows if row[0][topic] != AGGREGATE]
-    # The number of tags above a line; one less if they begin their blocks.
+        return [(row, (tags or [stem])[0]) for row in rows if row[0][topic_column] != AGGREGATE]
+    # Number of tags above each line, less one if a tag precedes its block.
     blocks = (np.cumsum(is_tag) - is_tag[0]).tolist()
     lines = [
         (row, block)
         for row, block, tag in zip(rows, blocks, is_tag, strict=True)
-        if not tag and row[0][topic] != AGGREGATE
+        if not tag and row[0][topic_column] != AGGREGATE
     ]
     if lines and {block for _, block in lines} != {*range(len(tags))}:
         raise InputError(
@@ -153,9 +154,9 @@ def _assign_systems(rows: Sequence[Row], kind: int, topic: int, stem: str) -> li
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table and its source.
+    """A table of scores and its source.
 
-    decimal: the decimal separator of numbers that are text.
+    decimal: the decimal separator of numbers in text cells.
     """
 
     source: ScoreSource
@@ -174,7 +175,7 @@ class ScoreTable:
         return list(self.columns.cells(k))
 
     def labels(self, k: int, role: str) -> list[str]:
-        """Return the cells of a column as names; none may be empty."""
+        """Return the cells of a column as labels; raise an error for an empty one."""
         cells = self.column(k)
         labels, invalid = LABEL.column(role, cells)
         if invalid is not None:
@@ -182,92 +183,96 @@ class ScoreTable:
         return labels.to_list()
 
     def scores(self, k: int) -> list[Any]:
-        """Return the cells of a column of scores, with a point before the decimals."""
+        """Return the cells of a column of scores, with a decimal point instead of a comma."""
         cells = self.column(k)
         if self.decimal == ".":
             return cells
         return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
-def from_table(table: ScoreTable) -> ScorePart:
+def read_table(table: ScoreTable) -> ScorePart:
     """Read the scores of a wide or long table.
 
-    Columns of other names are ignored in a long table, and are systems or measures in a wide one,
+    Columns without a role are ignored in a long table; in a wide one they are systems or measures,
     except columns of text. Raises an `InputError` if the role of a column is ambiguous.
     """
-    place = find_roles(table.names, table.source.name)
-    others = [k for k in range(len(table.names)) if k not in place.values()]
-    if not {"system", "score"} <= place.keys():
-        others = [k for k in others if _is_named(table, k, may_be_topics="topic" not in place)]
-    if "system" in place and "score" not in place:
-        names = [table.names[k] for k in others if not _is_text(table, k)]
-        tests = (is_numeric, is_missing, has_decimal_comma)
-        are_scores = all(any(t(cell) for t in tests) for cell in table.column(place["system"]))
+    roles = find_roles(table.names, table.source.name)
+    score_columns = [k for k in range(len(table.names)) if k not in roles.values()]
+    if not {"system", "score"} <= roles.keys():
+        score_columns = [
+            k for k in score_columns if _has_name(table, k, may_be_topics="topic" not in roles)
+        ]
+    if "system" in roles and "score" not in roles:
+        names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
+        is_score = (is_numeric, is_missing, has_decimal_comma)
+        are_scores = all(
+            any(test(cell) for test in is_score) for cell in table.column(roles["system"])
+        )
         if are_scores and not are_measures(names, table.source.requested, "columns"):
-            others = sorted([*others, place.pop("system")])
-    first = place.get("topic", -1)
-    if first >= 0 and spelt(table.names[first]) == "q" and _has_fractions(table, first):
-        # The letter is the name of a system.
-        others = [place.pop("topic"), *others]
-    topics = _find_topics(table, place, others)
-    if "topic" not in place and topics is not None:
-        others = others[1:]
-    numbers = [name for k in others if is_number(name := table.names[k])]
-    if any(not name.strip("+-").isdigit() for name in numbers) or (numbers and "system" in place):
+            score_columns = sorted([*score_columns, roles.pop("system")])
+    topic = roles.get("topic", -1)
+    if topic >= 0 and spelt(table.names[topic]) == "q" and _has_fractions(table, topic):
+        # `q` is then the name of a system.
+        score_columns = [roles.pop("topic"), *score_columns]
+    topics = _find_topics(table, roles, score_columns)
+    if "topic" not in roles and topics is not None:
+        score_columns = score_columns[1:]
+    numbers = [name for k in score_columns if is_number(name := table.names[k])]
+    if any(not name.strip("+-").isdigit() for name in numbers) or (numbers and "system" in roles):
         raise InputError(
             "expected names of columns in the first line, got numbers"
             f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
         )
     topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
-    if "system" not in place and "score" in place:
-        if others and "topic" in place:
+    if "system" not in roles and "score" in roles:
+        if score_columns and "topic" in roles:
             raise InputError(
-                f"has scores in {quoted(table.names[place['score']])}, but no column"
-                f" of systems; the role of column {quoted(table.names[others[0]])} is"
+                f"has scores in {quoted(table.names[roles['score']])}, but no column"
+                f" of systems; the role of column {quoted(table.names[score_columns[0]])} is"
                 " unknown"
             )
-        if "topic" not in place:
-            others = sorted([*others, place.pop("score")])
-    text_columns = [k for k in others if _is_text(table, k)]
-    if "score" not in place and len(text_columns) < len(others):
-        others = [k for k in others if k not in text_columns]
+        if "topic" not in roles:
+            score_columns = sorted([*score_columns, roles.pop("score")])
+    text_columns = [k for k in score_columns if _is_text_column(table, k)]
+    if "score" not in roles and len(text_columns) < len(score_columns):
+        score_columns = [k for k in score_columns if k not in text_columns]
         if text_columns:
             unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
-            warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
-    if "score" in place:
-        table.columns.check_unused(SCORES, [*place.values()])
-    part = make_part(_entries(table, place, others, topics))
-    return replace(part, axis=_third_axis(table, place))
+            warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
+    if "score" in roles:
+        table.columns.check_unused(SCORES, [*roles.values()])
+    part = make_part(_entries(table, roles, score_columns, topics))
+    return replace(part, axis=_third_axis(table, roles))
 
 
-def _third_axis(table: ScoreTable, place: Mapping[str, int]) -> str:
-    """Return the name of the third axis of scores, or `shard` for a table without one."""
-    axes = [axis for axis in AXES if axis in place]
+def _third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
+    """Return the name of the third axis of scores; `shard` if the table has none."""
+    axes = [axis for axis in AXES if axis in roles]
     if len(axes) > 1:
-        names = " and ".join(quoted(table.names[place[axis]]) for axis in axes)
+        names = " and ".join(quoted(table.names[roles[axis]]) for axis in axes)
         raise InputError(f"expected scores by shard or by replicate, got columns {names}")
     return next(iter(axes), AXES[0])
 
 
-def _is_named(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
-    """Return True if a column has a name; without one, it must be empty or number the rows."""
+def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
+    """Return True if a column has a name; an unnamed one must be empty or number the rows."""
     if not NO_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
         return True
     cells = table.column(k)
-    if not all(map(is_missing, cells)) and not _are_distinct(cells):
+    if not all(map(is_missing, cells)) and not _are_distinct_integers(cells):
         raise InputError(f"column {k + 1} has no name")
     return False
 
 
-def _are_distinct(cells: Sequence[Any]) -> bool:
+def _are_distinct_integers(cells: Sequence[Any]) -> bool:
     """Return True if the values are distinct integers."""
     if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
         return False
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
-def _is_text(table: ScoreTable, k: int) -> bool:
-    """Return True for a column with values, none of which resembles a number."""
+def _is_text_column(table: ScoreTable, k: int) -> bool:
+    """Return True if a column has values and none of them resembles a number."""
     cells = [cell for cell in table.column(k) if not is_missing(cell)]
     return bool(cells) and not any(
         is_numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
@@ -278,19 +283,19 @@ _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
 def _find_topics(
-    table: ScoreTable, place: Mapping[str, int], others: Sequence[int]
+    table: ScoreTable, roles: Mapping[str, int], score_columns: Sequence[int]
 ) -> list[str] | None:
-    """Return the topic of each row; None if there are none and rows are numbered."""
-    if "topic" in place:
-        return table.labels(place["topic"], "topic")
-    role = next((role for role in ("system", "measure", *AXES) if role in place), None)
-    if role is not None and not (others and others[0] == 0 and not table.names[0]):
+    """Return the topic of each row; None if the table has none, so that rows are numbered."""
+    if "topic" in roles:
+        return table.labels(roles["topic"], "topic")
+    role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
+    if role is not None and not (score_columns and score_columns[0] == 0 and not table.names[0]):
         raise InputError(
-            f"has a column of {role}s, {quoted(table.names[place[role]])},"
+            f"has a column of {role}s, {quoted(table.names[roles[role]])},"
             " but no column of topics; scores by topic are required, as in write_csv"
             " of Scores or in cranfield evaluate --by-topic"
         )
-    if not others or others[0] != 0:
+    if not score_columns or score_columns[0] != 0:
         return None
     name, cells = table.names[0], table.column(0)
     if NO_NAME.fullmatch(spelt(name)):
@@ -300,25 +305,29 @@ def _find_topics(
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
                 " transpose the table, so that the measures are columns"
             )
-        names = [table.names[k] for k in others[1:]]
-        are_topics = names and all(map(_LIKE_TOPIC.fullmatch, names))
-        if are_topics and not any(map(_LIKE_TOPIC.fullmatch, topics)):
+        names = [table.names[k] for k in score_columns[1:]]
+        are_topics = names and all(map(_TOPIC_NAME.fullmatch, names))
+        if are_topics and not any(map(_TOPIC_NAME.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"
             )
         return topics
     values = [cell for cell in cells if not is_missing(cell)]
-    numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in values)
-    if values and not numbers:
+    n_numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in values)
+    if values and not n_numbers:
         return table.labels(0, "topic")
-    if numbers < len(values):
+    if n_numbers < len(values):
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
-    # Numbers of topics would be read as scores of another system.
-    if len(cells) > 1 and _are_distinct(cells) and {float(cell) for cell in cells} != {0, 1}:
+    # Topics that are numbers would otherwise be read as scores of a system.
+    if (
+        len(cells) > 1
+        and _are_distinct_integers(cells)
+        and {float(cell) for cell in cells} != {0, 1}
+    ):
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -327,22 +336,22 @@ def _find_topics(
     return None
 
 
-_LIKE_TOPIC = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
-_STATISTIC = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
-_NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
+_TOPIC_NAME = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
+_STATISTIC_NAME = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
+_INTEGER_NAME = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
 
 
-def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
-    """Warn of columns that are read as systems although their names look like statistics."""
-    doubtful = [
+def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
+    """Warn about columns that are read as systems although their names look like statistics."""
+    suspect_names = [
         quoted(name)
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
-        or _STATISTIC.fullmatch(name)
-        or (_NUMBER_OF.fullmatch(name) and not _has_fractions(table, k))
+        or _STATISTIC_NAME.fullmatch(name)
+        or (_INTEGER_NAME.fullmatch(name) and not _has_fractions(table, k))
     ]
-    if doubtful:
-        listed = some_of(doubtful, 5)
+    if suspect_names:
+        listed = some_of(suspect_names, 5)
         warn(
             f"{table.source.name}: columns read as systems: {listed}; remove them if they"
             " are not systems"
@@ -357,69 +366,70 @@ def _has_fractions(table: ScoreTable, k: int) -> bool:
 
 
 def _entries(
-    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
+    table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: list[str]
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
-    is_long, by_score = "system" in place or "score" in place, "score" in place
-    labels = {role: table.labels(place[role], role) for role in place if role != "score"}
+    has_score_column = "score" in roles
+    is_long = has_score_column or "system" in roles
+    labels = {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
     systems = labels.get("system", [table.source.stem] * len(topics))
     nulls = [None] * len(topics)
-    roles = ("measure", _third_axis(table, place))
-    measures, shards = (labels.get(role, nulls) for role in roles)
-    columns = [place["score"]] if by_score else others
-    if not columns or (is_long and "measure" in place and len(columns) > 1):
+    measures = labels.get("measure", nulls)
+    shards = labels.get(_third_axis(table, roles), nulls)
+    columns = [roles["score"]] if has_score_column else score_columns
+    if not columns or (is_long and "measure" in roles and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
     for name in filter(None, table.names):
         if table.names.count(name) > 1:
             raise InputError(f"duplicate column {quoted(name)}")
     # A table with a column for each measure describes a single run.
-    by_measure = False
-    if not by_score and "measure" not in place:
-        by_measure = is_long or are_measures(names, table.source.requested, "columns")
-    if not (is_long or by_measure):
-        _warn_of_statistics(table, columns)
+    has_measure_columns = False
+    if not has_score_column and "measure" not in roles:
+        has_measure_columns = is_long or are_measures(names, table.source.requested, "columns")
+    if not (is_long or has_measure_columns):
+        _warn_about_statistics(table, columns)
     cells = [table.scores(k) for k in columns]
     keys = set()
     for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
         key = (measures[row], topic, shards[row])
         if not is_long and key in keys:
-            raise InputError("two rows for one topic", line=line, topic=topic)
+            raise InputError("expected one row for each topic, got two", line=line, topic=topic)
         keys.add(key)
         for name, scores in zip(names, cells, strict=True):
-            measure = name if by_measure else measures[row]
-            system = systems[row] if is_long or by_measure else name
+            measure = name if has_measure_columns else measures[row]
+            system = systems[row] if is_long or has_measure_columns else name
             yield Entry(measure, topic, system, shards[row], scores[row], line)
 
 
-def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
-    """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
+    """Read JSON or JSON lines: an object with a key per system, or an array of rows."""
     parsed: Any
     numbers = None
     if lines:
         parsed, numbers = json_lines(text, source.name)
         if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
-            # A complete object of scores on one line, rather than a row.
-            is_object = any(isinstance(value, (Mapping, list)) for value in row.values())
-            parsed = row if is_object else parsed
+            # A single line may be the complete object of scores rather than a row.
+            is_complete = any(isinstance(value, (Mapping, list)) for value in row.values())
+            parsed = row if is_complete else parsed
     else:
         parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
-        return from_mapping(parsed, source)
+        return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
         raise InputError("expected an object or an array of objects")
     columns = columns_of_records(parsed, SCORES, source.name, numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
-    return from_table(ScoreTable(source, columns))
+    return read_table(ScoreTable(source, columns))
 
 
-def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
+def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
-    Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
-    {topic: score}}}, as ranx writes it, the output of `cranfield evaluate --format json`, and a
-    table by columns.
+    Other accepted mappings are {topic: {measure: score}} of one system (pytrec_eval), {system:
+    {measure: {topic: score}}} (ranx), the output of `cranfield evaluate --format json`, and {column
+    name: values}.
     """
     if not data:
         raise InputError("expected at least one system, got none")
@@ -432,14 +442,14 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         topics = {name: system.get("topics", {}) for name, system in results.items()}
         return make_part(_from_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
-        listed = columns_of_mapping(SCORES.kind)(data, source.name)
-        if not any(listed.values()):
-            raise InputError("has no rows")
-        return from_table(ScoreTable(source, Columns.of(listed, source.name)))
+        values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
+        if not any(values_by_column.values()):
+            raise InputError("expected at least one row, got none")
+        return read_table(ScoreTable(source, Columns.of(values_by_column, source.name)))
     systems = _arrange_by_system(data, source)
     inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
-    is_transposed = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
-    if is_transposed and not any(map(_TOPIC.fullmatch, inner)):
+    is_transposed = inner and all(map(_TOPIC_ID.fullmatch, map(str, systems)))
+    if is_transposed and not any(map(_TOPIC_ID.fullmatch, inner)):
         keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
             f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
@@ -448,24 +458,26 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     return make_part(_from_systems(systems))
 
 
-_TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
+_TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
 
 
 def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
     """Rearrange mappings with measures at another level as {system: {topic: {measure: score}}}."""
-    inner = [value for value in data.values() if isinstance(value, Mapping)]
-    cells = [cell for values in inner for cell in values.values() if isinstance(cell, Mapping)]
+    inner_mappings = [value for value in data.values() if isinstance(value, Mapping)]
+    cells = [
+        cell for values in inner_mappings for cell in values.values() if isinstance(cell, Mapping)
+    ]
     requested, kind = source.requested, "" if cells else "keys"
     if are_measures(_keys(cells), requested):
         return data
     if are_measures(map(str, data), requested, kind):
         raise InputError(
             f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
-            " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
-            " an evaluation ev['AP'] has the scores of one measure"
+            " pass {topic: {measure: score}} or {system: {topic: {measure: score}}}; for an"
+            " evaluation ev, ev['AP'] has the scores of AP"
         )
-    if not are_measures(_keys(inner), requested, kind):
+    if not are_measures(_keys(inner_mappings), requested, kind):
         return data
     if not cells:
         return {source.stem: data}
@@ -486,7 +498,7 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
         if not isinstance(scores, Mapping):
             raise InputError(
                 f"expected {{topic: score}} for measure {quoted(measure)} of system"
-                f" {quoted(system)}, got {_described(scores)}"
+                f" {quoted(system)}, got {_describe_value(scores)}"
             )
         for topic, score in scores.items():
             topics.setdefault(topic, {})[measure] = score
@@ -494,48 +506,48 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
 
 
 def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
-    """Yield scores of each system, by topic, by topic and measure, or in order of topics."""
-    for name, scores_of_system in data.items():
+    """Yield the scores of each system from {topic: score}, {topic: {measure: score}} or a list."""
+    for name, system_scores in data.items():
         system = read_label(name, "system")
-        if isinstance(scores_of_system, Mapping) or (
-            hasattr(scores_of_system, "items") and hasattr(scores_of_system, "index")
+        if isinstance(system_scores, Mapping) or (
+            hasattr(system_scores, "items") and hasattr(system_scores, "index")
         ):
-            topics = dict(scores_of_system.items())  # a mapping, or a series of pandas
-        elif isinstance(scores_of_system, Iterable) and not isinstance(
-            scores_of_system, (Scores, str, bytes)
+            topics = dict(system_scores.items())  # a mapping or a pandas series
+        elif isinstance(system_scores, Iterable) and not isinstance(
+            system_scores, (Scores, str, bytes)
         ):
-            topics = dict(enumerate(scores_of_system, 1))
+            topics = dict(enumerate(system_scores, 1))
         else:
-            got = f"system {quoted(system)} has {_described(scores_of_system)}"
+            got = f"system {quoted(system)} has {_describe_value(system_scores)}"
             raise InputError(f"{got} instead of {{topic: score}} or a list of scores")
-        by_measure = any(isinstance(value, Mapping) for value in topics.values())
+        has_measures = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
             topic = read_label(label, "topic")
-            if not by_measure:
+            if not has_measures:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
-                got = f"system {quoted(system)} has {_described(value)}"
+                got = f"system {quoted(system)} has {_describe_value(value)}"
                 raise InputError(f"{got} instead of {{measure: score}}", topic=topic)
             else:
                 for measure, cell in value.items():
                     yield Entry(read_label(measure, "measure"), topic, system, None, cell)
 
 
-def _described(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
-def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Read the columns of a data frame; lines are counted from its first row.
+def table_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
+    """Read the columns of a data frame; line numbers are row numbers, from 1.
 
-    The index of a pandas frame is a column too, unless it has only row numbers.
+    The index of a pandas frame becomes a column too, unless it has only row numbers.
     """
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("expected one level of column names, got several")
     height = len(columns.cells(0)) if columns.names else 0
     if not height:
-        raise InputError("has no rows")
+        raise InputError("expected at least one row, got none")
     table = ScoreTable(source, replace(columns, lines=range(1, height + 1)))
     index = getattr(data, "index", None)
     if index is None or not hasattr(index, "names"):
@@ -549,8 +561,8 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     return _with_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
 
 
-def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
-    """Read Parquet; columns that pandas wrote as its index are its index."""
+def table_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
+    """Read Parquet; columns that pandas saved as the index of a frame become its index again."""
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
@@ -560,23 +572,23 @@ def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     except (ValueError, KeyError, TypeError, RecursionError):
         index = []
     if not index or frame.is_empty():
-        return from_frame(frame, source)
+        return table_from_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [frame[name].to_list() for name in index]
-    return _with_index(from_frame(frame.drop(index), source), levels, labels)
+    return _with_index(table_from_frame(frame.drop(index), source), levels, labels)
 
 
 def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
     """Put the index of a pandas frame in front of the columns."""
-    roles_of_levels = [None if level is None else SCORES.column_of(level) for level in levels]
-    if len(levels) > 1 and None in roles_of_levels:
-        unknown = levels[roles_of_levels.index(None)]
+    level_roles = [None if level is None else SCORES.column_of(level) for level in levels]
+    if len(levels) > 1 and None in level_roles:
+        unknown = levels[level_roles.index(None)]
         raise InputError(
             f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
     names: list[object] = [*levels]
-    # A level without a known name has the topics, unless it only numbers the rows.
-    if roles_of_levels == [None]:
+    # A level of unknown name contains the topics, unless it only numbers the rows.
+    if level_roles == [None]:
         has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table

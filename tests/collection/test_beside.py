@@ -242,9 +242,9 @@ def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
     groups, aspect = tmp_path / "groups.csv", tmp_path / "aspect.txt"
     groups.write_text("doc,group\nA,x\n")
     aspect.write_text("q 0 A 1\n")
-    with pytest.warns(CranfieldWarning, match=r"groups.csv: none of its documents"):
+    with pytest.warns(CranfieldWarning, match=r"groups.csv: no document occurs"):
         cf.judge(RUN, QRELS, groups=groups)
-    with pytest.warns(CranfieldWarning, match=r"aspect.txt: none of its documents"):
+    with pytest.warns(CranfieldWarning, match=r"aspect.txt: no document occurs"):
         cf.judge(RUN, QRELS, aspects={"new": str(aspect)})
     groups.write_text("doc,group\nA,x\na,x\n")
     aspect.write_text("q 0 a 1\n")

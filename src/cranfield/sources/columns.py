@@ -186,7 +186,7 @@ def read_columns(data: Any, schema: Schema) -> Columns:
 
 
 def is_frame(data: Any) -> bool:
-    # A lazy frame resolves its schema, with a warning, if asked for its columns itself.
+    # A lazy frame resolves its schema, with a warning, if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 

@@ -284,7 +284,7 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
     pool = ("pool", "a.run", "--depth", "2", "--judged", sheet)
     out, err = cranfield(judged, *pool)
     assert "2 are judged, 0 are not" in out
-    assert f"{sheet}: 1 of 3 rows has no grade and counts as not judged" in err
+    assert f"{sheet}: 1 of 3 rows has no grade and counts as unjudged" in err
     for command, option in (
         (("evaluate", sheet, "a.run", "-m", "AP"), "--ungraded drop"),
         (("judges", sheet, "llm"), "--ungraded drop"),

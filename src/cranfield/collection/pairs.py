@@ -118,7 +118,7 @@ class UngradedError(InputError):
 def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
     """Warn of rows without a grade; refuse judgments without any grade."""
     if dropped == rows:
-        raise UngradedError(f"expected grades, got none in {counted(rows, 'row')}", source=source)
+        raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
     if dropped:
         verbs = "has no grade and counts" if dropped == 1 else "have no grade and count"
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged", stacklevel=6)

@@ -192,7 +192,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     _, err = cranfield(judged, "judges", *files, *given, status=2)
     assert "document judged twice" in err
     _, err = cranfield(judged, "judges", *files, *more, status=2)
-    assert "select one: --settings with columns: grade=..." in err
+    assert "--settings with columns: grade=... selects the column" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
     assert "has no column 'zebra'" in err

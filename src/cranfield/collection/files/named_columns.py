@@ -169,7 +169,7 @@ def _is_rising(values: Sequence[Any], is_mapping: bool) -> bool:
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
-_HINT = "; select one: columns={{'{name}': ...}}"
+_HINT = "; columns={{'{name}': ...}} selects the column"
 
 RUN = Schema(
     "run",

@@ -187,7 +187,7 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
     for column in schema.columns:
         groups = "; ".join(names(" ".join(group)) for group in column.groups)
         required = "yes" if column.required else "no"
-        yield f"| {column.called or column.name} | {required} | {groups} |"
+        yield f"| {column.noun or column.name} | {required} | {groups} |"
     yield ""
 
 

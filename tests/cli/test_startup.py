@@ -118,6 +118,8 @@ def test_options_are_those_of_the_function(name: str) -> None:
     """The source is read without loading it: what Python makes of it has to be the same."""
     option = OPTIONS[name]
     assert option.of is not None
+    # A reference to the parameter of another function is followed.
+    assert ":func:" not in str(option.help)
     function, parameter = option.of
     loaded = resolve_name(function)
     loaded = getattr(loaded, "callback", loaded)

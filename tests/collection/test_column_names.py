@@ -97,6 +97,18 @@ def test_ids_win_over_texts() -> None:
         cf.read_run(other.with_columns(query_id=pl.Series(["1", "2", "3"])), columns={"doc": "pid"})
 
 
+def test_other_identifiers_and_grades_are_listed_as_unused() -> None:
+    docs = pl.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "doc_id": ["x", "y"]})
+    run = docs.with_columns(score=pl.Series([2.0, 1.0]))
+    with pytest.warns(match="columns not used: 'doc_id'"):
+        assert cf.read_run(run).to_polars()["doc"].to_list() == ["a", "b"]
+    # Of PyTerrier: a number in its index beside the identifier.
+    cf.read_run(run.rename({"doc_id": "docid"}).with_columns(docid=pl.Series([7, 8])))
+    grades = docs.drop("doc_id").with_columns(score=pl.Series([0, 1]), rel=pl.Series([1, 0]))
+    with pytest.warns(match="columns not used: 'score'"):
+        assert cf.read_qrels(grades).to_polars()["grade"].to_list() == [1, 0]
+
+
 def test_grades_of_people_and_models() -> None:
     """A record with both is no record of one of them."""
     rows = [{"qid": "q", "docid": "a", "label": 1, "judgment": 0}]

@@ -106,7 +106,7 @@ class Campaign(OpenedCampaign):
         Parameters
         ----------
         run, task
-            Parameters of :func:`cranfield.campaign.submitting.submit.submit`.
+            As for :func:`cranfield.campaign.submitting.submit.submit`.
         declared
             Attributes of :class:`cranfield.campaign.submitting.entering.Declaration`, such as
             `team`.

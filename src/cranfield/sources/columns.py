@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,7 +89,7 @@ class Columns:
                     source=self.source,
                 )
         # Not reported: columns with a single value, with a text for each identifier, or with a copy
-        # of a used column.
+        # of a used column. Other identifiers and numbers may be the ones that the user means.
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
@@ -109,7 +110,13 @@ class Columns:
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
             n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
             is_text = n_other == n_used or describes
-            if n_other > 1 and not (is_text and n_pairs == n_used):
+            if column.name not in own_names:
+                # The `docid` of PyTerrier is an integer.
+                is_identifier = _IDENTIFIER.search(spelt(self.names[k])) is not None
+                is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
+                is_text &= column.name != "grade" or describes
+            describes_used = is_text and n_pairs == n_used
+            if n_other > 1 and not describes_used and (texts != used_texts).any():
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
@@ -127,6 +134,9 @@ class Columns:
             rows = [row for row in places if isinstance(name, str) and cells[row] == name]
         return rows or []
 
+
+_IDENTIFIER = re.compile("(id|no|number|key)$")
+"""Names of columns of identifiers, as spelt in :func:`~cranfield.sources.schemas.spelt`."""
 
 _MAX_CHECKED = 100
 """Maximum number of unused columns whose values are checked."""

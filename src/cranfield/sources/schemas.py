@@ -339,7 +339,9 @@ class Schema:
             if len(matches) > 1:
                 pair = " and ".join(quoted(names[k]) for k in matches[:2])
                 noun = column.noun or column.name
-                advice = self.hint.format(name=column.name) or "; remove or rename one"
+                advice = "; remove or rename one"
+                if "columns={" in self.hint:
+                    advice = f"; columns={{'{column.name}': ...}} says which it is"
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
                 places[column.name] = matches[0]

@@ -126,7 +126,7 @@ def check(
     runs
         Files, folders or patterns of runs.
     format, encoding, separator, numbers
-        Parameters of :func:`cranfield.read_run`.
+        As for :func:`cranfield.read_run`.
     all_faults
         Whether to list every fault, instead of the first 25 of each kind.
 

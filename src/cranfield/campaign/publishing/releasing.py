@@ -95,7 +95,7 @@ def release(
     campaign
         The campaign.
     task, judgments
-        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     anonymous
         Whether to replace the names of all teams and runs by numbers. The seed and a secret in the
         log of the campaign determine their order.

@@ -332,9 +332,9 @@ def task_leaderboard(
     Parameters
     ----------
     campaign, task, measures, judgments
-        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     alpha, max_runs
-        Parameters of :func:`leaderboard`.
+        As for :func:`leaderboard`.
     """
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()

@@ -169,7 +169,7 @@ def write_overview(
     Parameters
     ----------
     campaign, task, judgments
-        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     folder
         Folder to write to; it is created if missing.
     forms

@@ -191,7 +191,7 @@ class Scoring:
     Parameters
     ----------
     campaign, task, measures, judgments
-        Parameters of :func:`score_runs`.
+        As for :func:`score_runs`.
     """
 
     def __init__(

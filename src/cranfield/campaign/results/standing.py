@@ -252,7 +252,7 @@ def standing(
     Parameters
     ----------
     campaign, task, judgments
-        Parameters of :func:`~cranfield.campaign.results.scoring.score_runs`.
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     run
         File of a run, or tag of a run of the campaign.
     baseline
@@ -268,7 +268,7 @@ def standing(
         Whether to estimate the score that a run loses because it was not pooled. This requires that
         pooled runs are marked; the estimate is cached.
     options
-        Parameters of :func:`cranfield.compare`.
+        As for :func:`cranfield.compare`.
 
     Returns
     -------

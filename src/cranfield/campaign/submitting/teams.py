@@ -117,7 +117,7 @@ def change_team(
     Parameters
     ----------
     campaign, id, name, contact, anonymous_until
-        Parameters of :func:`~cranfield.campaign.submitting.teams.add_team`; None changes nothing.
+        As for :func:`~cranfield.campaign.submitting.teams.add_team`; None leaves the value unchanged.
 
     Raises
     ------

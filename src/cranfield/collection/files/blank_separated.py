@@ -329,6 +329,8 @@ def _check_width(fields: list[str], layout: Layout) -> None:
             reason += "; if other lines have one, ungraded='drop' treats the document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
+        elif width >= 2 * expected - 1:
+            reason += "; two lines may be joined, as in files concatenated without a line end"
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 

@@ -117,7 +117,7 @@ def change_team(
     Parameters
     ----------
     campaign, id, name, contact, anonymous_until
-        As for :func:`~cranfield.campaign.submitting.teams.add_team`; None leaves the value unchanged.
+        As for :func:`~cranfield.campaign.submitting.teams.add_team`; None leaves a value unchanged.
 
     Raises
     ------

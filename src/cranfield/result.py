@@ -32,7 +32,7 @@ MAX_LINES = 100
 """Maximum number of printed rows; data frames and files have all rows."""
 
 ALL = "all"
-"""Table name that requests all tables for reading, not only the first of each kind of result."""
+"""Table name that requests all formatted tables, not only the first of each kind of result."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Column:
     about
         Documentation: meaning of the values, their unit or range, and the meaning of null.
     decimals
-        Number of decimals in tables for reading; data frames and files have unrounded values.
+        Number of decimals in formatted tables; data frames and files have unrounded values.
     percent
-        Whether tables for reading show the value times 100, with a percent sign.
+        Whether formatted tables show the value times 100, with a percent sign.
     pvalue
-        Whether the values are p-values; tables for reading show small ones in scientific notation.
+        Whether the values are p-values; formatted tables show small ones in scientific notation.
     key
         Whether the column identifies a row, such as the system.
-    read
-        Whether tables for reading have the column; data frames and files always have it.
+    display
+        Whether formatted tables have the column; data frames and files always have it.
     """
 
     about: str
@@ -60,10 +60,10 @@ class Column:
     percent: bool = False
     pvalue: bool = False
     key: bool = False
-    read: bool = True
+    display: bool = True
 
     def text(self, value: Any) -> str:
-        """Format a value for tables for reading; null and NaN are empty."""
+        """Format a value as text; null and NaN are empty."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
@@ -158,12 +158,12 @@ class Result(Plotted):
         return ()
 
     def tables(self) -> list[Table]:
-        """Return the tables for reading."""
+        """Return the formatted tables."""
         return readable_tables(self.frames(), self.declared())
 
     @classmethod
     def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the tables for reading of several results of this class, concatenated by name."""
+        """Return the formatted tables of several results of this class, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
         import polars as pl
@@ -173,7 +173,7 @@ class Result(Plotted):
         return readable_tables(concatenated, cls.declared())
 
     def as_table(self, **options: Any) -> Table:
-        """Return the main table for reading, with the heading and the notes of the result.
+        """Return the main formatted table, with the heading and the notes of the result.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Result(Plotted):
     def to_latex(
         self, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
     ) -> str:
-        """Return the tables for reading in LaTeX, for the package booktabs.
+        """Return the formatted tables in LaTeX, for the package booktabs.
 
         Parameters are those of :meth:`cranfield.tabular.Table.to_latex`.
         """
@@ -233,11 +233,11 @@ class Result(Plotted):
         )
 
     def to_markdown(self) -> str:
-        """Return conclusion, heading, notes and tables for reading in Markdown."""
+        """Return conclusion, heading, notes and formatted tables in Markdown."""
         return combine_results(self).write("markdown")
 
     def to_html(self) -> str:
-        """Return conclusion, heading, notes and tables for reading in HTML."""
+        """Return conclusion, heading, notes and formatted tables in HTML."""
         return combine_results(self).write("html")
 
     def _repr_html_(self) -> str:
@@ -312,7 +312,7 @@ def columns_section(result_class: type[Result]) -> str:
 def readable_tables(
     frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]
 ) -> list[Table]:
-    """Return data frames as tables for reading; several have their names as titles."""
+    """Format data frames as tables; several have their names as titles."""
     has_titles = len(frames) > 1
     return [
         readable_table(frame, name if has_titles else "", declared[name])
@@ -321,7 +321,7 @@ def readable_tables(
 
 
 def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
-    """Return a data frame as a table for reading, formatted as its columns are declared.
+    """Format a data frame as a table, with the declared decimals of its columns.
 
     A long frame is cut to its first rows; the title then reports the total number of rows.
     """
@@ -330,7 +330,7 @@ def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     table_columns = {
         name: column
         for name, column in declared.items()
-        if column.read and not (column.key and set(frame[name]) == {""})
+        if column.display and not (column.key and set(frame[name]) == {""})
     }
     if frame.height > MAX_LINES:
         title = f"{title}; " if title else ""
@@ -352,14 +352,14 @@ class ResultSet:
     heading
         Lines that describe the analyses, and notes.
     tables
-        All tables for reading.
+        All formatted tables.
     frames
         Data frames by name of table, each with the columns that identify a row.
     facts
         Settings and sizes.
     verdict
         The conclusion of each result that has one.
-    first
+    main_tables
         Main tables, one of each kind of result, to which text is limited; empty for all tables.
     verdict_last
         Whether the conclusion stands at the end of the text instead of at its beginning.
@@ -370,7 +370,7 @@ class ResultSet:
     frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
     facts: Mapping[str, Any]
     verdict: Sequence[str] = ()
-    first: Sequence[Table] = ()
+    main_tables: Sequence[Table] = ()
     verdict_last: bool = False
 
     def write(self, format: str, table: str | None = None) -> str:
@@ -381,11 +381,11 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the data frame to write alone; `all` for all tables for reading.
+            Name of the data frame to write alone; `all` for all formatted tables.
         """
         results = self
         if table == ALL:
-            results = replace(self, first=self.tables)
+            results = replace(self, main_tables=self.tables)
         elif table is not None:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
@@ -399,7 +399,7 @@ class ResultSet:
 
 
 def combine_results(
-    *results: Result, notes: Iterable[str] = (), each: bool = False, **facts: Any
+    *results: Result, notes: Iterable[str] = (), facts_by_result: bool = False, **facts: Any
 ) -> ResultSet:
     """Combine results: concatenate data frames of the same name, and drop repeated lines.
 
@@ -409,7 +409,7 @@ def combine_results(
         The results, in order.
     notes
         Additional lines of the heading.
-    each
+    facts_by_result
         Whether facts are a list with one item per result; otherwise they are merged.
     facts
         Additional facts.
@@ -426,19 +426,21 @@ def combine_results(
             keys = [key for key in result.keys_of(name) if key in frame.columns]
             frames[name] = pl.concat([*previous, frame]), keys
     tables: list[Table] = []
-    first: list[Table] = []
+    main_tables: list[Table] = []
     for _, group in groupby(results, type):
         members = list(group)
         group_tables = members[0].side_by_side(members)
-        first += group_tables[:1]
+        main_tables += group_tables[:1]
         tables += group_tables
     fact_list = [result.facts() for result in results]
     merged = (
-        {"studies": fact_list} if each else {k: v for item in fact_list for k, v in item.items()}
+        {"studies": fact_list}
+        if facts_by_result
+        else {k: v for item in fact_list for k, v in item.items()}
     )
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
     verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
-    return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, first)
+    return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, main_tables)
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
@@ -451,7 +453,7 @@ def check_table(table: str, names: Iterable[str]) -> None:
 def _text(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     parts = ["\n".join(map(plain, part)) for part in (before, results.heading) if part]
-    tables = results.first or results.tables
+    tables = results.main_tables or results.tables
     hints = []
     if len(tables) < len(results.tables):
         hints.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")

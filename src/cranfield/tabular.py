@@ -56,7 +56,7 @@ MAX_ROWS = 20
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A table for reading: in a notebook as HTML, printed as text.
+    """A formatted table: in a notebook as HTML, printed as text.
 
     Attributes
     ----------

@@ -141,7 +141,7 @@ def test_labels_and_list(logged: Path) -> None:
             (*TABLES, "-m", "QueriesPerUser", "--by", "query"),
             "is a measure of users and cannot be computed by",
         ),
-        ((*TABLES, "--by", "session"), "values by session require the session of pages"),
+        ((*TABLES, "--by", "session"), "requires the column session of pages"),
         ((*TABLES, "-m", "CTR", "--survival"), "--survival requires a measure of time"),
         ((*TABLES, "--table", "survival"), "survival"),
         ((*TABLES, "-o", "pages.csv"), "would overwrite an input file"),

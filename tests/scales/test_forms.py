@@ -205,7 +205,7 @@ def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
     inner, outer, x = np.sort(inner) * 1.0, np.sort(outer) * 1.0, np.array(x) * 1.0
     found = count_pairs(inner, outer, x, float(slack), jobs=1)
     sums = (outer[:, None] + inner[None, :]).ravel()
-    assert found.below.tolist() == [(sums < one - slack).sum() for one in x]
+    assert found.n_below.tolist() == [(sums < one - slack).sum() for one in x]
     near = Counter(found.near.query.tolist())
     assert [near[i] for i in range(x.size)] == [(abs(sums - one) <= slack).sum() for one in x]
     assert (

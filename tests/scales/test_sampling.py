@@ -16,7 +16,7 @@ from cranfield.scales.forms.form import Stateful, limit_relevant
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.images import sampling, windows
-from cranfield.scales.images.sampling import Heads, SampledImage, Search, TooManyTiesError
+from cranfield.scales.images.sampling import Heads, SampledImage, SearchableWalk, TooManyTiesError
 from cranfield.scales.images.values import image, represent
 
 
@@ -145,6 +145,6 @@ def test_scores_say_that_they_are_estimated(
 
 
 def test_divisors_leave_one_number_of_relevant_documents() -> None:
-    search = Search(walk_of("AP", 20))
+    search = SearchableWalk(walk_of("AP", 20))
     # Above rank 19 no value has the denominator 19.
     assert search.divisors[18] % 19 == 0 and search.divisors[19] % 19

@@ -165,7 +165,7 @@ def test_wrong_texts() -> None:
         judge_summaries({"s": {"q": "a", "r": "b"}}, {"q": "a"})
     rows = [("q", "s", "a"), ("q", "s", "b")]
     table = [dict(zip(("topic", "system", "text"), row, strict=True)) for row in rows]
-    with pytest.raises(InputError, match="a second text of 's'"):
+    with pytest.raises(InputError, match="system 's' has two texts"):
         judge_summaries(table, {"q": "a"})
     for texts, references in (
         ({"s": {"q": 3}}, {"q": "a"}),

@@ -178,7 +178,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     """Select one table of a result, with `table` as its text."""
     results = combine_results(result)
     frames = {name: results.frames[name]}
-    return replace(results, tables=[table], frames=frames, first=())
+    return replace(results, tables=[table], frames=frames, main_tables=())
 
 
 @command()

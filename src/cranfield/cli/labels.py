@@ -436,7 +436,7 @@ def judges(
     ]
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = every[-1].verdict if limits else ()
-    findings = replace(combine_results(*every), heading=heading, facts=facts, first=())
+    findings = replace(combine_results(*every), heading=heading, facts=facts, main_tables=())
     if ppi:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
     written.write(replace(findings, verdict=verdict, verdict_last=True))

@@ -119,7 +119,7 @@ def collection(
         scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():
         studies += _study_topics(measure_scores, sampling, target, options, notes)
-    options.show(*studies, notes=notes, each=True)
+    options.show(*studies, notes=notes, facts_by_result=True)
 
 
 def _check_pool(pool: Mapping[str, Any]) -> None:

@@ -142,7 +142,7 @@ def tests(
         own = {"part": "power", "population": population, "repeats": power}
         label = "looking for true differences"
         studies.append(options.study(label, meta.power_of_tests, whole, real, **common, **own))
-    options.show(*studies, each=True)
+    options.show(*studies, facts_by_result=True)
 
 
 def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:

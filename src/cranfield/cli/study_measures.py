@@ -127,7 +127,7 @@ def measures(
     power = options.study(label, meta.discriminative_power, own, part=label, **tested)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
-    options.show(power, *swaps, *quick, each=True, **facts)
+    options.show(power, *swaps, *quick, facts_by_result=True, **facts)
 
 
 def _scores(

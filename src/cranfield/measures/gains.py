@@ -208,13 +208,13 @@ class GainMeasure(Measure, needs="graded or binary judgments"):
 
     gains: Gain = GAINS
 
-    def equal_weights(self) -> bool:
+    def has_equal_weights(self) -> bool:
         """Return True if scores are sums of gains with the same weight at each rank."""
         return False
 
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if the gains, or all values on short runs, are equally spaced."""
-        if not self.equal_weights():
+        if not self.has_equal_weights():
             return super().evenly_spaced(highest)
         if highest > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False

@@ -49,7 +49,7 @@ def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
             interval = f"{level} confidence interval of the {comparison.difference_from} the best"
             legend = f"bars: {interval}, around its {comparison.mean_of}"
     axis = axis_range(middle, low, high, zero=comparison.shows_pairs)
-    bars = draw_text_bars(middle, low, high, axis, zero=comparison.shows_pairs)
+    bars = draw_text_bars(middle, low, high, axis, has_zero=comparison.shows_pairs)
     if comparison.lower_is_better:
         legend += "; lower is better"
     if any("◂" in bar or "▸" in bar for bar in bars):
@@ -61,11 +61,11 @@ def add_bars(comparison: PairwiseComparison) -> tuple[Table, str]:
 
 
 def draw_text_bars(
-    middle: Floats, low: Floats, high: Floats, axis: tuple[float, float], *, zero: bool = False
+    middle: Floats, low: Floats, high: Floats, axis: tuple[float, float], *, has_zero: bool = False
 ) -> list[str]:
     """Draw values with their intervals on one axis, a line of text each.
 
-    With `zero`, the position of 0 is marked.
+    With `has_zero`, the position of 0 is marked.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def draw_text_bars(
     lines = []
     for value, lower, upper in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
         characters = [" "] * AXIS_WIDTH
-        if zero:
+        if has_zero:
             characters[column(0.0)] = "│"
         if lowest <= value <= highest:
             first, last = (value if np.isnan(bound) else bound for bound in (lower, upper))
@@ -116,7 +116,7 @@ def comparison_text(
             grid(table),
         ]
         parts.append("\n".join([*lines, legend] if legend else lines))
-    notes_by_name, common = shared_lines(notes)
+    notes_by_name, common_notes = shared_lines(notes)
     for name, statement in statements.items():
         comparison = statement.comparison
         parts.append("\n".join([*comparison.heading(), *notes_by_name[name]]))
@@ -124,8 +124,8 @@ def comparison_text(
             parts.append(str(comparison.anova))
         if margin is not None:
             parts.append(str(comparison.equivalence(margin)))
-    if common:
-        parts.append("\n".join(["All measures:", *common]))
+    if common_notes:
+        parts.append("\n".join(["All measures:", *common_notes]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -162,8 +162,9 @@ def _equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.Da
 
 def _meaningfulness_lines(statement: Meaningfulness) -> list[str]:
     """Return lines on meaningfulness, without the verdict if a note of the comparison has it."""
+    lines = statement.lines()
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
-    return statement.lines()[is_noted:]
+    return lines[1:] if is_noted else lines
 
 
 def comparison_tables(
@@ -235,13 +236,13 @@ def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format:
         return "\n\n".join(map(str, results.values())) + "\n"
     frames = {name: result.to_polars() for name, result in results.items()}
     if format == "csv":
-        with_measure = [
+        labelled_frames = [
             frame
             if "measure" in frame.columns
             else frame.select(pl.lit(name).alias("measure"), pl.all())
             for name, frame in frames.items()
         ]
-        return pl.concat(with_measure, how="diagonal").write_csv()
+        return pl.concat(labelled_frames, how="diagonal").write_csv()
     attributes = ("method", "alpha", "topics", "resamples", "seed", "notes")
     leaderboards = [
         {"measure": name}
@@ -298,8 +299,8 @@ def scale_text(facts: ScaleFacts) -> str:
     if facts.beyond_length:
         lines.append(
             f"image and scale hold for runs of exactly {counted(facts.report.length, 'document')}:"
-            f" scores also depend on {facts.beyond_length}, so that there is no"
-            f" interval({facts.report.measure})"
+            f" scores also depend on {facts.beyond_length}, so"
+            f" interval({facts.report.measure}) cannot be computed"
         )
     if facts.depends_on_topic:
         lines.append(

@@ -22,18 +22,18 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
 
     A single system with more than four measures has a row for each measure.
     """
-    tables = list(scores.values())
-    overall = [score.overall() for score in tables]
-    systems = tables[0].systems
+    score_list = list(scores.values())
+    overall = [score.overall() for score in score_list]
+    systems = score_list[0].systems
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    is_best = [best(v, score.lower_is_better) for v, score in zip(overall, tables, strict=True)]
+    is_best = [best(v, score.lower_is_better) for v, score in zip(overall, score_list, strict=True)]
     columns = [
         [Cell(format_value(v, places), bold=bool(bold)) for v, bold in zip(*column, strict=True)]
         for column in zip(overall, is_best, strict=True)
     ]
-    order = best_first(overall[0], tables[0].lower_is_better)
+    order = best_first(overall[0], score_list[0].lower_is_better)
     cells = [[systems[i], *(column[i] for column in columns)] for i in order]
     return Table("", ["system", *scores], cells)
 
@@ -42,16 +42,16 @@ def unit_table(
     scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", bold: bool = True
 ) -> Table:
     """Return a table with a row for each topic and system, and the overall values last."""
-    tables = list(scores.values())
-    units, systems = tables[0].topics, tables[0].systems
-    overall = [score.overall() for score in tables]
+    score_list = list(scores.values())
+    units, systems = score_list[0].topics, score_list[0].systems
+    overall = [score.overall() for score in score_list]
 
     def row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
         return [topic, systems[system], *(format_value(v[system], places) for v in values)]
 
     indices = range(len(systems))
     rows: list[list[str | Cell]] = [
-        [*row(topic, i, [score.values[t] for score in tables])]
+        [*row(topic, i, [score.values[t] for score in score_list])]
         for t, topic in enumerate(units)
         for i in indices
     ]

@@ -169,7 +169,7 @@ class Meaningfulness:
 
     @cached_property
     def still_significant(self) -> Mapping[float, Bools]:
-        """By power p: the mask of pairs that are significant, in the same order, also for x^p.
+        """Masks, by power p, of the pairs that stay significant in the same direction for x^p.
 
         See :func:`cranfield.scales.invariant_decisions`, which is slow for randomised tests, as
         they are repeated for each power.
@@ -227,8 +227,8 @@ class Meaningfulness:
                 "the decisions of the test are the same under every increasing"
                 " transformation of all scores, as it depends only on their order"
             )
-        random = comparison.info.random or CORRECTIONS[comparison.correction].random
-        if random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
+        is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
+        if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
             return (
                 "sensitivity: decisions with transformed scores need many random samples; call"
                 " invariant_decisions() to compute them"
@@ -452,16 +452,18 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     if scale is None and measure is not None:
         scale = measure.scale
     is_declared = comparison.scores.scale_source == "user"
-    by_topic = not is_declared and measure is not None and differs_by_topic(measure)
-    by_size = not is_declared and measure is not None and measure.needs_one_size
-    combines_scales = by_topic and not comparison.info.within_topics
+    is_topic_dependent = not is_declared and measure is not None and differs_by_topic(measure)
+    is_size_dependent = not is_declared and measure is not None and measure.needs_one_size
+    combines_scales = is_topic_dependent and not comparison.info.within_topics
     verdict = MEANINGFUL
     if scale is None:
         verdict = UNKNOWN
-    elif scale < required or combines_scales or (by_size and required > Scale.ORDINAL):
+    elif scale < required or combines_scales or (is_size_dependent and required > Scale.ORDINAL):
         verdict = NOT_INVARIANT
     pair_dominance = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaningfulness(comparison, required, scale, by_topic, by_size, verdict, pair_dominance)
+    return Meaningfulness(
+        comparison, required, scale, is_topic_dependent, is_size_dependent, verdict, pair_dominance
+    )
 
 
 def differs_by_topic(measure: Measure) -> bool:

@@ -322,10 +322,10 @@ class Checklist(TableResult):
     name: ClassVar[str] = "checklist"
     columns: ClassVar[Columns] = {
         "id": Column("Short name of the item.", key=True),
-        "item": Column("Description of the mistake.", read=False),
+        "item": Column("Description of the mistake.", display=False),
         "status": Column("`avoided`, `made`, `disputed` in the literature, or `cannot tell`."),
         "finding": Column("The finding on this comparison, or the question to answer."),
-        "source": Column("Papers on the mistake; both sides if it is disputed.", read=False),
+        "source": Column("Papers on the mistake; both sides if it is disputed.", display=False),
     }
 
     measures: tuple[str, ...]

@@ -36,22 +36,22 @@ _SUPPORT_LABELS = {
 _YES_OR_NO_LABELS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
-def _amount(cell: Any) -> float | None:
+def _parse_amount(cell: Any) -> float | None:
     amount = None if isinstance(cell, bool) else finite(cell)
     return amount if amount is not None and 0 <= amount <= MAX_NUMBER else None
 
 
-def _no_amount(cell: Any) -> str:
+def _amount_problem(cell: Any) -> str:
     amount = None if isinstance(cell, bool) else finite(cell)
     upper_bound = "" if amount is None or amount < 0 else f" and at most {MAX_NUMBER:g}"
     return f"not a number of at least 0{upper_bound}"
 
 
-def _importance(cell: Any) -> float | None:
+def _parse_importance(cell: Any) -> float | None:
     return _IMPORTANCE_LABELS.get(str(cell).strip().lower())
 
 
-def _support(cell: Any) -> float | None:
+def _parse_support(cell: Any) -> float | None:
     if cell is None:
         return None
     word = str(cell).strip().lower().translate({ord(blank): None for blank in " -_"})
@@ -59,21 +59,21 @@ def _support(cell: Any) -> float | None:
     return degree if degree is not None and 0 <= degree <= 1 else None
 
 
-def _yes_or_no(cell: Any) -> float | None:
-    degree = _YES_OR_NO_LABELS.get(str(cell).strip().lower(), _support(cell))
+def _parse_yes_or_no(cell: Any) -> float | None:
+    degree = _YES_OR_NO_LABELS.get(str(cell).strip().lower(), _parse_support(cell))
     return degree if degree in {0.0, 1.0} else None
 
 
 TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="not text")
 
-AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
+AMOUNT = Kind(_parse_amount, pl.Float64, _amount_problem, absent)
 """A number >= 0."""
 
-IMPORTANCE = Kind(_importance, pl.Float64, "not vital or okay", absent)
+IMPORTANCE = Kind(_parse_importance, pl.Float64, "not vital or okay", absent)
 """1 for `vital`, 0 for `okay`."""
 
 SUPPORT = Kind(
-    _support,
+    _parse_support,
     pl.Float64,
     "not full, partial, none or a number from 0 to 1",
     absent,
@@ -81,7 +81,7 @@ SUPPORT = Kind(
 )
 """A degree of support: a word, or a number from 0 to 1."""
 
-YES_OR_NO = Kind(_yes_or_no, pl.Float64, "not yes or no", absent)
+YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
 
 
 def check_systems(table: Table) -> None:

@@ -250,7 +250,8 @@ def judge_summaries(
         if topic not in topics:
             unknown_topics[topic] = None
         elif (topics[topic], system_index) in sentences:
-            raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
+            reason = f"system {quoted(system)} has two texts"
+            raise InputError(reason, source="summaries", topic=topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
     if unknown_topics:

@@ -25,7 +25,7 @@ def close(value: object, expected: float) -> bool:
 def test_ac1_with_gaps() -> None:
     """Gwet's R package prints .77544; irrCAC 0.4.4 of Python takes a gap for a sixth grade."""
     tables = many_assessors(KRIPPENDORFF.T).total()
-    assert close(coefficients.observed(tables), 0.8181818181818182)
+    assert close(coefficients.observed_agreement(tables), 0.8181818181818182)
     assert close(coefficients.gwet_ac(tables), 0.775444068126995)
 
 
@@ -68,7 +68,7 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     equal = np.array([a == b for a, b, _ in listed])
     agreed = float((weights * equal).sum() / weights.sum())
     tables = many_assessors(ratings).total()
-    assert close(coefficients.observed(tables), agreed)
+    assert close(coefficients.observed_agreement(tables), agreed)
     share = np.mean(
         [[(row == g).sum() for g in grades] / (~np.isnan(row)).sum() for row in ratings
          if not np.isnan(row).all()], axis=0)  # fmt: skip
@@ -81,7 +81,8 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     if found.any():
         both = (weights * found.all(axis=1)).sum()
         assert close(
-            coefficients.positive(relevant), float(2 * both / (weights * found.sum(axis=1)).sum())
+            coefficients.positive_agreement(relevant),
+            float(2 * both / (weights * found.sum(axis=1)).sum()),
         )
         assert close(
             coefficients.overlap(relevant), float(both / (weights * found.any(axis=1)).sum())
@@ -98,8 +99,8 @@ def test_one_grade_is_undefined() -> None:
         coefficients.gwet_ac,
     ):
         assert np.isnan(law(tables))
-    assert close(coefficients.observed(tables), 1.0)
-    assert np.isnan(coefficients.negative(tables.binarize(1)))
+    assert close(coefficients.observed_agreement(tables), 1.0)
+    assert np.isnan(coefficients.negative_agreement(tables.binarize(1)))
 
 
 def test_no_common_unit() -> None:
@@ -107,7 +108,7 @@ def test_no_common_unit() -> None:
     values = [
         law(tables)
         for law in (
-            coefficients.observed,
+            coefficients.observed_agreement,
             coefficients.fleiss_kappa,
             coefficients.krippendorff_alpha,
         )
@@ -134,7 +135,8 @@ def test_axes_of_samples() -> None:
             float(coefficients.krippendorff_alpha(again)[0]),
         )
         assert close(
-            coefficients.observed(doubled)[1], float(coefficients.observed(tables.total()))
+            coefficients.observed_agreement(doubled)[1],
+            float(coefficients.observed_agreement(tables.total())),
         )
         without = tables.leave_one_out()
         rest = tables.weighted_sum(1 - np.eye(3))

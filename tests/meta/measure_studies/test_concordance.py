@@ -74,7 +74,7 @@ def test_an_example_by_hand() -> None:
         "p": 0.5,
     }
     assert found.matrix().rows() == [("A", "100%/33% (3)")]
-    assert repr(found) == "Concordance(2 measures with G, 3 systems, 1 topic)"
+    assert repr(found) == "Concordance(2 measures against G, 3 systems, 1 topic)"
 
 
 @given(GRADES)

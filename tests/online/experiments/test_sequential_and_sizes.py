@@ -29,7 +29,7 @@ def test_sequential_figures_of_gbstats() -> None:
     def found(tuned: int, *arms: tuple[float, float, float]) -> list[float]:
         parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
         method = parse_sequential(f"CS(tuned={tuned})")
-        width = half_width(method.ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
+        width = half_width(method.prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
         one = Effects(*parts)
         low, high = one.lift_interval(lambda _: width, "linear")
         return [round(float(x), 5) for x in (one.lift, low, high)]

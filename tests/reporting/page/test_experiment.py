@@ -50,7 +50,7 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
     page = read(found, tmp_path, command=["cranfield", "online", "a b"], date="today")
     said = words(page)
     assert "Experiment report" in said
-    assert "treatment is better by revenue" in said
+    assert "treatment is better on revenue" in said
     for k in range(2):
         for value in (found.means[k, 1], found.difference[k, 0], found.low[k, 0]):
             assert f"{value:.4f}" in said
@@ -86,7 +86,7 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("correction", "words_of_intervals"),
-    [("holm", "unadjusted: each holds for its row alone"), ("bonferroni", "simultaneous.")],
+    [("holm", "unadjusted, each for its row alone"), ("bonferroni", "simultaneous.")],
 )
 def test_the_page_says_what_intervals_hold_for(
     tmp_path: Path, correction: str, words_of_intervals: str
@@ -104,7 +104,7 @@ def test_worse_lifts_have_another_colour(tmp_path: Path) -> None:
 
 def test_nothing_found_is_said(tmp_path: Path) -> None:
     said = words(read(experiment(lift=0.0), tmp_path))
-    assert "No significant difference between treatment and control by m." in said
+    assert "No significant difference between treatment and control on m." in said
 
 
 def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["P@5", "Judged@10"])
     _, judged = collect(ev, title="x", scales=False).parts
     assert judged.comparison is None
-    assert judged.refused == NO_QUALITY
+    assert judged.refusal == NO_QUALITY
     page = read(cf.report(ev, tmp_path / "r.html", scales=False))
     assert NO_QUALITY in page.shown
     assert "Read this first" not in page.shown

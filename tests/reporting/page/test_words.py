@@ -115,18 +115,18 @@ def test_scales(tmp_path: Path) -> None:
     parts = {part.name: part.scaling for part in collect(ev, title="x").parts}
     before = cf.compare(ev["RR@5"]).is_significant()
     after = cf.compare(ev["interval(RR@5)"]).is_significant()
-    found = parts["RR@5"].scaled
+    found = parts["RR@5"].effect
     assert found is not None
-    assert (found.before, found.after) == (before.sum(), after.sum())
-    assert (found.lost, found.won) == ((before & ~after).sum(), (~before & after).sum())
+    assert (found.n_before, found.n_after) == (before.sum(), after.sum())
+    assert (found.n_lost, found.n_gained) == ((before & ~after).sum(), (~before & after).sum())
     assert parts["RR@5"].computed == "ordinal"
     assert parts["P@5"].computed == "interval"
-    assert parts["P@5"].scaled is not None
-    assert parts["P@5"].scaled.tau == 1.0
-    assert "up to cutoff 20" in parts["AP@100"].reason
-    assert parts["RR"].reason == "it has no cutoff"
-    assert parts["Judged@10"].reason == "systems are not compared by it"
-    assert parts["interval(RR@5)"].reason == "it is already interval-scaled"
+    assert parts["P@5"].effect is not None
+    assert parts["P@5"].effect.tau == 1.0
+    assert "up to cutoff 20" in parts["AP@100"].effect_reason
+    assert parts["RR"].effect_reason == "it has no cutoff"
+    assert parts["Judged@10"].effect_reason == "systems are not compared by it"
+    assert parts["interval(RR@5)"].effect_reason == "it is already interval-scaled"
     assert parts["AP@100"].by_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page

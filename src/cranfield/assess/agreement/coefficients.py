@@ -62,17 +62,17 @@ def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None
     return DISTANCES[name](grades / span if span > 0 else grades)
 
 
-def observed(tables: Tables) -> Floats:
+def observed_agreement(tables: Tables) -> Floats:
     """Compute observed agreement: the mean proportion of equal pairs of labels of a unit."""
     return _divide(np.trace(tables.units, axis1=-2, axis2=-1), tables.units.sum(axis=(-2, -1)))
 
 
-def positive(tables: Tables) -> Floats:
+def positive_agreement(tables: Tables) -> Floats:
     """Compute positive agreement: 2a / (2a + b + c) (Cicchetti and Feinstein 1990)."""
     return _divide(tables.units[..., 1, 1], tables.units[..., 1, :].sum(axis=-1))
 
 
-def negative(tables: Tables) -> Floats:
+def negative_agreement(tables: Tables) -> Floats:
     """Compute negative agreement: 2d / (2d + b + c) (Cicchetti and Feinstein 1990)."""
     return _divide(tables.units[..., 0, 0], tables.units[..., 0, :].sum(axis=-1))
 
@@ -108,10 +108,10 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     with two labels or more, and the proportion of a grade is the mean over all units with a label
     (Gwet 2014).
     """
-    proportions = tables.proportions / _positive(tables.proportions.sum(axis=-1, keepdims=True))
+    proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1, keepdims=True))
     expected = proportions[..., :, None] * proportions[..., None, :]
     return _chance_corrected(
-        tables.units / _positive(_sum(tables.units)), expected, 1.0, tables, distance
+        tables.units / _nan_if_zero(_sum(tables.units)), expected, 1.0, tables, distance
     )
 
 
@@ -142,12 +142,12 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
         return np.full(tables.units.shape[:-2], np.nan)
     weights = 1 - distance_matrix / largest
     total = tables.units.sum(axis=(-2, -1))
-    observed_agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), total)
-    proportions = tables.proportions / _positive(tables.proportions.sum(axis=-1))[..., None]
+    agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), total)
+    proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1))[..., None]
     expected = (
         weights.sum() / (n_grades * (n_grades - 1)) * (proportions * (1 - proportions)).sum(axis=-1)
     )
-    return _divide(observed_agreement - expected, 1 - expected)
+    return _divide(agreement - expected, 1 - expected)
 
 
 def _chance_corrected(
@@ -163,37 +163,34 @@ def _sum(table: Floats) -> Floats:
     return np.asarray(table.sum(axis=(-2, -1), keepdims=True))
 
 
-def _positive(size: Floats) -> Floats:
+def _nan_if_zero(size: Floats) -> Floats:
     """Replace sizes of 0 by NaN, so that quotients are undefined."""
     return np.asarray(np.where(size > 0, size, np.nan))
 
 
 def _divide(numerator: Floats, denominator: Floats) -> Floats:
-    return np.asarray(numerator / _positive(denominator))
+    return np.asarray(numerator / _nan_if_zero(denominator))
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Function of a coefficient, with its default distance, requirements and lower bound.
-
-    binary: whether it requires binary grades; two_assessors: whether it requires two assessors.
-    """
+    """Function of a coefficient, with its default distance, requirements and lower bound."""
 
     values: Callable[..., Floats]
     distance: str = ""
-    binary: bool = False
-    two_assessors: bool = False
+    requires_binary: bool = False
+    requires_two_assessors: bool = False
     lowest: float = -1.0
 
 
 COEFFICIENTS = Registry(
     "measure of agreement",
     things={
-        "observed": Formula(observed, lowest=0.0),
-        "positive": Formula(positive, binary=True, lowest=0.0),
-        "negative": Formula(negative, binary=True, lowest=0.0),
-        "overlap": Formula(overlap, binary=True, lowest=0.0),
-        "kappa": Formula(cohen_kappa, "nominal", two_assessors=True),
+        "observed": Formula(observed_agreement, lowest=0.0),
+        "positive": Formula(positive_agreement, requires_binary=True, lowest=0.0),
+        "negative": Formula(negative_agreement, requires_binary=True, lowest=0.0),
+        "overlap": Formula(overlap, requires_binary=True, lowest=0.0),
+        "kappa": Formula(cohen_kappa, "nominal", requires_two_assessors=True),
         "fleiss": Formula(fleiss_kappa, "nominal"),
         "alpha": Formula(krippendorff_alpha, "ordinal"),
         "AC1": Formula(gwet_ac),
@@ -261,22 +258,24 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
             raise PolicyError(f"{name} accepts {options}, got {quoted(part)}")
     if name == "AC2" and distance == "ordinal":
         raise PolicyError("AC2 does not support the ordinal distance, which depends on the labels")
-    return Coefficient(name, distance, 1 if formula.binary and rel is None else rel)
+    return Coefficient(name, distance, 1 if formula.requires_binary and rel is None else rel)
 
 
 def coefficients(
-    measures: str | Coefficient | Iterable[str | Coefficient] | None, rel: int | None, are_two: bool
+    measures: str | Coefficient | Iterable[str | Coefficient] | None,
+    rel: int | None,
+    has_two_assessors: bool,
 ) -> tuple[Coefficient, ...]:
     """Parse distinct coefficients; the default ones include kappa if there are two assessors."""
     if measures is None:
-        measures = ("observed", "kappa" if are_two else "fleiss", "alpha", "AC1")
+        measures = ("observed", "kappa" if has_two_assessors else "fleiss", "alpha", "AC1")
     elif isinstance(measures, (str, Coefficient)):
         measures = [measures]
     parsed = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
     if not parsed:
         raise PolicyError("expected at least one measure of agreement, got none")
-    if not are_two and any(measure.formula.two_assessors for measure in parsed):
-        name = next(str(measure) for measure in parsed if measure.formula.two_assessors)
+    if not has_two_assessors and any(measure.formula.requires_two_assessors for measure in parsed):
+        name = next(str(measure) for measure in parsed if measure.formula.requires_two_assessors)
         raise PolicyError(f"{name} requires two assessors; use pairs=True, or fleiss or alpha")
     return parsed
 
@@ -319,7 +318,7 @@ def jackknife(
     bounded: bool = True,
     are_proportions: Any = False,
 ) -> tuple[Floats, Floats]:
-    r"""Compute jackknife t intervals from values and their replicates without each topic.
+    r"""Compute jackknife t intervals from values and their leave-one-topic-out replicates.
 
     Shapes are (...) for values, and (topics, ...) for `replicates` and `has_units`, which marks the
     topics that contribute to a value. If values are `bounded` by 1, intervals are computed on the
@@ -423,12 +422,12 @@ def interval_notes(
         )
     if interval == "none":
         return tuple(notes)
-    topics = has_units.sum(axis=0)
-    if (topics == 1).any():
+    n_topics = has_units.sum(axis=0)
+    if (n_topics == 1).any():
         notes.append("no confidence interval: at least two topics are required")
-    if ((topics > 1) & (topics < MIN_TOPICS)).any():
+    if ((n_topics > 1) & (n_topics < MIN_TOPICS)).any():
         notes.append(f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate")
-    if n_without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
+    if n_without := int((np.isnan(low) & ~np.isnan(value) & (n_topics > 1)[:, None]).sum()):
         notes.append(
             f"{counted(n_without, 'value')} without a confidence interval: agreement is equal in"
             " all topics, or undefined if a topic is excluded (jackknife)"

@@ -101,7 +101,7 @@ def divergence(
     (0.26140..., 0.24832...)
     """
     check_choice("measure", measure, DIVERGENCES)
-    p, q = _distribution("estimate", estimate), _distribution("gold", gold)
+    p, q = _check_distribution("estimate", estimate), _check_distribution("gold", gold)
     if p.shape[-1] != q.shape[-1]:
         raise PolicyError(
             f"expected distributions over the same classes, got {p.shape[-1]} and {q.shape[-1]}"
@@ -110,7 +110,7 @@ def divergence(
     return values if values.ndim else float(values)
 
 
-def _distribution(name: str, values: Any) -> Floats:
+def _check_distribution(name: str, values: Any) -> Floats:
     message = f"{name} must be proportions of at least 2 classes that sum to 1"
     table = np.asarray(as_array(values, message, np.float64))
     if table.ndim < 1 or table.shape[-1] < 2:
@@ -127,13 +127,13 @@ def _distribution(name: str, values: Any) -> Floats:
 def closeness(joint: Floats) -> Floats:
     """Compute CEM-ORD from counts of items by gold and assigned class, the last two axes."""
     counts = joint.sum(axis=-1)
-    below = np.cumsum(counts, axis=-1)
+    cumulative = np.cumsum(counts, axis=-1)
     gold, assigned = np.indices(joint.shape[-2:])
     # Gold items from the assigned class, which counts half, to the gold class, which counts fully.
     mass = np.where(
         gold > assigned,
-        below[..., gold] - below[..., assigned],
-        below[..., assigned] - counts[..., assigned] - (below - counts)[..., gold],
+        cumulative[..., gold] - cumulative[..., assigned],
+        cumulative[..., assigned] - counts[..., assigned] - (cumulative - counts)[..., gold],
     )
     mass = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, mass)
     total = counts.sum(axis=-1)

@@ -15,7 +15,7 @@ from cranfield.assess.agreement.coefficients import (
     coefficient,
     degrees_of_freedom,
     jackknife,
-    observed,
+    observed_agreement,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
 from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
@@ -110,7 +110,7 @@ def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
             f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").compute
             for name, low in binary_cuts
         },
-        "agreement": observed,
+        "agreement": observed_agreement,
         "bias": partial(_mean_difference, lambda difference: difference),
         "over": partial(_mean_difference, lambda difference: difference > 0),
         "under": partial(_mean_difference, lambda difference: difference < 0),

@@ -88,7 +88,7 @@ class SelfPreference(TableResult):
 
     name: ClassVar[str] = "self-preference"
     columns: ClassVar[Columns] = {
-        "measure": Column("Measure.", key=True, read=False),
+        "measure": Column("Measure.", key=True, display=False),
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
@@ -170,7 +170,7 @@ def self_preference(
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
     with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
-    systems has no bias, nor has a judge whose family people find equally much better.
+    systems has no bias; neither has a judge whose family gets equally higher scores from people.
 
     Parameters
     ----------
@@ -220,26 +220,26 @@ def self_preference(
     """
     check_keywords(self_preference, options, judge_runs)
     check_share("confidence", confidence)
-    scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    names = tuple(judge.name for judge in scored.panel.judges)
-    is_family = same_family(names, scored.systems, families)
-    is_own_run = np.array([[name == system for system in scored.systems] for name in names])
+    judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    names = tuple(judge.name for judge in judge_scores.panel.judges)
+    is_family = same_family(names, judge_scores.systems, families)
+    is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
     is_other = ~(is_family | is_own_run)
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
     if not is_estimable.any():
         raise PolicyError("expected a judge with systems of its family and other systems, got none")
-    notes = [*scored.panel.notes]
+    notes = [*judge_scores.panel.notes]
     if not is_estimable.all():
         excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
             "no bias computed for judges that lack systems of their own family or of other"
             f" families: {excluded}"
         )
-    shape = scored.judges.shape[:2]
+    shape = judge_scores.judges.shape[:2]
     topics, rank_by_people, rank_by_judge = np.zeros((3, *shape), dtype=np.int64)
     family_shift, other_shift, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
-        people, judge = scored.complete(m, k)
+        people, judge = judge_scores.complete(m, k)
         topics[m, k] = size = len(people)
         if is_own_run[k].any() and size:
             rank_by_people[m, k], rank_by_judge[m, k] = (
@@ -258,10 +258,10 @@ def self_preference(
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
         notes.append(f"no interval for {n_values} of the bias: it is equal in all topics")
-    freedom = np.maximum(topics - 1, 1)
+    df = np.maximum(topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half_width, joint_half_width = (
-        stdtrit(freedom, (1 + level) / 2) * error for level in (confidence, joint_level)
+        stdtrit(df, (1 + level) / 2) * error for level in (confidence, joint_level)
     )
     values = {
         "family": np.broadcast_to(is_family.sum(axis=1), shape),
@@ -273,19 +273,19 @@ def self_preference(
         "high": bias + half_width,
         "low together": bias - joint_half_width,
         "high together": bias + joint_half_width,
-        "p": 2 * stdtr(freedom, -np.abs(bias) / error),
+        "p": 2 * stdtr(df, -np.abs(bias) / error),
     }
     ranks = {"own rank by people": rank_by_people, "own rank by itself": rank_by_judge}
     if rank_by_judge.any():
         values |= ranks
-    measure_names = tuple(map(str, scored.measures))
+    measure_names = tuple(map(str, judge_scores.measures))
     return SelfPreference(
         rows=tabulate(values, measure=measure_names, judge=names).with_columns(
             pl.selectors.by_name(*ranks, require_all=False).replace(0, None)
         ),
         measures=measure_names,
         judges=names,
-        systems=scored.systems,
+        systems=judge_scores.systems,
         confidence=confidence,
         notes=tuple(notes),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.assess.agreement.coefficients import cohen_kappa, observed
+from cranfield.assess.agreement.coefficients import cohen_kappa, observed_agreement
 from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.assess.judges.reading import set_highest_grade
 from cranfield.assess.labels.consensus import majority
@@ -55,7 +55,7 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     cells = np.ravel_multi_index((labels.worker[rows], labels.level[rows], truth[rows]), shape)
     joint = np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.float64)
     tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
-    coefficient = observed if kind == "accuracy" else cohen_kappa
+    coefficient = observed_agreement if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(f"no assessor has a {kind} above 0 against the gold judgments")

@@ -318,7 +318,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a table for reading, without columns that do not vary.
+        """Return the records as a formatted table, without columns that do not vary.
 
         Parameters
         ----------

@@ -157,7 +157,7 @@ class Standing(Result):
         return []
 
     def tables(self) -> list[Table]:
-        """Return the comparisons of the run and of the baseline as tables for reading."""
+        """Return the comparisons of the run and of the baseline as formatted tables."""
         title = f"{self.run}: {self.comparison.method}"
         frame = self.frame if self.standardised is not None else self.frame.drop("standardised")
         table = replace(readable_table(frame, title, self.columns), remarks=list(self.notes))

@@ -34,21 +34,21 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     if task.topics is None:
         return None
     name = task.topics.name if isinstance(task.topics, Path) else task.topics
-    lines: dict[str, int | None] = {}
+    line_of: dict[str, int | None] = {}
     try:
         for topic, line in _ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(f"{quoted(topic)} is not a valid topic id", line=line)
-            if topic in lines:
-                first = f", first in line {lines[topic]}" if lines[topic] else ""
+            if topic in line_of:
+                first = f", first in line {line_of[topic]}" if line_of[topic] else ""
                 raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
-            lines[topic] = line
+            line_of[topic] = line
     except InputError as error:
         # The path on the organisers' machine is private.
         raise InputError(error.reason, source=name, line=error.line) from error
-    if not lines:
+    if not line_of:
         raise InputError("has no topics", source=name)
-    return tuple(lines)
+    return tuple(line_of)
 
 
 def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
@@ -76,8 +76,8 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         reader.parse()
         yield from reader.topics
     else:
-        for line, words in lines_of(content):
-            yield words.split()[0], line
+        for line, text in lines_of(content):
+            yield text.split()[0], line
 
 
 def _topic_id(entry: Any, line: int | None = None) -> str:

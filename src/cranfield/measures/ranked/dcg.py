@@ -23,7 +23,7 @@ from cranfield.measures.gains import (
     ideal_rows,
     running_total_at,
 )
-from cranfield.measures.ranked.precision import REL, RelevanceMeasure
+from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
 class Discounted(GainMeasure):
@@ -50,7 +50,7 @@ class Discounted(GainMeasure):
             renamed.setdefault("gains", forms[form])
         return renamed
 
-    def equal_weights(self) -> bool:
+    def has_equal_weights(self) -> bool:
         """Return True if no rank up to the cutoff is discounted."""
         is_undiscounted = self.cutoff is not None and self.cutoff <= self.discount.base
         return self.discount.form == "max(1,log(rank))" and is_undiscounted
@@ -179,7 +179,7 @@ class nDCGAtLevels(Measure):
     If the list is at least two ranks longer than the ideal ranking, nDCG at its end counts too.
     """
 
-    rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
+    rel: int = parameter(1, REL, REL_DOC + "; 0 for a topic without relevant documents")
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -114,7 +114,7 @@ class _SumOfGains(
     monotone=True,
     ignores_order=True,
 ):
-    def equal_weights(self) -> bool:
+    def has_equal_weights(self) -> bool:
         return True
 
 

@@ -8,10 +8,10 @@ with a probability that depends on the model:
     C(j) = c_j \, P(\text{continue} \mid \text{click})
     + (1 - c_j) P(\text{continue} \mid \text{no click})
 
-Utility is the sum of P[C = 1] times gain, and effort the sum of P[C = 1] times the probability of
-satisfaction, over the rank. `uM` and `rrM` are for models in which only a satisfying click ends the
-search: the dynamic Bayesian network (DBN), its simplified form (SDBN), the cascade model, and the
-position-based model (PBM; Chuklin, Markov and de Rijke 2015).
+Utility is the sum of P[C = 1] times gain. Effort is the sum of P[C = 1] times the probability of
+satisfaction, divided by the rank. `uM` and `rrM` are for models in which only a satisfying click
+ends the search: the dynamic Bayesian network (DBN), its simplified form (SDBN), the cascade model,
+and the position-based model (PBM; Chuklin, Markov and de Rijke 2015).
 :mod:`cranfield.measures.users.browsing` has other models.
 
 Click models thus give user models: :math:`C(i) = \gamma (1 - a_i s_i)` is a dynamic Bayesian
@@ -189,7 +189,7 @@ class Chain(ClickMeasure):
     """Base class of click models with a continuation probability by grade and rank."""
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        """Return C: the probability of examining the next rank, given that this one is."""
+        """Return C: the probability that a user who examines a rank goes on to the next one."""
         raise NotImplementedError
 
     def examination(self, rank: Any) -> Any:
@@ -341,8 +341,8 @@ class ContinuationModel(UserModel):
     by_grade: Probabilities | None = parameter(
         None,
         optional(probabilities_by_grade),
-        "probability of going on by grade; a grade that is not listed has the probability"
-        " of the next lower one that is. Documents without a judgment, and ranks beyond"
+        "probability of going on by grade; an unlisted grade has the probability of the"
+        " next lower listed grade. Documents without a judgment, and ranks beyond"
         " the list, count as grade 0, unless None is listed too",
     )
     by_rank: Probabilities | None = parameter(

@@ -101,7 +101,7 @@ class LeaveOneOut(Study):
             **LIST_COLUMNS,
             "system": Column("System.", key=True),
             "team": Column("Its team.", key=True),
-            "contributes": Column("Whether its run contributes to the pool.", read=False),
+            "contributes": Column("Whether its run contributes to the pool.", display=False),
             "before": Column("Overall score with all judgments."),
             "after": Column("Overall score without the unique judgments of its team."),
             "difference": Column("after minus before; null without a score."),
@@ -353,7 +353,7 @@ def leave_one_out(
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        about = {"study": "leave one out", **scoring.about(), "others": others}
+        about = {"study": "leave one out", **scoring.settings(), "others": others}
         parts = run_parts(
             _score_without,
             (team_pools, scoring, others),

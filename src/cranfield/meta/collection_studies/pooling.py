@@ -90,7 +90,7 @@ def _declare_means() -> Columns:
         columns[name] = Column(f"{about}.", decimals=1 if name in _ONE_DECIMAL else 4)
         if name in SD_COLUMNS:
             spread = "Standard deviation over repeats of the previous column; null for one repeat."
-            columns[f"{name} sd"] = Column(spread, read=False)
+            columns[f"{name} sd"] = Column(spread, display=False)
     return columns
 
 
@@ -462,7 +462,7 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
     arrays = (document_pool.starts, document_pool.ranked, document_pool.lists)
     return {
         "study": "pooling",
-        **inputs.scoring.about(),
+        **inputs.scoring.settings(),
         **inputs.team_pools.about(),
         "budgets": list(inputs.budgets),
         "others": inputs.others,

@@ -86,10 +86,10 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     names = list(systems)
     if teams is None:
         return tuple(names)
-    find = _make_team_finder(teams)
+    find_team = _make_team_finder(teams)
     labels = []
     for name in names:
-        team = find(name)
+        team = find_team(name)
         # An empty cell of a table is read as NaN.
         is_missing = (
             team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
@@ -109,8 +109,8 @@ def _make_team_finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
         return _read_teams(read_table(teams, _TEAMS)).get
     if callable(teams):
-        find: Callable[[str], Any] = teams
-        return find
+        find_team: Callable[[str], Any] = teams
+        return find_team
     raise PolicyError(
         "teams must be a mapping of systems, a function, a compiled regular expression, a data"
         f" frame or the path of a table, got {type(teams).__name__}"
@@ -154,12 +154,12 @@ class Scoring:
         kinds = product(self.measures, self.lists)
         return [(measure.label, name, measure.info.lower_is_better) for measure, name in kinds]
 
-    def about(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
 
-    def frame(self, kind: int, columns: Any) -> pl.DataFrame:
+    def frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
         """Make a table with the measure and the list of a kind of score as first columns."""
-        measure, list_name, _ = self.kinds[kind]
+        measure, list_name, _ = self.kinds[kind_index]
         labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
         return pl.DataFrame(columns).select(*labels, pl.all())
 
@@ -177,7 +177,7 @@ def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) 
 
 def overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    scores = [[kind.overall() for kind in _score_kinds(block, scoring)] for block in blocks]
+    scores = [[table.overall() for table in _score_kinds(block, scoring)] for block in blocks]
     return np.concatenate(scores, axis=-1)
 
 
@@ -194,13 +194,13 @@ def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]
 
 
 def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
-    views = [judged if kind == "raw" else judged.condensed() for kind in scoring.lists]
+    views = [judged if name == "raw" else judged.condensed() for name in scoring.lists]
     scores = [score(view, scoring.measures).values() for view in views]
     return [table for tables in zip(*scores, strict=True) for table in tables]
 
 
-def rank_systems(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
-    """Rank each system by its value in `values` among the other systems' values in `others`.
+def rank_systems(values: Floats, references: Floats, lower_is_better: bool = False) -> Floats:
+    """Rank each system by its value in `values` among the other systems' `references`.
 
     Systems whose values differ by no more than rounding are tied, and have the best of their ranks.
     Ranks start at 1; NaN means no score or rank. All arrays have shape (systems,).
@@ -214,8 +214,8 @@ def rank_systems(values: Floats, others: Floats, lower_is_better: bool = False) 
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    rounded_values, rounded_others = to_order(sign * values), to_order(sign * others)
-    is_better = rounded_others > rounded_values[:, None]
+    rounded_values, rounded_references = to_order(sign * values), to_order(sign * references)
+    is_better = rounded_references > rounded_values[:, None]
     np.fill_diagonal(is_better, False)
     return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
 

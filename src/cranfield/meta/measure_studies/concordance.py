@@ -119,14 +119,15 @@ class Concordance(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{counted(len(self.measures), 'measure')} with {' and '.join(self.gold)},"
+            f"{counted(len(self.measures), 'measure')} against {' and '.join(self.gold)},"
             f" {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
         ]
 
     def tables(self) -> list[Table]:
         title = (
-            f"Concordance with {' and '.join(self.gold)}, where two measures disagree: left /"
-            " above; ‡ and † for p up to 0.01 and 0.05 (sign test); number of disagreements"
+            f"Concordance with {' and '.join(self.gold)}, where two measures disagree: measure of"
+            " the row / of the column; ‡ and † for p up to 0.01 and 0.05 (sign test); number of"
+            " disagreements"
         )
         matrix = self.matrix()
         # The column of names has no title, as a measure may have the same name.
@@ -165,10 +166,12 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     CranfieldError
         For measures with different topics or systems, infinite scores, or a single system.
 
-    Notes ----- A gold measure that ties two runs is concordant with both candidates, as in figure
-    17. Scores on a topic that differ by at most 2**-44 of the largest score are tied. Scores of
-    measures for which lower is better are negated. If a measure has no score for a pair of runs on
-    a topic, that pair is excluded for all pairs with this measure, and counted as missing.
+    Notes
+    -----
+    A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores on
+    a topic that differ by at most 2**-44 of the largest score are tied. Scores of measures for
+    which lower is better are negated. If a measure has no score for a pair of runs on a topic, that
+    pair is excluded for all pairs with this measure, and counted as missing.
 
     Pairs of runs have runs and topics in common and are not independent. The sign test treats them
     as independent, as in the source, so that its p-values are too small.
@@ -257,14 +260,15 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         gold_signs = preferred[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
         has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
-        up = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
-        down = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
-        # If two measures disagree, one is up (prefers the first run) and the other down.
-        up_agrees, down_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
+        prefers_first = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
+        prefers_second = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
+        first_agrees, second_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
-        disagreements += up @ down.T + down @ up.T
-        concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        both_agree = (up * (up_agrees & down_agrees)) @ down.T
+        disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T
+        concordant += (prefers_first * first_agrees) @ prefers_second.T + (
+            prefers_second * second_agrees
+        ) @ prefers_first.T
+        both_agree = (prefers_first * (first_agrees & second_agrees)) @ prefers_second.T
         both_concordant += both_agree + both_agree.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)

@@ -91,10 +91,10 @@ _COUNTS = {
     ),
     "no preference": Column(
         ("Number of pairs of runs that people judged equal; excluded from all proportions."),
-        read=False,
+        display=False,
     ),
     "both tied": Column(
-        "Number of pairs of runs that people judged equal and the measure ties.", read=False
+        "Number of pairs of runs that people judged equal and the measure ties.", display=False
     ),
     "missing": Column("Number of preferences without a score of both runs by the measure."),
 }

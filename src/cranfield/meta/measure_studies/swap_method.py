@@ -76,7 +76,7 @@ class Swaps(Study):
         },
         "differences": {
             **_SIZE_COLUMNS,
-            "pairs": Column("Number of pairs of systems in all bins.", read=False),
+            "pairs": Column("Number of pairs of systems in all bins.", display=False),
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} are swapped; null if even"

@@ -123,7 +123,7 @@ class SplitStudy(Study):
             "bias": Column("Publication bias of the mean counts, as in the source."),
         },
         "cross": {
-            "group": Column("Group of systems.", key=True, read=False),
+            "group": Column("Group of systems.", key=True, display=False),
             "size": Column("Number of topics of each set.", key=True),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),

@@ -32,7 +32,7 @@ SPLITS, SIZES = 100, 20
 
 
 class ExpectedTau(Study):
-    """Expected correlation of a ranking with the true ranking; made by :func:`expected_tau`.
+    """Expected correlation of a ranking with the true ranking; returned by :func:`expected_tau`.
 
     Attributes
     ----------
@@ -193,12 +193,13 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         # Rank, from 0, of the lower-ranked system of each pair in the second ranking.
         rank = np.argsort(np.argsort(-other_means, axis=1, kind="stable"), axis=1)
         lower_rank = np.maximum(rank[:, pairs.first], rank[:, pairs.second])
-        tau, tau_ap = is_reversed.mean(axis=1), (is_reversed / lower_rank).sum(axis=1) / (m - 1)
-        rows.append(np.stack([np.full(SPLITS, float(size)), tau, tau_ap]))
+        p_reversed = is_reversed.mean(axis=1)
+        p_reversed_ap = (is_reversed / lower_rank).sum(axis=1) / (m - 1)
+        rows.append(np.stack([np.full(SPLITS, float(size)), p_reversed, p_reversed_ap]))
     if not rows:
         return np.nan, np.nan
-    size, tau, tau_ap = np.concatenate(rows, axis=1)
-    return _extrapolate(size, tau, n), _extrapolate(size, tau_ap, n)
+    size, p_reversed, p_reversed_ap = np.concatenate(rows, axis=1)
+    return _extrapolate(size, p_reversed, n), _extrapolate(size, p_reversed_ap, n)
 
 
 def _extrapolate(size: Floats, proportions: Floats, n_topics: int) -> float:

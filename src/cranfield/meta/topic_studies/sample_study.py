@@ -157,11 +157,11 @@ class Stability(Study):
         "stability": {
             **MEASURE_COLUMN,
             "topics": Column("Number of topics in a sample.", key=True),
-            "samples": Column("Number of samples.", read=False),
+            "samples": Column("Number of samples.", display=False),
             "untested": Column(
                 "Number of samples on which the test could not be computed; they count as having no"
                 " significant pairs.",
-                read=False,
+                display=False,
             ),
             "tau": Column("Mean Kendall's tau with the ranking by all topics.", 2),
             "tau low": Column("Lower quantile of tau over the samples.", 2),
@@ -169,13 +169,13 @@ class Stability(Study):
             "tau ap": Column(
                 "Mean AP correlation with the ranking by all topics as the true ranking.", 2
             ),
-            "tau ap low": Column("Lower quantile of tau ap over the samples.", 2, read=False),
-            "tau ap high": Column("Upper quantile of tau ap over the samples.", 2, read=False),
+            "tau ap low": Column("Lower quantile of tau ap over the samples.", 2, display=False),
+            "tau ap high": Column("Upper quantile of tau ap over the samples.", 2, display=False),
             "same first": Column(
                 "Proportion of samples in which the best system by all topics is first.", 2
             ),
             "significant": Column("Mean number of significant pairs.", 1),
-            "significant median": Column("Median number of significant pairs.", 1, read=False),
+            "significant median": Column("Median number of significant pairs.", 1, display=False),
             "significant low": Column("Lower quantile of this number over the samples.", 0),
             "significant high": Column("Upper quantile of this number over the samples.", 0),
             "confirmed": Column(

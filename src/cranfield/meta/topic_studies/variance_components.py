@@ -77,13 +77,13 @@ class Generalizability(Study):
             **MEASURE_COLUMN,
             "source": Column("Source of variance: system, topic, or their interaction.", key=True),
             "df": Column("Degrees of freedom."),
-            "mean square": Column("Mean square.", decimals=5, read=False),
+            "mean square": Column("Mean square.", decimals=5, display=False),
             "variance": Column("Variance component, at least 0.", decimals=5),
             "proportion": Column("Proportion of the sum of the variance components.", decimals=3),
             "estimate": Column(
                 "Estimate of the variance; it may be negative where the component is 0.",
                 decimals=5,
-                read=False,
+                display=False,
             ),
         },
         "coefficients": {

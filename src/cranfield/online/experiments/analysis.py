@@ -29,7 +29,7 @@ from cranfield.online.experiments.estimates import (
     LIFTS,
     MIN_UNITS,
     WEIGHTS,
-    Critical,
+    CriticalValue,
     Effects,
     Sequential,
     parse_sequential,
@@ -61,7 +61,7 @@ SRM = ("stop", "warn")
 """How to treat a sample ratio mismatch."""
 
 
-def _sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
+def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     """Test the numbers of units at each level of each segment by chi-square, with Holm's method.
 
     Levels with fewer than five expected units in a variant are not tested.
@@ -82,7 +82,7 @@ def _sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _effects_by_segment(
+def _estimate_segment_effects(
     units: Units, segments: Sequence[str], options: Options
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     r"""Estimate effects at each level, and test whether effects are equal at all levels.
@@ -97,13 +97,13 @@ def _effects_by_segment(
     """
     n_arms = len(units.variants)
     frames, tests = [], []
-    critical: Critical = partial(t_quantile, 1 - options.alpha)
+    critical: CriticalValue = partial(t_quantile, 1 - options.alpha)
     for segment in segments:
         levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * n_arms + units.arm, -1)
-        by_level = moments(units.columns, cell, (len(levels), n_arms))
+        level_moments = moments(units.columns, cell, (len(levels), n_arms))
         for name, metric in units.metric_columns.items():
-            means = arm_means(by_level, metric, options.theta)
+            means = arm_means(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, 0, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
@@ -337,9 +337,11 @@ def analyse_units(
                 f"expected at least two units per variant, got {count} in variant {quoted(name)}"
             )
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
-    checks = sample_ratio(units.counts, proportions)
-    by_level = _sample_ratios(units, checks.expected_proportion)
-    is_stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
+    ratio_test = sample_ratio(units.counts, proportions)
+    level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
+    is_stopped = srm == "stop" and (
+        ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM).any())
+    )
     by_arm = units.moments()
     arms = {
         name: arm_means(by_arm, columns, options.theta)
@@ -357,7 +359,7 @@ def analyse_units(
     ]
     by_segment = interactions = None
     if segments and not is_stopped:
-        by_segment, interactions = _effects_by_segment(units, segments, options)
+        by_segment, interactions = _estimate_segment_effects(units, segments, options)
         notes += _notes_on_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
     table = _comparison_table(rows, metrics, options, is_stopped)
@@ -373,13 +375,13 @@ def analyse_units(
         variants=units.variants,
         metrics=tuple(arms),
         margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
-        sample_ratio=checks,
+        sample_ratio=ratio_test,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low,
         mean_high=mean_high,
         comparisons=table,
-        sample_ratios=by_level,
+        sample_ratios=level_ratios,
         segments=by_segment,
         interactions=interactions,
         looks=looks,
@@ -402,9 +404,9 @@ def _comparison_table(
     if is_stopped:
         # Results that cannot be trusted are not shown.
         table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "p not worse") * np.nan)
-    lower_is_better = {name for name, metric in metrics.items() if metric.good == "down"}
+    decreasing_metrics = {name for name, metric in metrics.items() if metric.good == "down"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
-    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(lower_is_better)
+    is_good = (pl.col("difference") > 0) != pl.col("metric").is_in(decreasing_metrics)
     # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
     is_not_worse = pl.col("p not worse").is_not_nan() & (pl.col("p not worse") <= options.alpha / 2)
     direction = pl.when(is_good).then(pl.lit("better")).otherwise(pl.lit("worse"))
@@ -504,13 +506,13 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
-            f"without any effect, Welch's test would call it worse in about {worse:.2g} and better"
-            f" in about {better:.2g} of experiments, instead of {options.alpha / 2:g} each"
+            f"without any effect, Welch's test would find {variant} worse in about {worse:.2g} and"
+            f" better in about {better:.2g} of experiments, instead of {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
         consequence = {
-            "permutation": f"{effect}; it is tested by permutation, exact if the variants have"
-            " the same distribution",
+            "permutation": f"{effect}; the metric is tested by permutation, exact if the variants"
+            " have the same distribution",
             "delta": effect + remedy,
             "bootstrap": "a percentile bootstrap rejects far too often in one tail; a permutation"
             " test keeps its level",

@@ -24,7 +24,7 @@ from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
     Bounds,
-    Critical,
+    CriticalValue,
     Effects,
     Sequential,
     always_valid,
@@ -146,7 +146,7 @@ class PermutationTest:
 
     def _ratios(self, effects: Effects, quantile: float) -> Bounds:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
-        v, w = effects.control_squared, effects.treatment_squared
+        v, w = effects.control_squared_error, effects.treatment_squared_error
         return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), squared)
 
 
@@ -295,7 +295,7 @@ def compare_variants(
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
         elif test != "bootstrap":
-            critical: Critical = partial(t_quantile, level)
+            critical: CriticalValue = partial(t_quantile, level)
             if options.sequential is not None:
                 critical = _sequential_critical(options.sequential, effect, options.alpha)
             *bounds, pvalue = effect.inference(critical, options.lift)
@@ -348,8 +348,8 @@ def _choose_test(
     return "permutation" if is_requested and is_possible else "delta"
 
 
-def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> Critical:
-    width = half_width(method.ratio(effect.error**2, effect.count, alpha), alpha)
+def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> CriticalValue:
+    width = half_width(method.prior_variance_ratio(effect.error**2, effect.count, alpha), alpha)
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 

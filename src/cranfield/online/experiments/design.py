@@ -37,7 +37,8 @@ from cranfield.sources.values import ID
 SEPARATOR = "\x1f"
 """Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
 
-FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
+FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
+"""Constants of the 32-bit FNV-1a hash."""
 
 
 def hash_md5(salt: str, units: pl.Series) -> Floats:
@@ -75,7 +76,7 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     # With the longest texts first, those with a character at a position are adjacent.
     order = np.argsort(-lengths, kind="stable")
     starts, negated_lengths = starts[order], -lengths[order]
-    hashes = np.full(lengths.size, FNV_START)
+    hashes = np.full(lengths.size, FNV_OFFSET_BASIS)
     for position in range(int(lengths.max(initial=0))):
         n = int(np.searchsorted(negated_lengths, -position))
         hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
@@ -358,8 +359,8 @@ class ExperimentSize(Result):
         "deviation": Column(
             "Standard deviation of the metric over units, after adjustment for a covariate."
         ),
-        "lift": Column("Relative difference that is detected."),
-        "power": Column("Probability of detecting it."),
+        "lift": Column("Lift to detect: the difference relative to the mean of the control."),
+        "power": Column("Probability of detecting the lift."),
         "units": Column("Number of units of both variants."),
         "control_units": Column("Number of units of the control."),
         "alpha": Column("Significance level."),

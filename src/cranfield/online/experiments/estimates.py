@@ -31,7 +31,7 @@ INFERENCE = ("low", "high", "lift low", "lift high", "p")
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
 
-Critical = Callable[[Floats], Floats]
+CriticalValue = Callable[[Floats], Floats]
 """A function from degrees of freedom to the half-width of intervals in standard errors."""
 
 Bounds = tuple[Floats, Floats]
@@ -46,8 +46,8 @@ class Effects:
 
     control: Floats  # Mean of the control
     treatment: Floats  # Mean of the other variant
-    control_squared: Floats  # Squared standard errors of the two means
-    treatment_squared: Floats
+    control_squared_error: Floats  # Squared standard errors of the two means
+    treatment_squared_error: Floats
     control_count: Floats  # Numbers of units of the two variants
     treatment_count: Floats
 
@@ -84,17 +84,17 @@ class Effects:
     @property
     def is_constant(self) -> Bools:
         """Whether the values of a variant are all equal."""
-        return np.asarray((self.control_squared == 0) | (self.treatment_squared == 0))
+        return np.asarray((self.control_squared_error == 0) | (self.treatment_squared_error == 0))
 
     @property
     def error(self) -> Floats:
         """Standard error of the difference."""
-        return np.sqrt(self.control_squared + self.treatment_squared)
+        return np.sqrt(self.control_squared_error + self.treatment_squared_error)
 
     @property
     def df(self) -> Floats:
         """Degrees of freedom of Welch's test."""
-        return self._df(self.control_squared, self.treatment_squared)
+        return self._df(self.control_squared_error, self.treatment_squared_error)
 
     def _df(self, control: Floats, treatment: Floats) -> Floats:
         # Proportions are used since squares of variances may underflow.
@@ -120,17 +120,17 @@ class Effects:
         n, m = self.control_count, self.treatment_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
-        is_constant = (self.error == 0) & (self.difference != 0)
-        pvalue = np.where(is_constant, tail_pvalues(tail, alternative), pvalue)
+        is_separated = (self.error == 0) & (self.difference != 0)
+        pvalue = np.where(is_separated, tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
-    def interval(self, critical: Critical) -> Bounds:
+    def interval(self, critical: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
             half_width = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half_width, self.difference + half_width
 
-    def lift_interval(self, critical: Critical, method: str = "log") -> Bounds:
+    def lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
         `log` is computed for the logarithm of the ratio of means, with squared error
@@ -140,7 +140,7 @@ class Effects:
         """
         check_choice("lift", method, LIFTS)
         control, treatment = self.control, self.treatment
-        v, w = self.control_squared, self.treatment_squared
+        v, w = self.control_squared_error, self.treatment_squared_error
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             quotient = treatment / control
             if method == "fieller":
@@ -160,7 +160,7 @@ class Effects:
         is_undefined = ~np.isfinite(quotient) | (self.error == 0)
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
-    def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
+    def inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
         """Return the values of the columns :data:`INFERENCE`."""
         return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
 
@@ -170,7 +170,9 @@ class Effects:
         sign = -1 if good == "up" else 1
         factor = 1 + sign * size / 100 * np.sign(self.control) if is_percentage else np.ones(())
         control = self.control * factor + (0.0 if is_percentage else sign * size)
-        return replace(self, control=control, control_squared=self.control_squared * factor**2)
+        return replace(
+            self, control=control, control_squared_error=self.control_squared_error * factor**2
+        )
 
 
 class Sequential(Spec):
@@ -187,7 +189,7 @@ class Sequential(Spec):
 
     name: ClassVar[str]
 
-    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         """Return the prior variance divided by the squared standard error, for each look."""
         raise NotImplementedError
 
@@ -204,7 +206,7 @@ class ConfidenceSequence(Sequential):
     name = "CS"
     tuned = parameter(5000, number(1), "units of both variants at which intervals are narrowest")
 
-    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         log_term = -2 * np.log(alpha)
         return np.asarray(units * (log_term + np.log(1 + log_term)) / self.tuned)
 
@@ -221,9 +223,9 @@ class MixtureSPRT(Sequential):
     name = "mSPRT"
     tau = parameter(0.1, number(0, open_low=True), "expected standard deviation of differences")
 
-    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.asarray(self.tau**2 / squared)
+            return np.asarray(self.tau**2 / squared_error)
 
 
 SEQUENTIAL: Registry[type[Sequential]] = Registry(
@@ -244,16 +246,20 @@ def parse_sequential(text: str | Sequential) -> Sequential:
     return SEQUENTIAL.parse(text)
 
 
-def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:
+def log_likelihood_ratio(z: Floats, variance_ratio: Floats) -> Floats:
     """Compute the logarithm of the mixture of likelihood ratios for a z statistic."""
-    factor = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
-    return np.asarray(z**2 * factor / 2 - np.log1p(ratio) / 2)
+    factor = np.where(
+        np.isinf(variance_ratio), 1.0, variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
+    )
+    return np.asarray(z**2 * factor / 2 - np.log1p(variance_ratio) / 2)
 
 
-def half_width(ratio: Floats, alpha: float) -> Floats:
+def half_width(variance_ratio: Floats, alpha: float) -> Floats:
     """Compute the half-width of intervals in standard errors: the z that reaches 1/alpha."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.sqrt(2 * (1 + 1 / ratio) * (np.log1p(ratio) / 2 - np.log(alpha))))
+        return np.asarray(
+            np.sqrt(2 * (1 + 1 / variance_ratio) * (np.log1p(variance_ratio) / 2 - np.log(alpha)))
+        )
 
 
 def always_valid(
@@ -303,12 +309,12 @@ def always_valid(
     if np.isinf(d).any():
         raise PolicyError("differences must be finite or NaN")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = sequential.ratio(s**2, n, alpha)
+        variance_ratio = sequential.prior_variance_ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
-        half_widths = np.where(has_variance, half_width(ratio, alpha) * s, np.inf)
-        log_ratio = np.where(has_variance, log_likelihood_ratio(z, ratio), 0.0)
+        half_widths = np.where(has_variance, half_width(variance_ratio, alpha) * s, np.inf)
+        log_ratio = np.where(has_variance, log_likelihood_ratio(z, variance_ratio), 0.0)
     p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log_ratio)), axis=-1)
     return d - half_widths, d + half_widths, p
 

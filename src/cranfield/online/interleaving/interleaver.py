@@ -41,7 +41,7 @@ MAX_LENGTH = 10_000
 """Maximum number of documents of a list."""
 
 _BATCH_VALUES = 1 << 20
-"""Maximum number of values per rank of a batch of draws."""
+"""Maximum number of values in memory at a time: impressions times documents times rankers."""
 
 _MAX_DRAWS = 100_000_000
 """Maximum number of impressions of one call, which are in memory at the same time."""
@@ -142,9 +142,11 @@ class Interleaver:
         """
         check_several("keys", keys)
         check_whole("seed", seed, 0)
-        topic, names = number_of(self.topic), list(keys)
+        names: list[Any] = list(keys)
+        topic = number_of(self.topic)
         if not all(isinstance(name, str) for name in names):
-            raise PolicyError("keys of impressions must be strings")
+            invalid = next(name for name in names if not isinstance(name, str))
+            raise PolicyError(f"keys must be strings, got {quoted(invalid)}")
         draws = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
         numbers = np.array(draws).reshape(len(names), self._lists.width)
         return _concatenate(self._lists.draw(numbers[rows]) for rows in self._batches(len(names)))
@@ -188,7 +190,7 @@ class Interleaver:
         clicks
             Whether the documents were clicked, booleans of the same shape.
         teams
-            Indices of the rankers that gave the documents, for methods that credit teams.
+            Indices of the rankers that contributed the documents, for methods that credit teams.
 
         Examples
         --------
@@ -258,9 +260,14 @@ def _concatenate(parts: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
 def _check_codes(values: Any, name: str, size: int) -> Indices:
     array = as_array(values, f"{name} must be rows of integers")
     if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
-        raise PolicyError(f"{name} must be integers of shape (impressions, ranks)")
+        raise PolicyError(
+            f"{name} must be integers of shape (impressions, ranks), got {array.dtype} of shape"
+            f" {array.shape}"
+        )
     if array.size and (array.min() < NOBODY or array.max() >= size):
-        raise PolicyError(f"{name} must be integers from -1 to {size - 1}")
+        raise PolicyError(
+            f"{name} must be integers from -1 to {size - 1}, got {array.min()} to {array.max()}"
+        )
     return array.astype(np.intp, copy=False)
 
 
@@ -313,7 +320,7 @@ def interleave(
     if topic is not None and not isinstance(topic, str):
         raise PolicyError(f"topic must be an id, got {quoted(topic)}")
     if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
-        raise PolicyError(f"rankings must be lists of ids, or runs, got {quoted(lists)}")
+        raise PolicyError(f"lists must be lists of ids, or runs, got {quoted(lists)}")
     entries: Any = [] if isinstance(lists, Mapping) else lists
     runs = [entry for entry in entries if isinstance(entry, Run)]
     method = check_method(method, length, len(lists))
@@ -462,12 +469,12 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Returns
         -------
         polars.DataFrame
-            As of :meth:`draw`, in the order of the pages.
+            Table with the columns of :meth:`draw`, in the order of the pages.
 
         Raises
         ------
         InputError
-            For a repeated page, or a topic that is not in all runs, with its line.
+            For a repeated page, or a topic that is not in all runs.
         """
         check_whole("seed", seed, 0)
         table = read_table(pages, _PAGES)
@@ -486,9 +493,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         order = table.frame.select("page").with_row_index("row")
         return rows.join(order, on="page").sort("row", "rank").drop("row")
 
-    def _frame(self, topic: str, pages: Sequence[str], lists: DrawnLists) -> pl.DataFrame:
-        row, position = np.nonzero(lists.lists >= 0)
-        docs, teams = lists.lists[row, position], lists.teams[row, position]
+    def _frame(self, topic: str, pages: Sequence[str], draws: DrawnLists) -> pl.DataFrame:
+        row, position = np.nonzero(draws.lists >= 0)
+        docs, teams = draws.lists[row, position], draws.teams[row, position]
         rankers = pl.Series([*self.rankers, None], dtype=pl.String)
         columns = {
             "page": pl.Series(pages, dtype=pl.String).gather(row),

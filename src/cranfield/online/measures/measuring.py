@@ -124,8 +124,8 @@ class OnlineMeasurements(TableResult):
         "measure": Column("Online measure.", key=True),
         "value": Column("total / number; null if there is no value."),
         "of": Column("Object that has a value, such as `page`."),
-        "total": Column("Sum in the numerator.", read=False),
-        "number": Column("Sum in the denominator.", read=False),
+        "total": Column("Sum in the numerator.", display=False),
+        "number": Column("Sum in the denominator.", display=False),
         "values": Column("Number of values."),
         "censored": Column("Number of values for which only a lower bound is known."),
         "without": Column("Number of values that are missing for another reason."),
@@ -166,7 +166,7 @@ class OnlineMeasurements(TableResult):
         Raises
         ------
         PolicyError
-            If values are by no unit, or by several.
+            If the values are not grouped by exactly one kind of unit, apart from the variant.
 
         Examples
         --------
@@ -230,7 +230,7 @@ class OnlineMeasurements(TableResult):
         return [f"Online measures of {self.source}{by}"]
 
 
-BY = ("variant", "user", "query", "session", "page")
+GROUP_COLUMNS = ("variant", "user", "query", "session", "page")
 """Columns that values can be grouped by."""
 
 
@@ -251,7 +251,7 @@ Log = QueryLog | Mapping[str, Any] | LogTables
 def measure(
     log: Log,
     measures: str | OnlineMeasure | Iterable[str | OnlineMeasure] | None = None,
-    by: str | Sequence[Annotated[str, OneOf(BY)]] | None = None,
+    by: str | Sequence[Annotated[str, OneOf(GROUP_COLUMNS)]] | None = None,
     *,
     labels: Any = None,
 ) -> OnlineMeasurements:
@@ -284,7 +284,7 @@ def measure(
     Raises
     ------
     MeasureError
-        For an unknown measure, or a measure that has no values by the unit.
+        For an unknown measure, or a measure whose values belong to larger units than those of `by`.
     InputError
         For a measure that requires a column that the log does not have.
 
@@ -374,7 +374,7 @@ def sums_by_unit(
     >>> sums.totals.tolist(), sums.numbers.tolist(), sums.variants
     ([[0.0], [1.0]], [[2.0], [2.0]], ('x',))
     """
-    check_choice("unit", unit, BY[1:])
+    check_choice("unit", unit, GROUP_COLUMNS[1:])
     tables = open_tables(log)
     keys = (unit, *({"variant"} & tables.columns["pages"]))
     _, parsed_measures, pages = prepare_pages(tables, measures, keys)
@@ -406,22 +406,23 @@ def sums_by_unit(
 
 
 def prepare_pages(
-    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, until: bool = False
+    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, with_bounds: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
     """Return tables, parsed measures, and pages with the columns of measures and keys, as text.
 
-    With `until`, columns for the durations of censored values are added, if the log has them.
+    With `with_bounds`, columns for the lower bounds of censored values are added, if the log has
+    them.
     """
     tables = open_tables(log)
     for key in keys:
-        check_choice("by", key, BY)
+        check_choice("by", key, GROUP_COLUMNS)
         if tables.missing_column([("pages", key)]):
-            raise InputError(f"values by {key} require the {key} of pages", source=tables.source)
+            raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
-    if until:
+    if with_bounds:
         until_names = {name for measure in selection for name in measure.columns(until=True)}
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])

@@ -222,7 +222,7 @@ def survival(
     if by is not None:
         check_choice("by", by, ("variant",))
     keys = () if by is None else (by,)
-    tables, [measure], pages = prepare_pages(log, measure, keys, until=True)
+    tables, [measure], pages = prepare_pages(log, measure, keys, with_bounds=True)
     if not measure.may_be_censored:
         raise MeasureError(f"survival requires a measure of time, got {measure}")
     durations = _durations(measure, tables, pages, keys)

@@ -51,12 +51,14 @@ class ScalingEffect:
 
     name: str
     """Name of the version."""
-    before: int
-    after: int
-    """Numbers of significant pairs by the measure, and by the version."""
-    lost: int
-    won: int
-    """Numbers of pairs that lose significance (S2NS), and that gain it (NS2S)."""
+    n_before: int
+    """Number of significant pairs by the measure."""
+    n_after: int
+    """Number of significant pairs by the version."""
+    n_lost: int
+    """Number of pairs that lose significance (S2NS)."""
+    n_gained: int
+    """Number of pairs that gain significance (NS2S)."""
     tau: float
     """Kendall's tau of the means."""
     note: str
@@ -70,12 +72,12 @@ class Scaling:
     declared: str
     computed: str
     """Scale on runs as long as the cutoff of the measure."""
-    why: str
+    computed_reason: str
     """Reason for the computed scale, or for its absence."""
     by_topic: bool | None
     """Whether the scale depends on the topic."""
-    scaled: ScalingEffect | None
-    reason: str
+    effect: ScalingEffect | None
+    effect_reason: str
     """Reason why the effect of interval scaling is missing."""
 
 
@@ -85,9 +87,9 @@ def compute_scaling(
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
     *,
-    is_scaled: bool = True,
+    with_effect: bool = True,
 ) -> Scaling:
-    """Determine the scale of a measure and, if `is_scaled`, the effect of interval scaling."""
+    """Determine the scale of a measure and, if `with_effect`, the effect of interval scaling."""
     declared = ""
     if comparison is not None and comparison.measure_scale is not None:
         by_user = comparison.scores.scale_source == "user"
@@ -95,27 +97,27 @@ def compute_scaling(
     if measure is None:
         reason = "scale unknown: not a measure of cranfield"
         return Scaling(declared, "", reason, None, None, reason)
-    highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    computed, reason = _computed_scale(measure, highest)
-    scaled: ScalingEffect | str = "not requested"
-    if is_scaled:
-        scaled = _compare_scaled(measure, comparison, evaluation, options)
+    max_grade = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
+    computed, reason = _computed_scale(measure, max_grade)
+    effect: ScalingEffect | str = "not requested"
+    if with_effect:
+        effect = _compare_scaled(measure, comparison, evaluation, options)
     if not declared:
-        declared = str(measure.scale if evaluation is None else measure.scale_with(highest))
+        declared = str(measure.scale if evaluation is None else measure.scale_with(max_grade))
     by_topic = differs_by_topic(measure)
-    if isinstance(scaled, str):
-        return Scaling(declared, computed, reason, by_topic, None, scaled)
-    return Scaling(declared, computed, reason, by_topic, scaled, "")
+    if isinstance(effect, str):
+        return Scaling(declared, computed, reason, by_topic, None, effect)
+    return Scaling(declared, computed, reason, by_topic, effect, "")
 
 
-def _computed_scale(measure: Measure, grades: int) -> tuple[str, str]:
+def _computed_scale(measure: Measure, max_grade: int) -> tuple[str, str]:
     """Return the scale of a measure at its cutoff, and the reason."""
     if isinstance(measure, Interval):
-        return str(measure.scale), "all its values are one step apart, by construction"
+        return str(measure.scale), "its values are equally spaced by construction"
     if measure.cutoff is None:
         return "", "it has no cutoff, so that its values depend on the length of runs"
     try:
-        scale = scale_of(measure, grades=grades).own
+        scale = scale_of(measure, grades=max_grade).own
     except CranfieldError as error:
         return "", str(error).removeprefix(f"{measure} ")
     if scale.witness is None:
@@ -162,10 +164,10 @@ def _compare_scaled(
     means = (to_order(result.scores.mean()) for result in (comparison, after))
     return ScalingEffect(
         name=str(version),
-        before=int(is_before.sum()),
-        after=int(is_after.sum()),
-        lost=int((is_before & ~is_after).sum()),
-        won=int((~is_before & is_after).sum()),
+        n_before=int(is_before.sum()),
+        n_after=int(is_after.sum()),
+        n_lost=int((is_before & ~is_after).sum()),
+        n_gained=int((~is_before & is_after).sum()),
         tau=float(kendall_tau(*means)),
         note="; ".join(note for note in notes if note),
     )
@@ -186,7 +188,7 @@ class MeasurePart:
     """One measure on the page, with a unique name.
 
     If there is a comparison, `scores` are the compared scores, and `overall` is the compared
-    statistic of each system, otherwise the statistic of the measure. `refused` is the reason for a
+    statistic of each system, otherwise the statistic of the measure. `refusal` is the reason for a
     missing comparison.
     """
 
@@ -195,7 +197,7 @@ class MeasurePart:
     scores: Scores
     overall: Floats
     meaning: Meaningfulness | None
-    refused: str
+    refusal: str
     assumptions: Assumptions | None
     scaling: Scaling
 
@@ -216,7 +218,7 @@ class MeasurePart:
         )
 
     @property
-    def policy(self) -> tuple[str, ...]:
+    def missing_notes(self) -> tuple[str, ...]:
         """Notes on missing scores of the comparison."""
         notes = () if self.comparison is None else self.comparison.notes
         return tuple(note for note in notes if any(word in note for word in MISSING))
@@ -262,8 +264,8 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     for item in items:
         if item.systems != systems:
             raise CranfieldError(
-                "a report requires the same systems in the same order for all measures, got others"
-                f" for {quoted(item.measure)}"
+                "a report requires the same systems in the same order for all measures, got"
+                f" different systems for {quoted(item.measure)}"
             )
     names = _unique_names(items)
     parts = tuple(
@@ -324,16 +326,16 @@ def _make_part(
     scales: bool,
 ) -> MeasurePart:
     measure = _find_measure(item.measure, evaluation)
-    scores, comparison, refused = _compare_item(item, measure, options)
+    scores, comparison, refusal = _compare_item(item, measure, options)
     return MeasurePart(
         name=name,
         measure=measure,
         scores=scores,
         overall=_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
-        refused=refused,
+        refusal=refusal,
         assumptions=None if comparison is None else _check_residuals(comparison),
-        scaling=compute_scaling(measure, comparison, evaluation, options, is_scaled=scales),
+        scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=scales),
     )
 
 

@@ -117,8 +117,8 @@ def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
         "easiest": [rows[k] for k in easiest],
         "boxes": encode_array(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
-        "policy": list(part.policy),
-        "refused": part.refused,
+        "policy": list(part.missing_notes),
+        "refused": part.refusal,
         "comparison": None if part.meaning is None else _comparison_data(part.meaning),
     }
 

@@ -22,12 +22,14 @@ SOURCES = (
 )
 """Sources of every analysis."""
 
-SEQUENTIAL = (
+SEQUENTIAL_SOURCE = (
     "Howard et al. (2021); Waudby-Smith et al. (2024): confidence intervals valid at all looks"
 )
 """Source of sequential analyses."""
 
-PERMUTATION = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
+PERMUTATION_SOURCE = (
+    "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
+)
 """Source of permutation tests."""
 
 
@@ -48,9 +50,9 @@ def experiment_page(
     counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
     looks = [] if report.looks is None else _look_charts(report, report.looks)
     segments = _segment_tables(report)
-    sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
+    sources = [*SOURCES, *([SEQUENTIAL_SOURCE] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
-        sources.append(PERMUTATION)
+        sources.append(PERMUTATION_SOURCE)
     headings = {
         "answer": "Answer",
         "ratio": "Sample ratio",
@@ -96,9 +98,9 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
         )
         metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
     phrases = {
-        "better": "better by",
-        "worse": "worse by",
-        "not worse": "not worse than the margin by",
+        "better": "better on",
+        "worse": "worse on",
+        "not worse": "not worse, within the margin, on",
     }
     parts = [
         f"{phrase} {join_names(metrics[verdict], None)}"
@@ -107,8 +109,8 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     ]
     undecided = join_names(metrics.get("undecided", []), None)
     if not parts:
-        return f"No significant difference between {name} and {control} by {undecided}."
-    remark = f"; no significant difference by {undecided}" if undecided else ""
+        return f"No significant difference between {name} and {control} on {undecided}."
+    remark = f"; no significant difference on {undecided}" if undecided else ""
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
@@ -160,7 +162,7 @@ def _describe_adjustment(report: ExperimentReport) -> str:
     """Describe the correction and the scope of intervals; empty for a single comparison."""
     if report.difference.size == 1:
         return ""
-    scope = "" if report.interval_scope == "simultaneous" else ": each holds for its row alone"
+    scope = "" if report.interval_scope == "simultaneous" else ", each for its row alone"
     intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{scope}."
     return f"p-values: {CORRECTIONS[report.correction].title}. {intervals}"
 

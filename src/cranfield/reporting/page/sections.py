@@ -86,9 +86,11 @@ def warning_lines(contents: Contents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.notes
-    failed = [part for part in parts if part.refused and part.refused != NO_QUALITY]
-    notes += [f"{label(part.name)} is not compared: {part.refused}" for part in failed]
-    lines, common = shared_lines({label(part.name): part.policy for part in parts if part.meaning})
+    failed = [part for part in parts if part.refusal and part.refusal != NO_QUALITY]
+    notes += [f"{label(part.name)} is not compared: {part.refusal}" for part in failed]
+    lines, common = shared_lines(
+        {label(part.name): part.missing_notes for part in parts if part.meaning}
+    )
     return [
         *notes,
         *common,
@@ -106,13 +108,13 @@ def baseline_head(comparison: PairwiseComparison) -> str:
 def answer(part: MeasurePart) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
-        return [f"{_describe_best(part)} Systems are not compared: {part.refused}."]
+        return [f"{_describe_best(part)} Systems are not compared: {part.refusal}."]
     comparison = part.meaning.comparison
     meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
     return [
         lead(comparison, label(part.name)),
         describe_test(comparison),
-        *map(sentence, part.policy),
+        *map(sentence, part.missing_notes),
         *meaning_lines,
     ]
 
@@ -315,10 +317,14 @@ def scales(parts: Iterable[MeasurePart]) -> Table:
     for part in parts:
         scaling = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
-        cells = scaling.declared or "unknown", scaling.computed or "not known", scaling.why
+        cells = (
+            scaling.declared or "unknown",
+            scaling.computed or "not known",
+            scaling.computed_reason,
+        )
         rows.append([part.name, *cells, is_by_topic[scaling.by_topic], verdict])
-        if scaling.scaled is None and scaling.reason:
-            notes.append(f"{label(part.name)}: {scaling.reason}")
+        if scaling.effect is None and scaling.effect_reason:
+            notes.append(f"{label(part.name)}: {scaling.effect_reason}")
     head = ["measure", "declared", "computed at its cutoff", "why", "own scale by topic", "verdict"]
     return Table("Scales", head, rows, range(6), notes)
 
@@ -339,9 +345,9 @@ def interval_versions(parts: Iterable[MeasurePart]) -> Table:
     """Return the table of effects of interval scaling, with notes on the versions."""
     rows, notes = [], []
     for part in parts:
-        if (version := part.scaling.scaled) is None:
+        if (version := part.scaling.effect) is None:
             continue
-        counts = version.before, version.after, version.lost, version.won
+        counts = version.n_before, version.n_after, version.n_lost, version.n_gained
         tau = _number(version.tau, 4)
         rows.append([part.name, version.name, *(f"{count:,}" for count in counts), tau])
         if version.note:

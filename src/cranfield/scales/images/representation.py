@@ -41,7 +41,7 @@ class NearPairs(NamedTuple):
 class PairCounts(NamedTuple):
     """Number, or weight, of pairs certainly below each x, and pairs that floats cannot decide."""
 
-    below: Ints
+    n_below: Ints
     near: NearPairs
 
 
@@ -76,10 +76,14 @@ def count_pairs(
     is wider than the slack, so that all sums near x are in the same piece.
     """
     starts = _find_pieces(inner, 4 * slack)
-    edges = np.concatenate([[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]])
+    piece_bounds = np.concatenate(
+        [[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]]
+    )
     ends = np.append(starts[1:], inner.size)
     # For each query and piece the number of outer values that lead into this piece or a later one.
-    outer_ends = np.searchsorted(outer, x[:, None] - edges[None, :], side="right").astype(np.int64)
+    outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds[None, :], side="right").astype(
+        np.int64
+    )
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
     def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
@@ -94,7 +98,7 @@ def count_pairs(
         near = np.flatnonzero(padded[position] <= keys + slack)
         counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if counts.sum() > MAX_NEAR:
-            raise too_many_near()
+            raise too_many_near_error()
         pair, inner_index = flat_ranges(position[near] + starts[piece], counts)
         near = near[pair]
         position += starts[piece]
@@ -102,8 +106,8 @@ def count_pairs(
         if weights is not None and cumulative is not None:
             terms = cumulative[position] * weights[1][outer_index]
         running = np.concatenate([[0], np.cumsum(terms)])
-        edge = np.concatenate([[0], np.cumsum(count)])
-        below = running[edge[1:]] - running[edge[:-1]]
+        offsets = np.concatenate([[0], np.cumsum(count)])
+        below = running[offsets[1:]] - running[offsets[:-1]]
         return first, below, NearPairs(query[near] + first, outer_index[near], inner_index)
 
     total = np.zeros(x.size, dtype=np.int64)
@@ -114,13 +118,13 @@ def count_pairs(
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
-            raise too_many_near()
+            raise too_many_near_error()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
     return PairCounts(total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty))
 
 
-def too_many_near() -> PolicyError:
+def too_many_near_error() -> PolicyError:
     return PolicyError(
         "too many values of the image are closer than floats can distinguish; rank"
         " the runs with rank_runs, or rank fewer values at a time"
@@ -149,7 +153,7 @@ def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
 
 MAX_VALUES = 2**22
 """Maximum number of listed values."""
-MAX_INT64 = 2**62
+INT64_BOUND = 2**62
 """Ranks and numbers of runs must be below this bound to be stored in int64."""
 
 
@@ -181,7 +185,7 @@ class Gaps:
 
 def check_n_runs(total: int) -> None:
     """Refuse a number of runs that does not fit into 64 bits."""
-    if total >= MAX_INT64:
+    if total >= INT64_BOUND:
         raise PolicyError(
             f"about 2^{total.bit_length() - 1} runs are too many to count by value;"
             " use ties='unique'"
@@ -211,7 +215,7 @@ class ListedImage:
         raise NotImplementedError
 
     @cached_property
-    def before(self) -> Exact:
+    def n_runs_below(self) -> Exact:
         """Number of runs below each value, followed by the number of all runs."""
         raise NotImplementedError
 
@@ -237,7 +241,7 @@ class ListedImage:
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
-    def require(self, runs: int, *, by_runs: bool) -> None:
+    def require(self, n_runs: int, *, by_runs: bool) -> None:
         """Raise an error if that many runs cannot be ranked among values, or among runs."""
         if by_runs:
             check_n_runs(self.runs)
@@ -246,7 +250,8 @@ class ListedImage:
         """Return for each run the number of runs with a lower value, and with an equal one."""
         indices = self.ranks(runs) - 1
         check_n_runs(self.runs)
-        return self.before[indices].astype(np.int64), np.diff(self.before)[indices].astype(np.int64)
+        lower, equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
+        return lower.astype(np.int64), equal.astype(np.int64)
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         """Return the rank of a value within the radius of each float, and the number of these."""
@@ -264,7 +269,7 @@ class ConstantImage(ListedImage):
     def __init__(self, runs: int) -> None:
         self.runs, self.values = runs, np.zeros(1)
 
-    def require(self, runs: int, *, by_runs: bool) -> None:
+    def require(self, n_runs: int, *, by_runs: bool) -> None:
         """Do nothing: any number of runs can be ranked."""
 
     def ranks(self, runs: Ints) -> Ints:
@@ -289,7 +294,7 @@ class TableImage(ListedImage):
         return self.keys.astype(np.float64) * (numerator / denominator)
 
     @cached_property
-    def before(self) -> Exact:
+    def n_runs_below(self) -> Exact:
         bags = self.walk.end(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
             bags = self.walk.values_from(bags, rank)
@@ -319,7 +324,7 @@ class EnumeratedImage(ListedImage):
             raise PolicyError(f"{measure} has runs without a finite score, so it has no image")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
-        self.values, self.before = scores[first], np.append(first, scores.size)
+        self.values, self.n_runs_below = scores[first], np.append(first, scores.size)
         self.size, self.runs = first.size, scores.size
 
     def _score(self, runs: Ints) -> Floats:

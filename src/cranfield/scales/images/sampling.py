@@ -14,7 +14,7 @@ sampling). The draws are cut into blocks of neighbouring values, and t(v) is cou
 each block.
 
 t(v) is counted by walking back from the last rank. A partial run is abandoned if the ranks above
-cannot contribute the remainder of v: because it is outside of their range, or not a multiple of the
+cannot contribute the remainder of v: it is outside of their range, or it is not a multiple of the
 greatest common divisor of their contributions. For AP this leaves few partial runs. For example, no
 value of the first 36 ranks has the denominator 37, so that only one number of relevant documents is
 possible at rank 37.
@@ -77,18 +77,18 @@ class TooManyTiesError(PolicyError):
 class Steps:
     """The steps of one rank, sorted by the state after it.
 
-    Each step has a state `before`, a `gain` and `residues`, shape (moduli, steps). For each state
+    Each step has a `state_before`, a `gain` and `residues`, shape (moduli, steps). For each state
     after the rank, `start` is the index of the first step to it and `count` the number of steps.
     """
 
-    before: Ints
+    state_before: Ints
     gain: Floats
     residues: Ints
     start: Ints
     count: Ints
 
 
-class Search:
+class SearchableWalk:
     """A walk prepared for drawing runs and for walking back from a value.
 
     For each number of first ranks, `divisors` has the common divisor of their values, and `lowest`
@@ -101,7 +101,7 @@ class Search:
         for table, after in zip(walk.gains, walk.after, strict=True):
             self.divisors.append(gcd(self.divisors[-1], *table[after >= 0].tolist()))
         self.moduli = (*_factors(next(filter(None, self.divisors))), PRIME)
-        self.column = np.array(self.moduli)[:, None]
+        self.moduli_column = np.array(self.moduli)[:, None]
         self.gains, self.residues, self.steps = [], [], []
         self.lowest, self.highest = [np.zeros(1)], [np.zeros(1)]
         for table, after in zip(walk.gains, walk.after, strict=True):
@@ -134,13 +134,13 @@ class Search:
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
             node, step = flat_ranges(steps.start[state], steps.count[state])
-            value, state = value[node] - steps.gain[step], steps.before[step]
+            value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
             node, step = node[is_possible], step[is_possible]
             value, state = value[is_possible], state[is_possible]
             residue = residue[:, node] - steps.residues[:, step]
-            residue += self.column * (residue < 0)
+            residue += self.moduli_column * (residue < 0)
             is_possible = np.ones(node.size, dtype=bool)
             for row, modulus in zip(residue, self.moduli[:-1], strict=False):
                 divisor = gcd(self.divisors[rank], modulus)
@@ -179,6 +179,7 @@ class Heads:
     """The distinct values of the first ranks, state by state."""
 
     cut: int
+    """Number of first ranks."""
     state: Ints
     values: Floats
     residues: Ints
@@ -186,7 +187,7 @@ class Heads:
     """The values modulo the prime, mixed with the state, ascending; they order the heads."""
 
     @classmethod
-    def list_values(cls, search: Search, limit: int) -> Heads:
+    def list_values(cls, search: SearchableWalk, limit: int) -> Heads:
         """List the values of the largest number of first ranks with at most `limit` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
@@ -198,7 +199,7 @@ class Heads:
             before = state[node]
             target = after[before, grade]
             sums = residues[:, node] + search.residues[rank][:, before, grade]
-            sums -= search.column * (sums >= search.column)
+            sums -= search.moduli_column * (sums >= search.moduli_column)
             distinct, index = np.unique(_mix(target, sums[-1]), return_index=True)
             if distinct.size > limit:
                 break
@@ -220,8 +221,8 @@ def _mix(state: Ints, residues: Ints) -> Ints:
     return residues ^ state_hash
 
 
-def draw(
-    search: Search, heads: Heads, theta: float, count: int, generator: np.random.Generator
+def draw_pairs(
+    search: SearchableWalk, heads: Heads, theta: float, count: int, generator: np.random.Generator
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
@@ -247,7 +248,7 @@ def draw(
         grade = np.minimum((numbers >= step[state]).sum(axis=1), step.shape[1] - 1)
         values += search.gains[rank][state, grade]
         residues = residues + search.residues[rank][:, state, grade]
-        residues -= search.column * (residues >= search.column)
+        residues -= search.moduli_column * (residues >= search.moduli_column)
         state = walk.after[rank][state, grade]
     return values, residues, float(log.max() + np.log(cumulative[-1]))
 
@@ -274,11 +275,11 @@ class SampledImage:
     def __init__(self, walk: Walk, seed: int, jobs: int | None) -> None:
         self.walk, self.seed, self.jobs = walk, seed, jobs
         self.runs = walk.count_runs()
-        self.search = Search(walk)
+        self.search = SearchableWalk(walk)
         self.lowest, self.highest = self.search.ends
         if not self._has_unequal_gaps():
             raise TooManyTiesError("values may be equispaced")
-        self.samples = self._affordable_samples()
+        self.n_samples = self._affordable_samples()
 
     def _has_unequal_gaps(self) -> bool:
         """Return True if the lowest gap does not divide all differences of values.
@@ -301,7 +302,7 @@ class SampledImage:
         """Return the number of pairs whose ties can be counted in time, from a first chunk."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
-        values, residues, _ = draw(self.search, heads, 0.0, CHUNK, self._stream(0))
+        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK, self._stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
         if n_samples < MIN_SAMPLES:
@@ -324,10 +325,10 @@ class SampledImage:
     def curve(self) -> Curve:
         """The estimated distribution of values."""
         search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
-        deviation = float(draw(search, heads, 0.0, MAX_SAMPLES, self._stream(1))[0].std())
+        deviation = float(draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._stream(1))[0].std())
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [
-            draw(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + number))
+            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + number))
             for number, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
         ]
         values = np.concatenate([drawn_values for drawn_values, _, _ in draws])
@@ -341,12 +342,12 @@ class SampledImage:
         weights = np.exp(-np.logaddexp.reduce(logs)) / values.size
         order = np.argsort(values, kind="stable")
         values, residues, weights = values[order], residues[:, order], weights[order]
-        starts = np.arange(self.samples) * values.size // self.samples
+        starts = np.arange(self.n_samples) * values.size // self.n_samples
         ends = np.append(starts[1:], values.size)
         samples = self._stream(1000).integers(starts, ends)
         ties = self._count_ties(heads, values[samples], residues[:, samples])
-        block, square = (np.add.reduceat(x, starts) for x in (weights, weights**2))
-        masses, errors = _estimate(block, square, 1 / ties)
+        totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
+        masses, errors = _estimate_masses(totals, total_squares, 1 / ties)
         bounds = _simulate_errors(masses, errors, self._stream(1001))
         below = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
@@ -384,17 +385,19 @@ class SampledImage:
         return Gaps(False, None, None, self.lowest, self.highest)
 
 
-def _estimate(block: Floats, square: Floats, distinct: Floats) -> tuple[Floats, Floats]:
+def _estimate_masses(
+    totals: Floats, total_squares: Floats, inverse_ties: Floats
+) -> tuple[Floats, Floats]:
     """Return the number of values of each block, relative to all pairs, and its standard error.
 
     For each block, the arguments are the total weight, the total of squared weights and the inverse
     number of ties of one draw. The variance of the latter is estimated from its difference from the
     mean of the two neighbouring blocks, whose variance is 3/2 times as large.
     """
-    padded = np.concatenate([distinct[1:2], distinct, distinct[-2:-1]])
+    padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
     nearby = (padded[:-2] + padded[2:]) / 2
-    variance = block**2 * (distinct - nearby) ** 2 / 1.5 + square * nearby**2
-    return block * distinct, np.sqrt(variance)
+    variance = totals**2 * (inverse_ties - nearby) ** 2 / 1.5 + total_squares * nearby**2
+    return totals * inverse_ties, np.sqrt(variance)
 
 
 def _simulate_errors(
@@ -408,8 +411,8 @@ def _simulate_errors(
     is_bounded = proportions >= LOWEST_PROPORTION
     largest = np.empty((N_REPLICATES, 2))
     for replicate in range(N_REPLICATES):
-        walk = np.cumsum(errors * generator.standard_normal(errors.size)) / masses.sum()
-        error = np.abs(walk - proportions * walk[-1])
+        cumulative = np.cumsum(errors * generator.standard_normal(errors.size)) / masses.sum()
+        error = np.abs(cumulative - proportions * cumulative[-1])
         largest[replicate] = error.max(), (error / proportions)[is_bounded].max()
     bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.

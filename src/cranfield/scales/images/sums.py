@@ -30,7 +30,7 @@ from cranfield.base.text import counted
 from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
 from cranfield.scales.forms.stateful import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.images.representation import (
-    MAX_INT64,
+    INT64_BOUND,
     MAX_VALUES,
     Gaps,
     check_n_runs,
@@ -329,14 +329,14 @@ class Sums:
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
         return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
 
-    def require(self, runs: int, *, by_runs: bool) -> None:
+    def require(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:
             self._check_size()
         if not self._is_lexicographic(by_runs):
             n_outer = split_sides(self.parts, self.limit, by_runs, self.memory).n_outer
-            self._check_lookups(n_outer, runs)
+            self._check_lookups(n_outer, n_runs)
 
     def ranks(self, runs: Ints) -> Ints:
         return self._ranks(self.digits(runs))
@@ -349,7 +349,7 @@ class Sums:
         return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
 
     def _check_size(self) -> None:
-        if self.size >= MAX_INT64:
+        if self.size >= INT64_BOUND:
             raise too_many_values(self.size)
 
     def _ranks(self, digits: Ints) -> Ints:

@@ -148,7 +148,7 @@ class Image:
         if not isinstance(self._store, SampledImage):
             return f"accurate to {self.error:.1g}"
         return (
-            f"estimated from {self._store.samples:,} sampled rankings (seed {self._store.seed}):"
+            f"estimated from {self._store.n_samples:,} sampled rankings (seed {self._store.seed}):"
             f" with {self.confidence:.0%} confidence all are accurate to {self.error:.2g}, and"
             f" those from {LOWEST_PROPORTION:g} to {self._store.curve.relative_error:.0%} of their"
             " value"

@@ -311,7 +311,7 @@ class Windows:
                 pieces.append((low, *_summarise_sums(sums)))
         return pieces
 
-    def require(self, runs: int, *, by_runs: bool) -> None:
+    def require(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:

@@ -114,7 +114,7 @@ class Equivalence(Result):
                 " better by the margin or more."
             ),
             pvalue=True,
-            read=False,
+            display=False,
         ),
         "ruled out": Column("Smallest difference, in either direction, that is ruled out."),
         "verdict": Column("Verdict on the pair, such as `equivalent`; see `verdicts`."),

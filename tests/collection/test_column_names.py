@@ -108,7 +108,7 @@ def test_grades_of_people_and_models() -> None:
 
 
 def unused(schema: Schema, columns: dict[str, list[object]]) -> None:
-    Columns.of(columns, "t.csv").tell_unused(schema, [0])
+    Columns.of(columns, "t.csv").warn_unused(schema, [0])
 
 
 TELLING = {name: schema for name, schema in SCHEMAS.items() if not schema.is_selected}

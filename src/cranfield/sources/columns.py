@@ -55,7 +55,7 @@ class Columns:
     def matched(self, schema: Schema, called: Mapping[str, str] = AS_USUAL) -> dict[str, Cells]:
         """Select the columns of a schema, by the names `called` or those of the schema."""
         places = schema.places(self.names, self.source, called)
-        self.tell_unused(schema, [*places.values()], called)
+        self.warn_unused(schema, [*places.values()], called)
         return {name: self.cells(k) for name, k in places.items()}
 
     def table(
@@ -64,7 +64,7 @@ class Columns:
         """Select the columns of a schema, as :meth:`matched`, and convert them."""
         return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
 
-    def tell_unused(
+    def warn_unused(
         self, schema: Schema, used: Collection[int], called: Collection[str] = ()
     ) -> None:
         """Warn of columns that nothing reads; refuse those that change the meaning of rows.

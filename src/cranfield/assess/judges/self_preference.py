@@ -239,7 +239,7 @@ def self_preference(
     topics, rank_by_people, rank_by_judge = np.zeros((3, *shape), dtype=np.int64)
     family_shift, other_shift, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
-        people, judge = scored.complete(m, k)
+        people, judge = scored.complete_scores(m, k)
         topics[m, k] = size = len(people)
         if is_own_run[k].any() and size:
             rank_by_people[m, k], rank_by_judge[m, k] = (

@@ -83,8 +83,8 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     source, start = peeked(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
-    n_between_tabs = len(first_line.split(b"\t"))
-    width = n_between_tabs if n_between_tabs in _FIELDS_BY_WIDTH else len(first_line.split())
+    n_tab_fields = len(first_line.split(b"\t"))
+    width = n_tab_fields if n_tab_fields in _FIELDS_BY_WIDTH else len(first_line.split())
     if not width:
         raise LABELS.empty(source.name)
     fields = _FIELDS_BY_WIDTH.get(width) if columns is None else columns
@@ -236,7 +236,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         raise InputError(
-            f"has no column {quoted(unknown)} of worker_columns; columns:"
+            f"worker_columns: unknown column {quoted(unknown)}; expected some of:"
             f" {some_of(map(quoted, names), 8)}",
             source=table.source,
         )
@@ -485,5 +485,5 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         )
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:
-        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label")
+        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label ignored")
     return level, tuple(notes)

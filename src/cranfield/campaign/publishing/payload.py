@@ -217,7 +217,7 @@ def _columns(text: bytes, form: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
     lines = read_lines([text], faults, form)
-    for fault in faults.all():
+    for fault in faults.sorted_faults():
         if fault.code != "empty":
             raise InputError(fault.message, source="the run", line=fault.line)
     return lines.rows.select(*RUN.columns)

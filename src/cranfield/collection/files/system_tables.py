@@ -181,7 +181,7 @@ def read_system_table(
     like_systems = [
         k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
     ]
-    columns.tell_unused(schema, [*places.values(), *like_systems], names or ())
+    columns.warn_unused(schema, [*places.values(), *like_systems], names or ())
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:

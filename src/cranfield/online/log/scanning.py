@@ -209,4 +209,4 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
         column = table.select(nw.col(names[k])).collect(backend="polars")
         return pl.Series(column.to_native().to_series())
 
-    Columns(source, names, cells).tell_unused(replace(SCHEMAS[name], is_selected=True), [])
+    Columns(source, names, cells).warn_unused(replace(SCHEMAS[name], is_selected=True), [])

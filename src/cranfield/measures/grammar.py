@@ -187,10 +187,10 @@ def _parse_with_label(text: str, compat: str | None) -> list[Measure]:
     if len(measures) != 1 or str(measures[0]) == text or not text.isprintable():
         return measures
     try:
-        reads_back = compat is None or _parse(text, None) == measures
+        is_same = compat is None or _parse(text, None) == measures
     except MeasureError:
-        reads_back = False
-    return [measures[0].with_label(text)] if reads_back else measures
+        is_same = False
+    return [measures[0].with_label(text)] if is_same else measures
 
 
 def _parse_with_program(text: str, compat: str | None) -> list[Measure]:

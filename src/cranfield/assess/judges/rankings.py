@@ -338,7 +338,7 @@ def judge_rankings(
             estimates = np.array([tau[m, k], tau_ap_values[m, k]])
             interval = jackknife(estimates, values, has_scores, confidence, bounded=False)
             bounds[:, m, k] = np.clip(np.column_stack(interval), -1.0, 1.0)
-    ranks = [ranks_of(values) for values in means]
+    ranks = [compute_ranks(values) for values in means]
     changes = ranks[0] - ranks[1]
     # If several systems have the largest change of rank, take the first by name.
     most_moved = name_order[np.abs(changes)[..., name_order].argmax(axis=-1)]
@@ -380,6 +380,6 @@ def judge_rankings(
     )
 
 
-def ranks_of(values: Floats) -> Ints:
+def compute_ranks(values: Floats) -> Ints:
     """Rank values along the last axis, from 1; equal values share the best of their ranks."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
-from cranfield.collection.files.grade_maps import GradeMap, graded, valued
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
@@ -181,7 +181,7 @@ def _read_judge(
     grade_map: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
-    schema = valued(_LABELS, grade_map)
+    schema = set_grade_kind(_LABELS, grade_map)
     if isinstance(data, (Judge, Qrels)):
         if column_names is not None or encoding != "utf-8":
             kind = type(data).__name__
@@ -214,7 +214,7 @@ def _read_judge(
         )
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = graded(table, grade_map)
+    table = map_grades(table, grade_map)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
     return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
 

@@ -25,8 +25,14 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded, is_pattern, not_a_grade, valued
-from cranfield.collection.files.layouts import Layout, layout_of, peeked
+from cranfield.collection.files.grade_maps import (
+    GradeMap,
+    is_pattern,
+    map_grades,
+    not_a_grade,
+    set_grade_kind,
+)
+from cranfield.collection.files.layouts import Layout, layout_of, read_head
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -80,7 +86,7 @@ _FIELDS_BY_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade orde
 
 def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
     """Read labels from lines of fields separated by blanks."""
-    source, start = peeked(source.in_encoding(encoding, "text"))
+    source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_tab_fields = len(first_line.split(b"\t"))
@@ -291,7 +297,7 @@ def _read_table(
             "for a table with a header, columns must be a mapping of column names, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    schema = valued(schema, grade_map)
+    schema = set_grade_kind(schema, grade_map)
     own_names = schema.own_names(columns)
     if form is not None:
         table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -301,7 +307,7 @@ def _read_table(
         table = read_columns(data, schema)
     if worker_columns is not None:
         table = _unpivot(table, schema, worker_columns)
-    return graded(table.table(schema, own_names), grade_map)
+    return map_grades(table.table(schema, own_names), grade_map)
 
 
 def _read_worker(

@@ -22,7 +22,7 @@ from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import render_text
-from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_or_reason, leaderboard
+from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import encode_text, sheet_files
 from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, sort_topics
 from cranfield.campaign.results.stored_inputs import read_stored_qrels
@@ -317,7 +317,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
-        results = [compare_or_reason(scores) for scores in released.values()]
+        results = [compare_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
         report(
             comparisons if len(comparisons) == len(results) else released,

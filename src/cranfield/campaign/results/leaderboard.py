@@ -49,7 +49,7 @@ def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
     return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""
 
 
-def compare_or_reason(
+def compare_if_possible(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return the reason why they are not compared."""
@@ -128,7 +128,7 @@ def separation(
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
-    comparison = compare_or_reason(scores, alpha, max_runs)
+    comparison = compare_if_possible(scores, alpha, max_runs)
     if isinstance(comparison, str):
         return comparison
     letters = comparison.groups()

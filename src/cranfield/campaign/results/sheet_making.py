@@ -17,7 +17,7 @@ from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.results.leaderboard import compare_or_reason
+from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet import (
     Category,
@@ -147,7 +147,7 @@ def compare_each_run(scores: Scores) -> tuple[SheetComparison, ...]:
     """Compare each run with all other runs, by the default comparison of all pairs."""
     ranks = competition_ranks(scores.overall(), scores.lower_is_better).tolist()
     n_runs = len(scores.systems)
-    comparison = compare_or_reason(scores)
+    comparison = compare_if_possible(scores)
     if isinstance(comparison, str):
         return tuple(SheetComparison(rank, n_runs, not_compared=comparison) for rank in ranks)
     statement = meaningfulness(comparison)

@@ -140,15 +140,15 @@ class GradeMap:
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
 
-def valued(schema: Schema, grade_map: GradeMap | None) -> Schema:
-    """Return a schema whose grades are values that are mapped."""
+def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
+    """Let the column `grade` of a schema accept any value, for a grade map."""
     if grade_map is None:
         return schema
     columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 
-def graded(table: Table, grade_map: GradeMap | None) -> Table:
+def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
     """Map the values of a table to grades."""
     if grade_map is None:
         return table

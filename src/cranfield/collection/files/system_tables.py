@@ -16,7 +16,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded, valued
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -145,7 +145,7 @@ def read_system_table(
     if isinstance(data, SystemTable):
         return data
     stem, path, kind = "run", None, called.kind
-    schema = valued(SCHEMAS[kind], grades)
+    schema = set_grade_kind(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -203,7 +203,7 @@ def read_system_table(
 
 def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
     """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = graded(judgments.table, grades)
+    table = map_grades(judgments.table, grades)
     is_empty = table.frame["grade"].is_null()
     if is_empty.any() and ungraded == "error":
         row = int(is_empty.arg_true()[0])

@@ -42,7 +42,7 @@ from cranfield.online.experiments.metrics import (
     moments,
     read_metrics,
 )
-from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
+from cranfield.online.experiments.report import ALARM_PVALUE, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import (
     MISSING,
     MIXED_POLICIES,
@@ -339,7 +339,9 @@ def analyse_units(
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     checks = sample_ratio(units.counts, proportions)
     by_level = _sample_ratios(units, checks.expected_proportion)
-    is_stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
+    is_stopped = srm == "stop" and (
+        checks.alarm or bool((by_level["adjusted_p"] < ALARM_PVALUE).any())
+    )
     by_arm = units.moments()
     arms = {
         name: arm_means(by_arm, columns, options.theta)

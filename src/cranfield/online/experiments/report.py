@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
-ALARM = 0.0005
+ALARM_PVALUE = 0.0005
 """P-value below which a sample ratio mismatch is reported (Fabijan et al., 2019)."""
 
 MAX_EXACT_UNITS = 1000
@@ -64,7 +64,7 @@ class SampleRatio(TableResult):
     @property
     def alarm(self) -> bool:
         """Whether the deviation is too large to trust any result."""
-        return self.pvalue < ALARM
+        return self.pvalue < ALARM_PVALUE
 
     def facts(self) -> dict[str, Any]:
         return {"variants": tuple(self.variant.tolist()), **super().facts()}
@@ -361,7 +361,7 @@ class ExperimentReport(Result):
     def heading(self) -> list[str]:
         """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
-        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
+        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         lines += [
             f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
             for by, level, p in mismatches.select("by", "level", "p").iter_rows()

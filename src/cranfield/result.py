@@ -19,7 +19,14 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, html, json_text, latex, markdown, plain
 from cranfield.base.version import __version__
-from cranfield.tabular import MAX_ROWS, SMALL, Table, format_number, format_pvalue, table_from_frame
+from cranfield.tabular import (
+    MAX_ROWS,
+    NOTE_STYLE,
+    Table,
+    format_number,
+    format_pvalue,
+    table_from_frame,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,7 +249,7 @@ class Result(Plotted):
 
     def _repr_html_(self) -> str:
         lines = [*self.heading(), *self.note_lines()]
-        heading = "".join(f'<p style="{SMALL}">{html(line)}</p>\n' for line in lines)
+        heading = "".join(f'<p style="{NOTE_STYLE}">{html(line)}</p>\n' for line in lines)
         return heading + "".join(table.to_html(limit=MAX_ROWS) for table in self.tables()[:1])
 
     def __str__(self) -> str:
@@ -482,7 +489,7 @@ def _latex(results: ResultSet) -> str:
 def _html(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     heading = [f"<p>{html(line)}</p>\n" for line in before]
-    heading += [f'<p style="{SMALL}">{html(line)}</p>\n' for line in results.heading]
+    heading += [f'<p style="{NOTE_STYLE}">{html(line)}</p>\n' for line in results.heading]
     end = [f"<p>{html(line)}</p>\n" for line in after]
     return "".join([*heading, *(table.to_html() for table in results.tables), *end])
 

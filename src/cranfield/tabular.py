@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+__all__ = [
+    "Cell",
+    "Table",
+    "format_interval",
+    "frame_html",
+    "table_from_frame",
+    "format_number",
+    "format_pvalue",
+    "text_table",
+]
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -119,7 +130,7 @@ class Table:
                 raise PolicyError(f"row {number}: expected {cells} as in the head, got {len(row)}")
 
     def cells(self) -> list[list[Cell]]:
-        """Return the rows as cells, without texts."""
+        """Return the rows, with every text converted to a :class:`Cell`."""
         return [[as_cell(value) for value in row] for row in self.rows]
 
     def mark_widths(self) -> list[int]:
@@ -141,7 +152,7 @@ class Table:
             Maximum number of rows; a last line says how many more there are.
         """
         notes = [*self.notes, *(f"note: {remark}" for remark in self.remarks)]
-        rows = grid(replace(self, rows=self.rows[:limit]))
+        rows = format_grid(replace(self, rows=self.rows[:limit]))
         if limit is not None and len(self.rows) > limit:
             rows += f"\n… {len(self.rows) - limit:,} more"
         parts = [plain(self.title), rows, "\n".join(plain(note) for note in notes)]
@@ -171,8 +182,8 @@ class Table:
 
         Notes
         -----
-        Numbers align if they have equally many decimals. Marks have a column of their own, so that
-        they do not shift the numbers.
+        Numbers align if they have the same number of decimals. Marks have a column of their own, so
+        that they do not shift the numbers.
         """
         if label is not None and not LABEL.fullmatch(label):
             raise PolicyError(
@@ -206,8 +217,8 @@ class Table:
         """
         parts = [markdown(self.description())] if title and self.description() else []
         alignments = ["---" if k in self.left else "---:" for k in range(len(self.head))]
-        rows = [[_in_markdown(cell) for cell in row] for row in self.cells()]
-        lines = [[_in_markdown(as_cell(name)) for name in self.head], alignments, *rows]
+        rows = [[_cell_markdown(cell) for cell in row] for row in self.cells()]
+        lines = [[_cell_markdown(as_cell(name)) for name in self.head], alignments, *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         parts += [f"Note: {markdown(remark)}." for remark in self.remarks]
         return "\n\n".join(parts) + "\n"
@@ -224,27 +235,30 @@ class Table:
         first_rows = rows[:limit]
         widths = self.mark_widths()
         alignments = ["left" if k in self.left else "right" for k in range(len(self.head))]
-        lines = [f'<table style="{TABLE}">']
+        lines = [f'<table style="{TABLE_STYLE}">']
         if self.description():
-            lines.append(f'<caption style="{CAPTION}">{html(self.description())}</caption>')
+            lines.append(f'<caption style="{CAPTION_STYLE}">{html(self.description())}</caption>')
         head = [
-            f'<th scope="col" style="{CELL}{alignment};border-bottom:1px solid">'
-            f"{_text(as_cell(name))}</th>"
+            f'<th scope="col" style="{CELL_STYLE}{alignment};border-bottom:1px solid">'
+            f"{_cell_html(as_cell(name))}</th>"
             for name, alignment in zip(self.head, alignments, strict=True)
         ]
         lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
         for index, row in enumerate(first_rows):
-            style = RULE if index in self.rules else ""
+            style = RULE_STYLE if index in self.rules else ""
             cells = [
-                f'<td style="{CELL}{alignment}{style}">{_text(cell)}{_mark(cell, width)}</td>'
+                f'<td style="{CELL_STYLE}{alignment}{style}">'
+                f"{_cell_html(cell)}{_mark_html(cell, width)}</td>"
                 for cell, alignment, width in zip(row, alignments, widths, strict=True)
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         if len(first_rows) < len(rows):
             more = f"… and {len(rows) - len(first_rows):,} more"
-            lines.append(f'<tr><td colspan="{len(alignments)}" style="{CELL}left">{more}</td></tr>')
+            lines.append(
+                f'<tr><td colspan="{len(alignments)}" style="{CELL_STYLE}left">{more}</td></tr>'
+            )
         lines += ["</tbody>", "</table>"]
-        lines += [f'<p style="{SMALL}">Note: {html(remark)}.</p>' for remark in self.remarks]
+        lines += [f'<p style="{NOTE_STYLE}">Note: {html(remark)}.</p>' for remark in self.remarks]
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
@@ -321,8 +335,8 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, column
     return replace(table, rows=[*table.rows, *blank_rows], notes=notes).to_html(limit=limit)
 
 
-class Framed:
-    """Base class of objects with a table, which pandas, files and notebooks can show."""
+class FrameMixin:
+    """Mixin of objects with a table: conversion to pandas, files and notebooks."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars data frame."""
@@ -366,7 +380,7 @@ def text_table(
     )
 
 
-def grid(table: Table) -> str:
+def format_grid(table: Table) -> str:
     """Return head and rows as text; marks follow their numbers without breaking the alignment."""
     widths = table.mark_widths()
     rows = [
@@ -383,7 +397,7 @@ def grid(table: Table) -> str:
     return text_table(head, rows, left=table.left)
 
 
-def _in_markdown(cell: Cell) -> str:
+def _cell_markdown(cell: Cell) -> str:
     text = markdown(cell.text)
     if cell.bold:
         text = f"**{text}**"
@@ -392,34 +406,22 @@ def _in_markdown(cell: Cell) -> str:
     return f"{text}<sup>{markdown(cell.mark)}</sup>" if cell.mark else text
 
 
-__all__ = [
-    "Cell",
-    "Table",
-    "format_interval",
-    "frame_html",
-    "table_from_frame",
-    "format_number",
-    "format_pvalue",
-    "text_table",
-]
+# CSS styles have no colours, so that tables take those of the page, dark or light.
+TABLE_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0.5em 0"
+CAPTION_STYLE = "caption-side:top;text-align:left;padding:0 0 0.4em"
+CELL_STYLE = "padding:0.15em 0.7em;border:0;text-align:"
+RULE_STYLE = ";border-top:1px solid"
+NOTE_STYLE = "font-size:smaller;margin:0.2em 0"
 
 
-TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0.5em 0"
-CAPTION = "caption-side:top;text-align:left;padding:0 0 0.4em"
-CELL = "padding:0.15em 0.7em;border:0;text-align:"
-RULE = ";border-top:1px solid"
-SMALL = "font-size:smaller;margin:0.2em 0"
-"""CSS styles without colours, which are those of the page, dark or light."""
-
-
-def _text(cell: Cell) -> str:
+def _cell_html(cell: Cell) -> str:
     text = cell.html or html(cell.text)
     if cell.bold:
         text = f"<b>{text}</b>"
     return f"<u>{text}</u>" if cell.underline else text
 
 
-def _mark(cell: Cell, width: int) -> str:
+def _mark_html(cell: Cell, width: int) -> str:
     """Return a mark as superscript, in a box of the width of the column's longest mark."""
     if not width:
         return ""
@@ -482,7 +484,7 @@ def _columns(table: Table) -> str:
 def _head(table: Table) -> str:
     cells = []
     for name, width in zip(table.head, table.mark_widths(), strict=True):
-        text = _in_latex(as_cell(name), is_number=False)
+        text = _cell_latex(as_cell(name), is_number=False)
         cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
     return _line(cells)
 
@@ -493,7 +495,7 @@ def _body(table: Table) -> list[str]:
     for index, row in enumerate(table.cells()):
         cells = []
         for k, cell in enumerate(row):
-            cells.append(_in_latex(cell, is_number=k not in table.left))
+            cells.append(_cell_latex(cell, is_number=k not in table.left))
             if widths[k]:
                 cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
         lines += [r"\midrule"] * (index in table.rules) + [_line(cells)]
@@ -506,14 +508,14 @@ def _line(cells: list[str]) -> str:
     return guard + " & ".join(cells) + r" \\"
 
 
-def _in_latex(cell: Cell, *, is_number: bool) -> str:
-    text = cell.latex or (_number(cell.text) if is_number else latex(cell.text))
+def _cell_latex(cell: Cell, *, is_number: bool) -> str:
+    text = cell.latex or (_number_latex(cell.text) if is_number else latex(cell.text))
     if cell.bold:
         text = rf"\textbf{{{text}}}"
     return rf"\underline{{{text}}}" if cell.underline else text
 
 
-def _number(text: str) -> str:
+def _number_latex(text: str) -> str:
     r"""Return a number in LaTeX, with a minus sign instead of a hyphen, and with powers of ten."""
     power = POWER.fullmatch(text)
     if power is not None:

@@ -12,7 +12,7 @@ from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
 from cranfield.collection.policies import PRESETS
-from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES
 from cranfield.measures.base import measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.sessions import click_u
@@ -57,7 +57,7 @@ def corrections() -> tuple[dict[str, str], list[tuple[str, str]]]:
 def trec_names() -> list[str]:
     """List the names of trec_eval, with the cutoffs that they have when none is given."""
     families = [f"{name}_{at}" for name, (given, *_) in FAMILIES.items() for at in given]
-    return [*SINGLE, *FAMILIES, *families, *NICKNAMES]
+    return [*SINGLE_MEASURES, *FAMILIES, *families, *NICKNAMES]
 
 
 def chart(name: str, *given: Any, **options: Any) -> Any:

@@ -47,7 +47,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "1 of 4 pairs with one label",
         "majority of 4 pairs, 1 tie (high)",
         "note: 3 of 3 gold judgments correct; 1 were ties",
-        "note: 1 gold judgment of pairs without a label",
+        "note: 1 gold judgment of pairs without a label ignored",
         "note: 4 judgments written to made",
     ):
         assert line in out, line

@@ -65,7 +65,7 @@ def test_names_of_programs_in_another_case(program: str, name: str, form: str) -
 
 def test_a_case_between_a_program_and_others_is_refused() -> None:
     """Where the case decides which of two measures it is, another case decides nothing."""
-    with pytest.raises(MeasureError, match=r"is ambiguous: it is nDCG@10 here and nDCG\(gains"):
+    with pytest.raises(MeasureError, match=r"is ambiguous: it is nDCG@10 in cranfield and nDCG\("):
         cf.parse_measures("Ndcg@10", compat="gdeval")
 
 

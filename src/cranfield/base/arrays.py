@@ -67,14 +67,14 @@ def to_order(values: Floats) -> Floats:
     return np.where(np.isfinite(rounded), rounded, values)
 
 
-def places(values: Floats, lower_is_better: bool = False) -> Ints:
+def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
     """Return the rank of each value, from 1 for the best; NaN is last.
 
     Values that are equal up to rounding noise have the same rank.
 
     Examples
     --------
-    >>> places(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
+    >>> competition_ranks(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
     [3, 1, 4, 1]
     """
     rounded_values = without_noise(values)

@@ -16,17 +16,17 @@ from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import format_number
 
 STYLES = ("page.css", "drawn.css", "sheet.css")
-"""Style sheets of a page with sheets of participants, in order."""
+"""Style sheets of the pages, in order; `sheet.css` is for the result sheets of participants."""
 
 
 def render(template: str, **values: object) -> Html:
     """Render a template as HTML."""
-    return Html(environment().get_template(template).render(values))
+    return Html(page_environment().get_template(template).render(values))
 
 
 def render_page(template: str, title: str, **values: object) -> str:
     """Render a self-contained page of sections, without scripts, from a template."""
-    return sections_page(environment().get_template(template), title, styles=STYLES, **values)
+    return sections_page(page_environment().get_template(template), title, styles=STYLES, **values)
 
 
 def render_text(template: str, **values: object) -> str:
@@ -42,7 +42,7 @@ def render_text(template: str, **values: object) -> str:
 
 
 @cache
-def environment() -> Environment:
+def page_environment() -> Environment:
     """Return the environment of the templates, which escapes values."""
     environment = templates("cranfield.campaign", "templates")
     environment.globals |= {
@@ -51,16 +51,16 @@ def environment() -> Environment:
         "newline": Markup("\n"),
     }
     environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
-    environment.filters |= {"position": position, "decimal": decimal, "number": format_number}
+    environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
     return environment
 
 
-def link(*parts: str, start: str = "") -> str:
-    """Return a percent-encoded relative link; `start` is a prefix such as `../`."""
-    return start + "/".join(quote(part, safe="") for part in parts)
+def link(*parts: str, prefix: str = "") -> str:
+    """Return a percent-encoded relative link, after a prefix such as `../`."""
+    return prefix + "/".join(quote(part, safe="") for part in parts)
 
 
-def decimal(text: str | None) -> float | None:
+def parse_decimal(text: str | None) -> float | None:
     """Return the finite number in a cell of a table, or None."""
     try:
         value = float(text or "nan")

@@ -165,7 +165,7 @@ def compare(
     cranfield compare qrels.txt runs/*.xz --as preferences
     cranfield compare qrels.txt runs/*.xz -m AP --as checklist
     cranfield compare --scores published.csv --as power
-    cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
+    cranfield compare qrels.txt format_grid/*.run -m AP --factors systems.csv
     cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
     cranfield compare --scores scores.csv --baseline bm25 --margin 2%
     cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
@@ -452,11 +452,11 @@ def demo() -> None:
     from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.page.report_page import report
-    from cranfield.reporting.summary import describe_test, lead
+    from cranfield.reporting.summary import describe_outcome, describe_test
     from cranfield.reporting.terminal import rich_table, systems_table
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.compare import compare
-    from cranfield.tabular import grid
+    from cranfield.tabular import format_grid
 
     collection = trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
@@ -473,7 +473,7 @@ def demo() -> None:
     )
     comparison = compare(evaluation[measures[0]])
     n_invariant = meaningfulness(comparison).n_invariant
-    say(lead(comparison, measures[0]))
+    say(describe_outcome(comparison, measures[0]))
     say(describe_test(comparison))
     say(
         f"Of these {comparison.count()} pairs, {n_invariant} keep their order under any strictly"
@@ -481,7 +481,7 @@ def demo() -> None:
         f" {measures[0]} is on an {comparison.scores.scale} scale.\n"
     )
     ranking, bars = add_bars(comparison)
-    say(f"{grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
+    say(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     say(f"and {len(evaluation.systems) - MAX_SYSTEMS} more; all, with intervals and pairs: {PAGE}")

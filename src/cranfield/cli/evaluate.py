@@ -592,9 +592,9 @@ def fuse(
     import cranfield as cf
 
     if listed:
-        from cranfield.tabular import grid, table_from_frame
+        from cranfield.tabular import format_grid, table_from_frame
 
-        write(f"{grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
+        write(f"{format_grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
         return
     if not runs:
         raise PolicyError("expected two runs or more, or --list")

@@ -20,7 +20,7 @@ from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import fitted, read_columns, three_columns
 from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.values import NUMBER, Cells
-from cranfield.tabular import Framed
+from cranfield.tabular import FrameMixin
 
 DRAWS_PER_BLOCK = 50
 """Number of draws of a block; each block has its own random numbers, so blocks can be added."""
@@ -49,7 +49,7 @@ PROBABILITIES = schema_of_lines(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Probabilities(Framed):
+class Probabilities(FrameMixin):
     """Judgments as probabilities of grades; made by :func:`read_probabilities`.
 
     Attributes

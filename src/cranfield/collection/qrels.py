@@ -18,11 +18,11 @@ from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.run import repeat_error, rows_of_mask
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import Framed, frame_html
+from cranfield.tabular import FrameMixin, frame_html
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels(Pairs, Framed):
+class Qrels(Pairs, FrameMixin):
     """Relevance judgments; made by :func:`read_qrels`.
 
     Attributes

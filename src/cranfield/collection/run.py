@@ -17,14 +17,14 @@ from cranfield.collection.keys import Codes, first_repeat
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Pairs
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import Framed, frame_html
+from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
     from cranfield.collection.metadata.metadata import Metadata
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Pairs, Framed):
+class Run(Pairs, FrameMixin):
     """The rankings of one system, one for each topic; made by :func:`read_run`.
 
     Attributes

@@ -30,7 +30,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index, long_table, overall_table
-from cranfield.tabular import Framed, frame_html
+from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -201,7 +201,7 @@ class NotEvaluatedError(MeasureError, KeyError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Framed, Plotted, Mapping[str, Scores]):
+class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes

@@ -28,7 +28,7 @@ _UNSUPPORTED = ("lengths", "groups", "intents", "aspects", "grades", "topics_wit
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpectedScores(TableResult):
-    """Expected scores over judgments; made by :func:`evaluate_probabilities`.
+    """Expected scores over judgments; returned by :func:`evaluate_probabilities`.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ def evaluate_probabilities(
     if sampled_names:
         notes.append(f"{some_of(sampled_names, 5)}: estimated from {draws:,} draws, seed {seed}")
     if not by_topic:
-        topics = "these topics" if fixed_topics else "these topics and their population"
+        topics = "these topics" if fixed_topics else "the population of topics"
         notes.append(
             f"low, high: {100 * confidence:g}% confidence intervals of the mean score by the true"
             f" judgments of {topics}"
@@ -233,7 +233,8 @@ def mean_intervals(
 ) -> dict[str, Floats]:
     """Compute means over topics, their standard errors and confidence bounds; shape (systems,).
 
-    expected, variance: shape (topics, systems), NaN for no score. draws: 0 if both are exact.
+    expected, variance: shape (topics, systems), NaN where a score is missing. draws: 0 if
+    both are exact.
     """
     is_scored = ~np.isnan(expected)
     n_topics = is_scored.sum(axis=0)
@@ -264,15 +265,15 @@ def _assumption_notes(runs: ProbableRuns) -> list[str]:
         "probabilities are assumed calibrated, and documents independent; systematic errors of the"
         " probabilities are not in the intervals"
     ]
-    # Probability that none of the documents of a topic is relevant.
-    none_relevant = np.ones(len(runs.judged.topics))
+    # Probability that a topic has no relevant document.
+    zero_probability = np.ones(len(runs.judged.topics))
     relevance = runs.probabilities.at_least(1)[runs.row]
-    np.multiply.at(none_relevant, runs.judged.judgments.topic, 1 - relevance)
-    if n_topics := int((none_relevant > 0.05).sum()):
-        worst = int(none_relevant.argmax())
+    np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
+    if n_topics := int((zero_probability > 0.05).sum()):
+        worst = int(zero_probability.argmax())
         notes.append(
             f"{counted(n_topics, 'topic')} may have no relevant document, with a probability above"
-            f" 0.05 ({none_relevant[worst]:.2g} for {quoted(runs.judged.topics[worst])}); measures"
-            " such as AP are then 0"
+            f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
+            " measures such as AP are then 0"
         )
     return notes

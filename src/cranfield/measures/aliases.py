@@ -296,7 +296,7 @@ _SINGLE_NAMES = """
     set_recall=SetR set_map=SetAP set_F=SetF num_nonrel_judged_ret=NumNonrelRet
 """
 
-SINGLE: dict[str, str] = {
+SINGLE_MEASURES: dict[str, str] = {
     **dict(pair.split("=") for pair in _SINGLE_NAMES.split()),
     "rbp": "RBP(gains='graded', p=0.9)",
     "rbp_resid": "RBPResidual(p=0.9)",
@@ -346,8 +346,8 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
         if text == "all_trec" and compat == "trec_eval-10":
             names += _NEW_IN_10
         return [form for name in names for form in trec_texts(name) or []]
-    if text in SINGLE:
-        return [SINGLE[text]]
+    if text in SINGLE_MEASURES:
+        return [SINGLE_MEASURES[text]]
     try:
         return _parse_parameters(text)
     except MeasureError:
@@ -377,7 +377,7 @@ def _parse_parameters(text: str) -> list[str] | None:
     if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in values:
         pairs = (pair.split("=") for pair in values.split(","))
         gains = {int(grade): float(gain) for grade, gain in pairs}
-        return [f"{SINGLE[name]}(gains={gains})"]
+        return [f"{SINGLE_MEASURES[name]}(gains={gains})"]
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # The gain of ranx is the grade itself, so its scores may be above 1.
         raise MeasureError(
@@ -411,7 +411,7 @@ def set_rounding(measure: Measure, compat: str | None) -> Measure:
     return measure
 
 
-_TREC_NAMES = {form: name for name, form in SINGLE.items()}
+_TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 
 
 def trec_name(measure: Measure, rel: int = 1) -> str:

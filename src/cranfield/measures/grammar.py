@@ -14,7 +14,7 @@ from cranfield.base.text import did_you_mean, nearest
 from cranfield.measures.aliases import (
     FAMILIES,
     NICKNAMES,
-    SINGLE,
+    SINGLE_MEASURES,
     SYNONYMS,
     UNSUPPORTED_NAMES,
     program_names,
@@ -123,7 +123,7 @@ def parse_measures(
             is_foreign = _is_from_ir_measures(text)
             line = rewrite_ir_measures(str(text)) if is_foreign else str(text).strip()
             # The text of a measure of ir_measures may have been rewritten, so it is not a label.
-            read = _read_program if is_foreign else _read_labelled
+            read = _parse_with_program if is_foreign else _parse_with_label
             for name in _split_measures(line):
                 group = [_with_rel(measure, rel) for measure in read(name, compat)]
                 if len(group) == 1 and (first := first_texts.setdefault(group[0], name)) != name:
@@ -181,19 +181,19 @@ def _split_measures(text: str) -> list[str]:
 _NCU_PREFIXES = ("NCUgu", "NCUrb")
 
 
-def _read_labelled(text: str, compat: str | None) -> list[Measure]:
+def _parse_with_label(text: str, compat: str | None) -> list[Measure]:
     """Parse a text, which becomes the label if it denotes the same measure without `compat`."""
-    measures = _read_program(text, compat)
+    measures = _parse_with_program(text, compat)
     if len(measures) != 1 or str(measures[0]) == text or not text.isprintable():
         return measures
     try:
-        reads_back = compat is None or _parse(text, None) == measures
+        is_same = compat is None or _parse(text, None) == measures
     except MeasureError:
-        reads_back = False
-    return [measures[0].with_label(text)] if reads_back else measures
+        is_same = False
+    return [measures[0].with_label(text)] if is_same else measures
 
 
-def _read_program(text: str, compat: str | None) -> list[Measure]:
+def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
     """Parse a text with the names of a program, ignoring case where that is unambiguous."""
     name, gains = split_gains(compat, text)
     if gains:
@@ -217,8 +217,8 @@ def _read_program(text: str, compat: str | None) -> list[Measure]:
         for alias in program_names(compat, str(measure)):
             if _parse(alias, compat) != measures:
                 raise MeasureError(
-                    f"{quoted(text)} is ambiguous: it is {measure} here and {measures[0]} in"
-                    f" {compat}; write it in the exact case"
+                    f"{quoted(text)} is ambiguous: it is {measure} in cranfield and {measures[0]}"
+                    f" in {compat}; write it in the exact case"
                 )
     return measures
 
@@ -309,31 +309,31 @@ def _build(node: ast.expr, text: str) -> Measure:
 def _build_call(
     name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
 ) -> Measure:
-    kind, presets = _find_class(name)
+    measure_class, presets = _find_class(name)
     measure: Measure
-    if kind.inner_example:
+    if measure_class.inner_example:
         if not arguments:
             raise MeasureError(
-                f"{name} needs an inner measure, such as {name}({kind.inner_example})"
+                f"{name} needs an inner measure, such as {name}({measure_class.inner_example})"
             )
         if len(arguments) > 1:
             raise MeasureError(f"{name} takes one inner measure, got several: {quoted(text)}")
-        measure = kind(_build(arguments[0], text), **parameters)
+        measure = measure_class(_build(arguments[0], text), **parameters)
         return measure
     if arguments:
-        names = ", ".join(key for key in kind.parameters if key != "cutoff")
+        names = ", ".join(key for key in measure_class.parameters if key != "cutoff")
         hint = f"; parameters of {name}: {names}" if names else ""
         raise MeasureError(f"{quoted(text)}: parameters must be written as name=value{hint}")
     for key in parameters:
         if key in presets:
             raise MeasureError(f"{quoted(text)}: {name} already sets {key}={presets[key]!r}")
-    if "depth" in parameters and "depth" not in kind.parameters:
+    if "depth" in parameters and "depth" not in measure_class.parameters:
         raise MeasureError(
-            f"{kind.info.name} has no parameter 'depth'; pass it to the outer measure, as in"
-            f" EU({name}, depth=1000)"
+            f"{measure_class.info.name} has no parameter 'depth'; pass it to the outer measure, as"
+            f" in EU({name}, depth=1000)"
         )
     # A call, unlike the class, accepts parameter names of other programs.
-    measure = kind()(**presets, **parameters)
+    measure = measure_class()(**presets, **parameters)
     return measure
 
 
@@ -388,7 +388,7 @@ def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
     names |= {
         name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form
     }
-    names |= SINGLE
+    names |= SINGLE_MEASURES
     forms: dict[str, Mapping[str, str]] = {
         form: {} for name, form in names.items() if name.lower() == lower_name
     }

@@ -100,6 +100,8 @@ def order_agreement(
 ) -> pl.DataFrame:
     """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.
 
+    With a `depth`, only the first documents of each run are compared, by default all.
+
     Returns a row per topic of either run, topics of the original first: `topic`; `tau`
     (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, extrapolated rank-biased overlap
     (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
@@ -342,7 +344,7 @@ def replicate(
     Returns
     -------
     Reproduction
-        Its scores have no RMSE and nRMSE; `orders` is None.
+        Its scores have no RMSE or nRMSE; `orders` is None.
 
     Examples
     --------
@@ -448,7 +450,7 @@ def replicate_scores(
     Returns
     -------
     Reproduction
-        Its scores have no RMSE and nRMSE; `orders` is None.
+        Its scores have no RMSE or nRMSE; `orders` is None.
 
     Examples
     --------

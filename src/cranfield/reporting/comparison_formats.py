@@ -15,7 +15,7 @@ from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import check_marks
 from cranfield.reporting.page.svg_charts import axis_range
-from cranfield.reporting.summary import describe_test, lead, shared_lines
+from cranfield.reporting.summary import describe_outcome, describe_test, shared_lines
 from cranfield.reporting.tables import evaluation_table, make_marks
 from cranfield.scales.measure_scales import ScaleFacts
 from cranfield.scales.statements import Meaningfulness
@@ -23,7 +23,7 @@ from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
-from cranfield.tabular import Table, grid
+from cranfield.tabular import Table, format_grid
 
 AXIS_WIDTH = 31
 """Width of the axis in characters."""
@@ -110,10 +110,10 @@ def comparison_text(
         notes[name] += [f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)]
         table, legend = add_bars(comparison)
         lines = [
-            lead(comparison, plain(name) or "these scores"),
+            describe_outcome(comparison, plain(name) or "these scores"),
             describe_test(comparison),
             "",
-            grid(table),
+            format_grid(table),
         ]
         parts.append("\n".join([*lines, legend] if legend else lines))
     notes_by_name, common_notes = shared_lines(notes)

@@ -47,7 +47,7 @@ def _generalise(name: str, line: str) -> str:
     return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
 
 
-BETTER, WORSE, SAME, DIFFERENT, NONE = (
+BETTER, WORSE, NOT_DIFFERENT, DIFFERENT, NOT_COMPARED = (
     "better",
     "worse",
     "not different",
@@ -61,12 +61,12 @@ different by tests of statistics other than the mean."""
 def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
     """Return the verdict on the first system of each pair, by the sign of its difference."""
     sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
-    verdicts = np.full(len(comparison), SAME, dtype=object)
+    verdicts = np.full(len(comparison), NOT_DIFFERENT, dtype=object)
     is_significant = comparison.is_significant()
     verdicts[is_significant & (sign > 0)] = BETTER
     verdicts[is_significant & (sign < 0)] = WORSE
     verdicts[is_significant & (sign == 0)] = DIFFERENT
-    verdicts[np.isnan(comparison.adjusted_pvalues)] = NONE
+    verdicts[np.isnan(comparison.adjusted_pvalues)] = NOT_COMPARED
     return verdicts
 
 
@@ -74,7 +74,7 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     """Return the verdict on the system of each row compared with the system of each column."""
     n_systems = len(comparison.systems)
     verdicts = pair_verdicts(comparison)
-    matrix = np.full((n_systems, n_systems), NONE, dtype=object)
+    matrix = np.full((n_systems, n_systems), NOT_COMPARED, dtype=object)
     matrix[comparison.first, comparison.second] = verdicts
     opposite = {BETTER: WORSE, WORSE: BETTER}
     matrix[comparison.second, comparison.first] = [opposite.get(v, v) for v in verdicts]
@@ -84,7 +84,7 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
     """Return the verdict on each system compared with a baseline, by default the first.
 
-    The verdict on the baseline itself is empty.
+    The verdict on the baseline itself is empty. A system without a p-value counts as not different.
     """
     column = comparison.systems.index(baseline or comparison.baselines[0])
     has_baseline = comparison.second == column
@@ -93,7 +93,7 @@ def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = Non
         comparison.first[has_baseline], pair_verdicts(comparison)[has_baseline], strict=True
     )
     for system, verdict in pairs:
-        verdicts[system] = SAME if verdict == NONE else verdict
+        verdicts[system] = NOT_DIFFERENT if verdict == NOT_COMPARED else verdict
     return verdicts
 
 
@@ -105,11 +105,13 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
     return [shorten_letters(groups[name]) for name in comparison.systems]
 
 
-def lead(pairs: PairwiseComparison, name: str) -> str:
-    """Write about the top group, or about the systems compared with each baseline."""
-    if pairs.baselines:
-        return " ".join(_baseline_sentence(name, pairs, baseline) for baseline in pairs.baselines)
-    return _top_sentence(name, pairs)
+def describe_outcome(comparison: PairwiseComparison, name: str) -> str:
+    """Return sentences on the top group, or on the systems compared with each baseline."""
+    if comparison.baselines:
+        return " ".join(
+            _baseline_sentence(name, comparison, baseline) for baseline in comparison.baselines
+        )
+    return _top_sentence(name, comparison)
 
 
 def join_names(names: Sequence[str], limit: int | None = 5) -> str:
@@ -124,66 +126,76 @@ def join_labels(names: Sequence[str]) -> str:
     return join_names([label(name) for name in names], 3)
 
 
-def _mean(pairs: PairwiseComparison, k: int) -> str:
+def _format_mean(comparison: PairwiseComparison, k: int) -> str:
     """Format the mean of a system, with its kind unless it is an arithmetic mean."""
-    if pairs.mean_of == "mean":
-        return f"{pairs.means[k]:.{pairs.places}f}"
-    places = 2 if pairs.mean_of == "mean rank" else pairs.places
-    return f"{pairs.mean_of} {pairs.means[k]:.{places}f}"
+    if comparison.mean_of == "mean":
+        return f"{comparison.means[k]:.{comparison.places}f}"
+    places = 2 if comparison.mean_of == "mean rank" else comparison.places
+    return f"{comparison.mean_of} {comparison.means[k]:.{places}f}"
 
 
-def _top_sentence(name: str, pairs: PairwiseComparison) -> str:
-    if pairs.alternative != "two-sided":
-        first, second = (label(pairs.systems[k]) for k in (pairs.first[0], pairs.second[0]))
-        verb = "is" if pairs.count() else "is not"
-        verdict = pairs.tested_verdict
-        return (
-            f"On {name} {first} {verb} significantly {verdict} than {second}; {_not_tested(pairs)}."
+def _top_sentence(name: str, comparison: PairwiseComparison) -> str:
+    if comparison.alternative != "two-sided":
+        first, second = (
+            label(comparison.systems[k]) for k in (comparison.first[0], comparison.second[0])
         )
-    best = int(pairs.order[0])
-    best_systems = [pairs.systems[k] for k in pairs.order if pairs.means[k] == pairs.means[best]]
-    if len(pairs.systems) == 2:
-        first, second = (f"{label(pairs.systems[k])} ({_mean(pairs, k)})" for k in pairs.order)
-        if pairs.count() and len(best_systems) == 1:
+        verb = "is" if comparison.count() else "is not"
+        verdict = comparison.tested_verdict
+        return (
+            f"On {name} {first} {verb} significantly {verdict} than {second};"
+            f" {_not_tested(comparison)}."
+        )
+    best = int(comparison.order[0])
+    best_systems = [
+        comparison.systems[k]
+        for k in comparison.order
+        if comparison.means[k] == comparison.means[best]
+    ]
+    if len(comparison.systems) == 2:
+        first, second = (
+            f"{label(comparison.systems[k])} ({_format_mean(comparison, k)})"
+            for k in comparison.order
+        )
+        if comparison.count() and len(best_systems) == 1:
             return f"On {name} {first} is significantly better than {second}."
-        verb = "are" if pairs.count() else "are not"
-        means = ", with equal means" if pairs.count() else ""
+        verb = "are" if comparison.count() else "are not"
+        means = ", with equal means" if comparison.count() else ""
         return f"On {name} {first} and {second} {verb} significantly different{means}."
-    number = counted(len(pairs.systems), "system")
-    top_line = f"best: {join_labels(best_systems)}, {_mean(pairs, best)}"
-    top = pairs.top_group
+    number = counted(len(comparison.systems), "system")
+    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best)}"
+    top = comparison.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({top_line})."
-    if len(top) == len(pairs.systems):
+    if len(top) == len(comparison.systems):
         return (
             f"None of the {number} is significantly different from the best on {name} ({top_line})."
         )
     return f"Of {number}, {len(top):,} share the top group on {name} ({top_line})."
 
 
-def _not_tested(pairs: PairwiseComparison) -> str:
-    opposite = "worse" if pairs.tested_verdict == "better" else "better"
+def _not_tested(comparison: PairwiseComparison) -> str:
+    opposite = "worse" if comparison.tested_verdict == "better" else "better"
     return f"whether one is {opposite} was not tested"
 
 
-def _baseline_sentence(name: str, pairs: PairwiseComparison, baseline: str) -> str:
-    verdicts = [verdict for verdict in baseline_verdicts(pairs, baseline) if verdict]
+def _baseline_sentence(name: str, comparison: PairwiseComparison, baseline: str) -> str:
+    verdicts = [verdict for verdict in baseline_verdicts(comparison, baseline) if verdict]
     counts = {
         "significantly better": verdicts.count(BETTER),
         "significantly worse": verdicts.count(WORSE),
         "significantly different with an equal mean": verdicts.count(DIFFERENT),
-        "not significantly different": verdicts.count(SAME),
+        "not significantly different": verdicts.count(NOT_DIFFERENT),
     }
-    if pairs.alternative != "two-sided":
-        phrase = f"significantly {pairs.tested_verdict}"
-        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {_not_tested(pairs)}"
+    if comparison.alternative != "two-sided":
+        phrase = f"significantly {comparison.tested_verdict}"
+        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {_not_tested(comparison)}"
     else:
         clauses = ", ".join(
             f"{_count_with_verb(count)} {phrase}"
             for phrase, count in counts.items()
             if count or phrase in ("significantly better", "significantly worse")
         )
-    mean = _mean(pairs, pairs.systems.index(baseline))
+    mean = _format_mean(comparison, comparison.systems.index(baseline))
     systems = f"{counted(len(verdicts), 'system')} compared with the baseline {label(baseline)}"
     return f"{systems} ({mean}) on {name}: {clauses}."
 
@@ -196,14 +208,16 @@ def _verb(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def describe_test(pairs: PairwiseComparison) -> str:
-    """Write about the test and the number of significant differences."""
-    n_significant, n_pairs = pairs.count(), len(pairs)
-    side = "" if pairs.alternative == "two-sided" else f", one-sided ({pairs.alternative})"
+def describe_test(comparison: PairwiseComparison) -> str:
+    """Return a sentence on the test and the number of significant differences."""
+    n_significant, n_pairs = comparison.count(), len(comparison)
+    side = (
+        "" if comparison.alternative == "two-sided" else f", one-sided ({comparison.alternative})"
+    )
     if n_pairs == 1:
-        p = format_pvalue(float(pairs.adjusted_pvalues[0]))
-        return f"{pairs.title}{side}: p = {p}, alpha = {pairs.alpha:g}."
+        p = format_pvalue(float(comparison.adjusted_pvalues[0]))
+        return f"{comparison.title}{side}: p = {p}, alpha = {comparison.alpha:g}."
     return (
-        f"{pairs.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
-        f" {_verb(n_significant)} significantly different (alpha {pairs.alpha:g})."
+        f"{comparison.title}{side}: {n_significant:,} of {counted(n_pairs, 'pair')}"
+        f" {_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )

@@ -15,7 +15,7 @@ computed by the first of three methods that is accurate enough:
    fast (RBP with p <= 1/2, also where F is singular).
 3. Fourier inversion with Vaaler's polynomials: the theorem is below.
 
-Sums are known to a relative 1e-15, and so is x. Moving every sum by at most `rounding` moves F(x)
+Sums and x have a relative error of at most 1e-15. Moving every sum by at most `rounding` moves F(x)
 between F(x - rounding) and F(x + rounding); the bounds include that.
 
 Source for ranks among all runs: Ferrante, Ferro and Fuhr (2021), Towards Meaningful Statements in
@@ -92,7 +92,7 @@ SIDE = 512
 """Frequencies are computed in squares of this side: k = start + SIDE row + column."""
 CHUNK = 1024
 """Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
-SPARSE = 16
+SPARSE_FACTOR = 16
 """Frequencies are computed one by one once fewer than one in this many exceeds the threshold."""
 
 
@@ -106,7 +106,7 @@ class Spectrum:
     """Frequencies of the stored values, ascending."""
     values: Complex
     """phi at these frequencies."""
-    slack: float
+    phi_error: float
     """Bound on the error of each phi(k), k <= K, with omitted values taken as 0."""
 
     @property
@@ -123,15 +123,15 @@ class Spectrum:
         return np.asarray((1 - ratio) * self.values / (self.degree + 1))
 
     @property
-    def uncertainty(self) -> float:
+    def mean_error(self) -> float:
         """Bound on the sum of the errors of the means of V_K and D_K / (2 K + 2).
 
         |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at most
-        slack (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most slack / 2. The summation in
-        `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding, relative to the
-        sum of the coefficients' magnitudes.
+        phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2. The
+        summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
+        relative to the sum of the coefficients' magnitudes.
         """
-        spread = self.slack * ((1 + np.log(self.degree)) / np.pi + 0.5)
+        spread = self.phi_error * ((1 + np.log(self.degree)) / np.pi + 0.5)
         magnitude = float(np.abs(self.sawtooth).sum() + np.abs(self.kernel).sum()) + 1
         n_rows = self.degree // CHUNK + 1
         return float(spread + (2 * CHUNK + 2 * n_rows + 100) * UNIT * magnitude)
@@ -151,7 +151,7 @@ class Spectrum:
         """
         count, kernel = self.degree + 1, self.kernel
         first_bound = 0.5 / count + float(np.abs(kernel).sum())
-        if first_bound <= target or self.frequencies.size * SPARSE < count:
+        if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < count:
             return first_bound
         highest = 0.0
         for shift in range(8):
@@ -178,16 +178,16 @@ class Spectrum:
             turns = compute_waves(np.arange(CHUNK), -points[part])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
-                inside = slice(ends[begin], ends[begin + block_rows.size])
-                if row[inside].size <= 32 * block_rows.size:
-                    sawtooth, kernel = stacked[:, inside] @ compute_waves(
-                        self.frequencies[inside], -points[part]
+                block = slice(ends[begin], ends[begin + block_rows.size])
+                if row[block].size <= 32 * block_rows.size:
+                    sawtooth, kernel = stacked[:, block] @ compute_waves(
+                        self.frequencies[block], -points[part]
                     )
                 else:
                     # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
                     table = np.zeros((2, block_rows.size, CHUNK), dtype=np.complex128)
-                    index = np.searchsorted(block_rows, row[inside])
-                    table[:, index, column[inside]] = stacked[:, inside]
+                    index = np.searchsorted(block_rows, row[block])
+                    table[:, index, column[block]] = stacked[:, block]
                     products = (table.reshape(-1, CHUNK) @ turns).reshape(2, block_rows.size, -1)
                     shifts = compute_waves(block_rows * CHUNK, -points[part])
                     sawtooth, kernel = (products * shifts).sum(axis=1)
@@ -198,7 +198,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Variable:
-    """An independent variable: its values, in turns, and their weights in phi.
+    """An independent variable: its values, as fractions of the period, and their weights in phi.
 
     For a symmetric variable phi(k) = sum weight cos(2 pi k value) over the nonnegative values.
     """
@@ -261,18 +261,18 @@ def _multiply(first: Floats, second: Floats) -> Floats:
     return np.asarray(first @ second)
 
 
-def compute_waves(times: Ints, turns: Floats) -> Complex:
-    """Compute e(time turn) for integer times up to 2^24, each within 24 units of rounding.
+def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
+    """Compute e(k t) for integers k up to 2^24 and turns t, each within 24 units of rounding.
 
-    The product of a large time and a turn would lose digits of its fractional part, the only part
+    The product of a large k and a turn would lose digits of its fractional part, the only part
     that matters. Therefore each turn is split in two: the product of its first 26 bits and an
     integer is exact, and the remainder is small.
     """
     turns = turns - np.rint(turns)
     high = np.rint(turns * 2**26) / 2**26
-    angle = np.multiply.outer(times, high)
+    angle = np.multiply.outer(multipliers, high)
     angle -= np.rint(angle)
-    angle += np.multiply.outer(times, turns - high)
+    angle += np.multiply.outer(multipliers, turns - high)
     angle *= 2 * np.pi
     out = np.empty(angle.shape, dtype=np.complex128)
     np.cos(angle, out=out.real)
@@ -302,7 +302,10 @@ def _compute_square(
     n_done = 0
     for n_done, variable in enumerate(variables, 1):
         square *= variable.phi_on_square(start)
-        if n_done % 4 == 0 and np.count_nonzero(np.abs(square) >= threshold) * SPARSE < square.size:
+        if (
+            n_done % 4 == 0
+            and np.count_nonzero(np.abs(square) >= threshold) * SPARSE_FACTOR < square.size
+        ):
             break
     phi = square.ravel()
     frequencies = np.flatnonzero(np.abs(phi) >= threshold)
@@ -320,7 +323,7 @@ MAX_FREQUENCIES = 2**24
 """Maximum number of frequencies."""
 MAX_WORK = 2**36
 """Maximum number of frequencies times values of the components, if phi does not decay."""
-BYTES = 96
+BYTES_PER_FREQUENCY = 96
 """Memory per stored frequency while polynomials are evaluated."""
 
 
@@ -341,20 +344,20 @@ class FourierInversion:
     rounding: float
 
     @property
-    def slack(self) -> float:
-        """Uncertainty in addition to D_K: the tails, errors of phi, and a shift of x by rounding.
+    def added_error(self) -> float:
+        """Error bound besides D_K: the tails, errors of phi, and a shift of x by rounding.
 
         The shift is doubled to cover the errors of the mean and of (x - middle) / period.
         """
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
-        return self.tail + self.spectrum.uncertainty + shift
+        return self.tail + self.spectrum.mean_error + shift
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return lower bounds, estimates and upper bounds of F at ascending x."""
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
         sawtooth, width = self.spectrum.evaluate_means(points)
-        centre, width = 0.5 + points - self.mean + sawtooth, width + self.slack
+        centre, width = 0.5 + points - self.mean + sawtooth, width + self.added_error
         lower = np.where(x < low, 0.0, np.where(x > high, 1 - self.tail, centre - width))
         upper = np.where(x > high, 1.0, np.where(x < low, self.tail, centre + width))
         # F is non-decreasing, and x ascends.
@@ -382,7 +385,7 @@ def invert(
     # Factors of small components are the cheapest; of equally small ones the widest come first.
     variables.sort(key=lambda variable: variable.n_values)
     threshold = max_error / 1000
-    slack = threshold + 1.01 * sum(variable.rounding for variable in variables)
+    phi_error = threshold + 1.01 * sum(variable.rounding for variable in variables)
     mean = math.fsum(float(np.mean(values)) for values in centred) / period
     frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
     n_computed, count = 0, SIDE * SIDE
@@ -390,19 +393,19 @@ def invert(
         new_frequencies, new_phi = compute_phi(variables, n_computed, count, threshold, jobs)
         frequencies = np.concatenate([frequencies, new_frequencies])
         phi = np.concatenate([phi, new_phi])
-        spectrum = Spectrum(count - 1, frequencies, phi, slack)
+        spectrum = Spectrum(count - 1, frequencies, phi, phi_error)
         lowest, highest = (middle + end for end in window)
         inversion = FourierInversion(
             spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
         )
-        target = max(max_error - inversion.slack, max_error / 2)
-        error = inversion.slack + spectrum.bound_peak(jobs, target)
+        target = max(max_error - inversion.added_error, max_error / 2)
+        error = inversion.added_error + spectrum.bound_peak(jobs, target)
         n_computed, count = count, 2 * count
         # If phi does not decay, every frequency requires all values, and is stored.
         is_dense = new_frequencies.size * 4 > n_computed
         n_values = sum(variable.n_values for variable in variables) if is_dense else 0
-        bytes_next = BYTES * 2 * frequencies.size + (
-            64 * count if frequencies.size * SPARSE >= n_computed else 0
+        bytes_next = BYTES_PER_FREQUENCY * 2 * frequencies.size + (
+            64 * count if frequencies.size * SPARSE_FACTOR >= n_computed else 0
         )
         is_too_large = count > MAX_FREQUENCIES or bytes_next > memory or n_values * count > MAX_WORK
         if error <= max_error or is_too_large:
@@ -419,7 +422,7 @@ def is_affordable(sets: Sequence[Floats]) -> bool:
 
 
 def _centre(values: Floats) -> Floats:
-    """Make a set that is symmetric about 0 up to rounding exactly so, which makes phi real."""
+    """Make a set exactly symmetric about 0 if it is so up to rounding; phi is then real."""
     mirrored = -values[::-1]
     if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
         return np.asarray((values + mirrored) / 2)
@@ -480,8 +483,8 @@ class SumDistribution:
     error: float
     """Bound on |cdf(x) - F(x)| over all x, rounding included."""
     rounding: float
-    """Bound on the error of sums and x; an x within it of a listed sum, or of the lowest or highest
-    sum, counts as that sum."""
+    """Bound on the error of sums and x. An x that differs by less from a listed sum, or from the
+    lowest or highest sum, counts as that sum."""
     lowest: float
     highest: float
     method: ListedSums | FourierInversion
@@ -530,10 +533,10 @@ class ListedSums:
 
     @cached_property
     def error(self) -> float:
-        """Bound on the error of F: the largest proportion of sums within the uncertainty of one.
+        """Bound on the error of F: the largest proportion of sums that may be above or below x.
 
-        If all sums are listed, x is one of them, and one sum less is uncertain; otherwise F is
-        estimated by the midpoint, which halves the error.
+        If all sums are listed, x is one of them and that sum is certain to count; otherwise F is
+        estimated by the midpoint of its bounds, which halves the error.
         """
         width = self.highest_other - self.lowest_other + 2 * self.rounding
         ends = np.searchsorted(self.sums, self.sums + width, side="right")

@@ -26,7 +26,7 @@ from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, did_you_mean, html, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
-from cranfield.tabular import Framed, frame_html
+from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,7 @@ class Definition(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Averages, Framed, Plotted):
+class Scores(Averages, FrameMixin, Plotted):
     """Scores of one measure.
 
     Attributes

@@ -142,7 +142,7 @@ def test_a_column_for_each_worker(tmp_path: Path) -> None:
         ("socks", "d1", "Judge A", 2), ("socks", "d1", "Judge B", 3), ("socks", "d2", "Judge A", 0),
         ("socks", "d3", "Judge B", 9),
     ]  # fmt: skip
-    with pytest.raises(InputError, match="has no column 'Judge C' of worker_columns"):
+    with pytest.raises(InputError, match="worker_columns: unknown column 'Judge C'"):
         read_labels(path, worker_columns=["Judge C"])
     with pytest.raises(InputError, match="worker_columns="):
         read_labels(path)

@@ -74,7 +74,7 @@ def test_what_fails_leaves_nothing(
     (rules.parent / "given" / "topics.txt").unlink()
     with pytest.raises(CranfieldError, match="topics"):
         campaign.create(tmp_path / "news", rules)
-    monkeypatch.setattr(events, "append", lambda *_: 1 / 0)
+    monkeypatch.setattr(events, "append_event", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         campaign.create(tmp_path / "news")
     assert [path.name for path in tmp_path.iterdir()] == ["rules"]

@@ -110,22 +110,22 @@ REFUSED = [
     (
         "s.json",
         '{"a": 1, "b": 2}',
-        r"system 'a' has '1' \(int\) instead of \{topic: score\} or a list of scores",
+        r"expected \{topic: score\} or a list of scores for system 'a', got '1' \(int\)",
     ),
     (
         "s.json",
         '{"a": [1, 2], "b": null}',
-        r"system 'b' has null instead of \{topic: score\} or a list of scores",
+        r"expected \{topic: score\} or a list of scores for system 'b', got null",
     ),
     (
         "s.json",
         '{"a": "12"}',
-        r"system 'a' has '12' \(str\) instead of \{topic: score\} or a list of scores",
+        r"expected \{topic: score\} or a list of scores for system 'a', got '12' \(str\)",
     ),
     (
         "s.json",
         '{"a": {"q1": {"AP": 1}, "q2": 1}}',
-        r"system 'a' has '1' \(int\) instead of \{measure: score\} \(topic 'q2'\)",
+        r"expected \{measure: score\} for system 'a', got '1' \(int\) \(topic 'q2'\)",
     ),
     (
         "s.json",

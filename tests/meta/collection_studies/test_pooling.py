@@ -269,7 +269,9 @@ def test_unjudged_documents_and_topics() -> None:
     made = pooling(runs, qrels, "RR", methods="depth", budgets=[1, 9], depth=2, contributors=None)
     assert made.documents["requested"].to_list() == [2, 4, 4]
     assert made.documents["judged"].to_list() == [1, 3, 3]
-    assert made.notes[0] == ("1 document of the pool without a judgment, not relevant if requested")
+    assert made.notes[0] == (
+        "1 document of the pool without a judgment; treated as not relevant if requested"
+    )
     assert made.notes[1] == "1 topic without judgments excluded"
     judged = pooling(runs, qrels, "RR", methods="depth", budgets=1, depth=1)
     assert judged.pool.systems == ("in",)
@@ -311,6 +313,7 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
     assert deep.budgets == (5, 10, 20)
     # All documents are relevant: every method finds as many.
     assert deep.verdict[0].startswith(
-        "With 5 judgments per topic, the most relevant documents are found by depth and RRF: "
+        "With 5 judgments per topic, the largest number of relevant documents is found by depth"
+        " and RRF: "
     )
     assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)

@@ -70,7 +70,10 @@ def test_files_of_tables(tmp_path: Path, name: str) -> None:
 
 
 LIVING_LABS = [
-    ('{"sid":"s","qid":"q","ranking":[{"docid":"a","team":"us"}]}', "team 'us' is neither"),
+    (
+        '{"sid":"s","qid":"q","ranking":[{"docid":"a","team":"us"}]}',
+        "team must be 'site' or 'participant', got 'us'",
+    ),
     ('{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":"maybe"}]}', "clicks 'maybe'"),
     ('{"sid":"s","qid":"q","ranking":3}', "is not a record of living labs"),
     ('{"sid":"s","ranking":[]}', "has no query"),

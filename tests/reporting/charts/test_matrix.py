@@ -15,7 +15,7 @@ CODES = {1: "better", -1: "worse", 0: "not different"}
 
 def read_back(chart: object) -> dict[tuple[str, str], tuple[str, float, float]]:
     """Return verdict, difference and p-value by systems, as a chart looks them up."""
-    name = {row["place"]: row["name"] for row in rows_with(chart, "place")}
+    name = {row["rank"]: row["name"] for row in rows_with(chart, "rank")}
     return {
         (name[row["i"]], name[row["j"]]): (CODES.get(row["v"], "different"), row["d"], row["p"])
         for row in rows_with(chart, "i", "j")

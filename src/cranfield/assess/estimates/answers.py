@@ -1,4 +1,4 @@
-"""Prediction-powered scores of answers, from nuggets or citations that people and judge label."""
+"""Prediction-powered scores of answers, from labels of nuggets or citations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PPIAnswers(TableResult):
     measure
         Text form of the measure.
     notes
-        Notes on means without an interval, or with an interval of human labels alone.
+        Notes on means without an interval, or with an interval from human labels alone.
     """
 
     name: ClassVar[str] = "ppi"
@@ -48,8 +48,8 @@ class PPIAnswers(TableResult):
 
     def heading(self) -> list[str]:
         """Return one line: the measure and the number of labelled answers."""
-        n_judged, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
-        counts = f"people labelled {n_judged:,} of {n_answers:,} answers"
+        n_human, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
+        counts = f"people labelled {n_human:,} of {n_answers:,} answers"
         return [f"prediction-powered {self.measure}: {counts}"]
 
 
@@ -108,10 +108,10 @@ def ppi_answers(
     judge_scores = evaluate_answers(judge, parsed)[name].values
     with collected_warnings():
         # Answers outside the sample are not missing.
-        people_scores = evaluate_answers(human, parsed)[name].values
-    is_judged = _is_answered(judge)
-    index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(is_judged)}
-    people = np.full(is_judged.shape, np.nan)
+        sampled_scores = evaluate_answers(human, parsed)[name].values
+    has_answer = _is_answered(judge)
+    index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(has_answer)}
+    people_scores = np.full(has_answer.shape, np.nan)
     for t, s in np.argwhere(_is_answered(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
@@ -119,15 +119,15 @@ def ppi_answers(
                 f"people labelled an answer of {quoted(system)} that the judge did not label",
                 topic=topic,
             )
-        people[index_of[topic, system]] = people_scores[t, s]
+        people_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
-        is_item = is_judged[:, k]
-        means = estimate_means(people[is_item, k], judge_scores[is_item, k], fit)
+        is_answered = has_answer[:, k]
+        means = estimate_means(people_scores[is_answered, k], judge_scores[is_answered, k], fit)
         # Missing answers have the score 0, without error.
-        scaled = pl.col("estimate", "standard_error", "low", "high") * is_item.mean()
-        sizes = {"answers": int(is_item.sum()), "by judge": float(judge_scores[:, k].mean())}
+        scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
+        sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
         frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
         notes += [f"{system}: {note}" for note in means.notes]

@@ -28,7 +28,7 @@ from cranfield.evaluation.relevance_moments import contributions
 from cranfield.measures.base import Measure
 
 
-def check_sum(measure: Measure) -> None:
+def check_additive(measure: Measure) -> None:
     """Raise an error for measures whose estimate from a sample of documents would be biased."""
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
@@ -43,19 +43,19 @@ class PooledLabels:
 
     pool: all documents, with the judge's grades; 0 if the judge gave no grade.
     human: people's grades; 0 for documents outside the sample.
-    sampled: whether a document is in the sample that people judged.
+    is_sampled: whether a document is in the sample that people judged.
     inclusion: inclusion probability; NaN for documents outside the sample.
     stratum: index of the stratum, with a fixed sample size; -1 for independently sampled documents.
-    unlabelled: number of documents without a label of the judge.
+    n_unlabelled: number of documents without a label of the judge.
     Arrays have shape (documents,).
     """
 
     pool: Qrels
     human: Ints
-    sampled: Bools
+    is_sampled: Bools
     inclusion: Floats
     stratum: Ints
-    unlabelled: int
+    n_unlabelled: int
 
 
 def match_labels(panel: Panel) -> PooledLabels:
@@ -143,10 +143,10 @@ class SampledDocuments:
 def sample_documents(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels
 ) -> SampledDocuments:
-    """Return the sampled documents of runs that were judged by the judge's labels."""
+    """Collect the sampled documents; `judged` are the runs, judged by the judge's labels."""
     n_topics, n_systems = judged.shape
     pool_index = judged.column("pool index", str(measure))
-    rows = labels.sampled[pool_index]
+    rows = labels.is_sampled[pool_index]
     # Documents are in the order of the topics of the judged runs.
     sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
     inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
@@ -158,18 +158,18 @@ def sample_documents(
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
-    is_thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
-    if is_thin.any():
+    has_one_document = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
+    if has_one_document.any():
         raise InputError(
             "the variance of a stratum requires two sampled documents, got one",
-            topic=judged.topics[int(topic[is_thin.argmax()])],
+            topic=judged.topics[int(topic[has_one_document.argmax()])],
         )
     sample_index = np.full(len(labels.pool), -1)
     sample_index[sampled_docs] = np.arange(sampled_docs.size)
     view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
     incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
     is_complete = np.bincount(incomplete_systems, minlength=n_systems) == 0
-    view = view.where(labels.sampled[pool_index[view.judgment]])
+    view = view.where(labels.is_sampled[pool_index[view.judgment]])
     document, system = pool_index[view.judgment], view.cell // n_topics
     people, judge = np.zeros((2, n_systems, sampled_docs.size))
     people[system, sample_index[document]] = contributions(
@@ -189,12 +189,14 @@ def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     is_independent = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
     n_sampled = count[code].astype(np.float64)
-    unsampled = np.sqrt(1 - inclusion)
+    unsampled_factor = np.sqrt(1 - inclusion)
     # N is n / pi.
-    stratum_factor = unsampled * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
+    stratum_factor = unsampled_factor * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
     mean = sum_rows(values, code, count.size) / count
     centred = values - np.where(is_independent, 0.0, mean[:, code])
-    return np.asarray(centred * np.where(is_independent, unsampled / inclusion, stratum_factor))
+    return np.asarray(
+        centred * np.where(is_independent, unsampled_factor / inclusion, stratum_factor)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +207,7 @@ class DocumentEstimates:
     errors, human_errors: error terms of the estimates, and of estimates by people alone, whose
         squares sum to variances; shape (systems, sampled).
     is_complete: whether people judged all documents of a system; shape (systems,).
-    items: number of documents.
+    n_documents: number of documents.
     fixed_topics: whether topics are the population instead of a sample.
     """
 
@@ -214,23 +216,23 @@ class DocumentEstimates:
     lambda_: Floats
     human_errors: Floats
     is_complete: Bools
-    items: int
+    n_documents: int
     fixed_topics: bool
     fit: Fit
 
     def means(self) -> PPIMeans:
-        topics, systems = self.values.shape
+        n_topics, n_systems = self.values.shape
         estimate, lambda_ = self.values.mean(axis=0), self.lambda_.mean(axis=0)
         if not self.fixed_topics:
-            variance = self.values.var(axis=0, ddof=1) / topics
-            freedom, human_mean = np.full(systems, topics - 1.0), None
+            variance = self.values.var(axis=0, ddof=1) / n_topics
+            freedom, human_mean = np.full(n_systems, n_topics - 1.0), None
         else:
             # The variance depends on the few sampled documents at high ranks, which limits its
             # degrees of freedom. The rare errors of a judge that is nearly always right may not be
             # in the sample; then the variance of people alone is the safer, larger one.
             scale = np.abs(self.human_errors).max(axis=1, initial=0.0)
             parts, human_parts = (
-                np.where(np.abs(part) > ROUNDING * scale[:, None], part / topics, 0.0) ** 2
+                np.where(np.abs(part) > ROUNDING * scale[:, None], part / n_topics, 0.0) ** 2
                 for part in (self.errors, self.human_errors)
             )
             variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
@@ -243,8 +245,8 @@ class DocumentEstimates:
             variance,
             lambda_,
             freedom,
-            np.full(systems, self.human_errors.shape[1]),
-            self.items,
+            np.full(n_systems, self.human_errors.shape[1]),
+            self.n_documents,
             self.fit,
             human_mean=human_mean,
             is_complete=self.is_complete & self.fixed_topics,
@@ -267,7 +269,7 @@ class DocumentEstimates:
 
 
 def estimate_scores(
-    sample: SampledDocuments, items: int, fixed_topics: bool, fit: Fit
+    sample: SampledDocuments, n_documents: int, fixed_topics: bool, fit: Fit
 ) -> DocumentEstimates:
     r"""Estimate the scores of each topic from the judge's labels and people's sampled grades.
 
@@ -302,7 +304,7 @@ def estimate_scores(
         lambda_=weight,
         human_errors=human_errors,
         is_complete=sample.is_complete,
-        items=items,
+        n_documents=n_documents,
         fixed_topics=fixed_topics,
         fit=fit,
     )

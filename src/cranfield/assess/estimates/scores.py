@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.assess.estimates.documents import (
     DocumentEstimates,
-    check_sum,
+    check_additive,
     estimate_scores,
     match_labels,
     sample_documents,
@@ -327,7 +327,7 @@ def ppi_scores(
         if options.get("unjudged") != "condensed":
             notes += _gap_notes(panel)
     else:
-        check_sum(parsed)
+        check_additive(parsed)
         estimates, judge_scores, notes = _estimate_by_document(
             runs, panel, parsed, fit, fixed_topics, options
         )
@@ -430,9 +430,9 @@ def _estimate_by_document(
         )
     estimates = estimate_scores(sample, len(pool), fixed_topics, fit)
     notes = panel.notes
-    if labels.unlabelled:
+    if labels.n_unlabelled:
         notes += (
-            f"{counted(labels.unlabelled, 'document')} without a label of the judge counted as 0",
+            f"{counted(labels.n_unlabelled, 'document')} without a label of the judge counted as 0",
         )
     return (
         estimates,

@@ -45,7 +45,7 @@ class JudgeScores:
     people: Floats
     judges: Floats
 
-    def complete(self, measure: int, judge: int) -> tuple[Floats, Floats]:
+    def complete_scores(self, measure: int, judge: int) -> tuple[Floats, Floats]:
         """Return scores by people and by a judge on topics where all systems have both scores."""
         people, judge_scores = self.people[measure], self.judges[measure, judge]
         is_complete = ~(np.isnan(people).any(axis=1) | np.isnan(judge_scores).any(axis=1))
@@ -150,14 +150,14 @@ class JudgeRankings(Result):
             ),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
             "tau low": Column(
-                "Lower bound of its jackknife t interval over topics; null if undefined.", 3
+                "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
             ),
-            "tau high": Column("Upper bound of the interval.", 3),
+            "tau high": Column("Upper bound of the interval of tau.", 3),
             "tau AP": Column(
                 "Tau AP of the two rankings, with the ranking by people as the reference.", 3
             ),
-            "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
-            "tau AP high": Column("Upper bound of the interval.", 3),
+            "tau AP low": Column("Lower bound of the interval of tau AP, as for tau.", 3),
+            "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean of the taus of single topics, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
@@ -172,7 +172,9 @@ class JudgeRankings(Result):
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column("Mean score by people; of logarithms for a geometric mean."),
+            "by people": Column(
+                "Mean score by people; for a geometric mean, the mean of logarithms."
+            ),
             "by judge": Column(
                 "Mean score by the judge; both means are negated if lower scores are better."
             ),
@@ -301,22 +303,22 @@ def judge_rankings(
     )
     shape = scored.judges.shape[:2]
     n_systems = len(scored.systems)
-    topics, flips = np.zeros((2, *shape), dtype=np.int64)
+    n_topics, n_flips = np.zeros((2, *shape), dtype=np.int64)
     tau, tau_ap_values, rbo, mean_topic_tau = np.full((4, *shape), np.nan)
     bounds = np.full((2, *shape, 2), np.nan)
     means = np.full((2, *shape, n_systems), np.nan)
-    # Systems are in order of name, so that sums do not depend on the order of runs, to the bit.
+    # Systems are sorted by name, so that sums are bit-identical for any order of runs.
     name_order = np.array(sorted(range(n_systems), key=scored.systems.__getitem__))
     for m, k in np.ndindex(*shape):
-        people, judge = (values[:, name_order] for values in scored.complete(m, k))
-        topics[m, k] = size = len(people)
+        people, judge = (values[:, name_order] for values in scored.complete_scores(m, k))
+        n_topics[m, k] = size = len(people)
         if not size:
             name, measure = scored.panel.judges[k].name, scored.measures[m]
             raise CranfieldError(f"no topic has scores of {measure} by people and by {name}")
         people_means, judge_means = (to_order(values.mean(axis=0)) for values in (people, judge))
         means[0, m, k, name_order], means[1, m, k, name_order] = people_means, judge_means
         signs = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
-        flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
+        n_flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
         tau[m, k], tau_ap_values[m, k] = (
             kendall_tau(people_means, judge_means),
             tau_ap(judge_means, people_means),
@@ -336,12 +338,12 @@ def judge_rankings(
             estimates = np.array([tau[m, k], tau_ap_values[m, k]])
             interval = jackknife(estimates, values, has_scores, confidence, bounded=False)
             bounds[:, m, k] = np.clip(np.column_stack(interval), -1.0, 1.0)
-    ranks = [ranks_of(values) for values in means]
+    ranks = [compute_ranks(values) for values in means]
     changes = ranks[0] - ranks[1]
     # If several systems have the largest change of rank, take the first by name.
     most_moved = name_order[np.abs(changes)[..., name_order].argmax(axis=-1)]
     columns = {
-        "topics": topics,
+        "topics": n_topics,
         "tau": tau,
         "tau low": bounds[0, ..., 0],
         "tau high": bounds[0, ..., 1],
@@ -350,7 +352,7 @@ def judge_rankings(
         "tau AP high": bounds[1, ..., 1],
         "RBO": rbo,
         "tau by topic": mean_topic_tau,
-        "flips": flips,
+        "flips": n_flips,
         "largest change": np.take_along_axis(changes, most_moved[..., None], -1),
     }
     system_columns = {
@@ -378,6 +380,6 @@ def judge_rankings(
     )
 
 
-def ranks_of(values: Floats) -> Ints:
+def compute_ranks(values: Floats) -> Ints:
     """Rank values along the last axis, from 1; equal values share the best of their ranks."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

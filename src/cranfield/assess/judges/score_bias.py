@@ -38,7 +38,7 @@ class ScoreBias(TableResult):
         "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
         "low": Column(
-            "Lower bound of its t interval over topics, simultaneous for all systems of a judge and"
+            "Lower bound of the t interval over topics, simultaneous for all systems of a judge and"
             " measure (Bonferroni); null if the difference is equal in all topics."
         ),
         "high": Column("Upper bound of the interval."),
@@ -96,17 +96,19 @@ def score_bias(
     check_keywords(score_bias, options, judge_runs)
     check_share("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    difference = scored.judges - scored.people[:, None]
-    is_missing = np.isnan(difference).any(axis=-1, keepdims=True)
-    differences = np.ma.array(difference, mask=np.broadcast_to(is_missing, difference.shape))
-    topics = differences.count(axis=2)
+    all_differences = scored.judges - scored.people[:, None]
+    is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)
+    differences = np.ma.array(
+        all_differences, mask=np.broadcast_to(is_missing, all_differences.shape)
+    )
+    n_topics = differences.count(axis=2)
     bias = differences.mean(axis=2).filled(np.nan)
     spread = differences.std(axis=2, ddof=1).filled(0.0)
-    error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(topics, 1))
+    error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(n_topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
-    half_width = stdtrit(np.maximum(topics - 1, 1), 1 - tail) * error
+    half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * error
     rows = tabulate(
-        {"topics": topics, "bias": bias, "low": bias - half_width, "high": bias + half_width},
+        {"topics": n_topics, "bias": bias, "low": bias - half_width, "high": bias + half_width},
         measure=tuple(map(str, scored.measures)),
         judge=tuple(judge.name for judge in scored.panel.judges),
         system=scored.systems,

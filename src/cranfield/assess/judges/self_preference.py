@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from cranfield.assess.judges.rankings import ranks_of, score_by_judges
+from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
@@ -239,11 +239,11 @@ def self_preference(
     topics, rank_by_people, rank_by_judge = np.zeros((3, *shape), dtype=np.int64)
     family_shift, other_shift, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
-        people, judge = judge_scores.complete(m, k)
+        people, judge = judge_scores.complete_scores(m, k)
         topics[m, k] = size = len(people)
         if is_own_run[k].any() and size:
             rank_by_people[m, k], rank_by_judge[m, k] = (
-                ranks_of(to_order(values.mean(axis=0)))[is_own_run[k]][0]
+                compute_ranks(to_order(values.mean(axis=0)))[is_own_run[k]][0]
                 for values in (people, judge)
             )
         if is_estimable[k] and size:

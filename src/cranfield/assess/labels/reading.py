@@ -30,9 +30,9 @@ from cranfield.collection.files.grade_maps import (
     is_pattern,
     map_grades,
     not_a_grade,
-    with_mapped_grades,
+    set_grade_kind,
 )
-from cranfield.collection.files.layouts import Layout, layout_of, peeked
+from cranfield.collection.files.layouts import Layout, layout_of, read_head
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -86,11 +86,11 @@ _FIELDS_BY_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade orde
 
 def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
     """Read labels from lines of fields separated by blanks."""
-    source, start = peeked(source.in_encoding(encoding, "text"))
+    source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
-    n_between_tabs = len(first_line.split(b"\t"))
-    width = n_between_tabs if n_between_tabs in _FIELDS_BY_WIDTH else len(first_line.split())
+    n_tab_fields = len(first_line.split(b"\t"))
+    width = n_tab_fields if n_tab_fields in _FIELDS_BY_WIDTH else len(first_line.split())
     if not width:
         raise LABELS.empty(source.name)
     fields = _FIELDS_BY_WIDTH.get(width) if columns is None else columns
@@ -242,7 +242,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         raise InputError(
-            f"has no column {quoted(unknown)} of worker_columns; columns:"
+            f"worker_columns: unknown column {quoted(unknown)}; expected some of:"
             f" {some_of(map(quoted, names), 8)}",
             source=table.source,
         )
@@ -297,7 +297,7 @@ def _read_table(
             "for a table with a header, columns must be a mapping of column names, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    schema = with_mapped_grades(schema, grade_map)
+    schema = set_grade_kind(schema, grade_map)
     own_names = schema.own_names(columns)
     if form is not None:
         table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -491,5 +491,5 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         )
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:
-        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label")
+        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label ignored")
     return level, tuple(notes)

@@ -29,7 +29,7 @@ _WINDOW = 16
 class WeightedSumState(MethodState):
     """State of methods that choose the largest sum of values by rank times weights of runs.
 
-    Values and weights are 0 or more, so that there is no cancellation in sums, however small.
+    Values and weights are nonnegative, so that sums lose no digits by cancellation.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -42,29 +42,29 @@ class WeightedSumState(MethodState):
     def set_values(self, values: Floats) -> None:
         """Set the value of each document in each run, in the order of the pool's documents."""
         self.values = values
-        self._pack(np.arange(len(self.pool)))
+        self._restrict(np.arange(len(self.pool)))
 
     def weights(self) -> Floats:
         """Return the weight of each ranking; shape (topics * systems,)."""
         raise NotImplementedError
 
     def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        """Learn from judgments; `rows` are the documents' rows in rankings, `counts` each."""
+        """Learn from judgments of documents, which have `rows` in rankings, `counts` rows each."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
-        if self._steps == _PACK_INTERVAL:
-            self._pack(self._docs[self.free[self._docs]])
+        if self._steps == _RESTRICT_INTERVAL:
+            self._restrict(self._docs[self.is_free[self._docs]])
         self._steps += 1
         sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
-        sums[~self.free[self._docs]] = -1.0
+        sums[~self.is_free[self._docs]] = -1.0
         highest = np.maximum.reduceat(sums, self._first)
         threshold = np.repeat(highest * (1 - TIE_TOLERANCE), self._sizes)
         # Documents are in order of id, and the first of tied documents is chosen.
         best = np.flatnonzero(sums >= threshold)
         topics, first = np.unique(self._topics[best], return_index=True)
         docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
-        self.free[docs] = False
+        self.is_free[docs] = False
         self.n_left[self.cells[self._rows_of(docs)]] -= 1
         return docs
 
@@ -74,8 +74,8 @@ class WeightedSumState(MethodState):
     def _rows_of(self, docs: Indices) -> Ints:
         return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
 
-    def _pack(self, docs: Indices) -> None:
-        """Restrict the sums to the documents."""
+    def _restrict(self, docs: Indices) -> None:
+        """Compute later sums for these documents only, and restart the count of steps."""
         self._steps = 0
         self._docs = docs
         counts = self.pool.holders[docs]
@@ -88,7 +88,10 @@ class WeightedSumState(MethodState):
 
 
 class RankBiased(Method):
-    """Choose by the sum of (1 - p) p^(rank - 1) times the run's residual, its unjudged weight."""
+    """Choose the document with the largest sum over runs of (1 - p) p^(rank - 1) times residual.
+
+    The residual of a run is the RBP weight of its unjudged documents.
+    """
 
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
@@ -100,9 +103,10 @@ class RankBiased(Method):
 
 
 class RankBiasedWithBase(RankBiased):
-    """Choose by the sum of (1 - p) p^(rank - 1) times residual times (base + residual/2)^3.
+    """Choose the document with the largest sum over runs; runs with relevant documents weigh more.
 
-    The base is the RBP of the run's judged documents, the residual its unjudged weight.
+    The sum over runs is of (1 - p) p^(rank - 1) times residual times (base + residual/2)^3. The
+    base is the RBP of the run's judged documents, the residual that of its unjudged documents.
     """
 
     name = "RBP-C"
@@ -142,13 +146,14 @@ class ResidualState(WeightedSumState):
 
 
 class Hedge(Method):
-    r"""Choose by the losses of runs if the document is not relevant, weighted by their past losses.
+    r"""Choose the document with the largest weighted sum of losses; past losses reduce the weight.
 
     .. math:: \sum_s \beta^{L_s} \ell_s(d), \quad \ell_s(d) = \ln(n / r_s(d))
 
-    with n pooled documents and rank r. A document that a run lacks has the mean loss over the ranks
-    below the end of the run. A judgment adds half of the document's loss to the run's loss L, or
-    subtracts it if the document is relevant.
+    with n pooled documents and rank r: the loss of run s if document d is not relevant. A document
+    that a run lacks has the mean loss over the ranks below the end of the run. A judgment
+    adds half of the document's loss to the run's loss L, or subtracts it if the document is
+    relevant.
 
     Stable sums exclude the part that all documents share, so that small weights keep their digits.
     Plain sums lose digits and depend on the order of additions; they allow comparisons with other
@@ -226,9 +231,9 @@ class PlainLossState(MethodState):
         docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):
             start, stop = self.pool.starts[topic : topic + 2]
-            sums = np.where(self.free[start:stop], self._losses[topic] @ weights[topic], -np.inf)
+            sums = np.where(self.is_free[start:stop], self._losses[topic] @ weights[topic], -np.inf)
             docs[k] = start + sums.argmax()
-        self.free[docs] = False
+        self.is_free[docs] = False
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
@@ -274,7 +279,7 @@ class QueueState(MethodState):
         self._n_cells = pool.lists.size - 1
         self._n_rankings = self._n_cells // n_groups
         self._ranked = np.ascontiguousarray(pool.ranked).data
-        self._free = self.free.data
+        self._free = self.is_free.data
         self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
         self._source = np.full(len(pool), -1, dtype=np.int64).data
         self._outcomes = np.zeros(len(pool), dtype=np.int8).data
@@ -386,7 +391,7 @@ class BanditState(MethodState):
         # A window may extend beyond the last ranking, where documents count as free.
         self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
         self._free = np.ones(len(pool) + 1, dtype=bool)
-        self.free = self._free[:-1]
+        self.is_free = self._free[:-1]
 
     def choose(self, groups: Indices) -> Indices:
         values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
@@ -395,7 +400,7 @@ class BanditState(MethodState):
         cells = groups * values.shape[1] + run
         docs = self._next_free(cells)
         self._source[docs] = cells
-        self.free[docs] = False
+        self.is_free[docs] = False
         self.n_left.ravel()[self._holders(docs)[0]] -= 1
         self.steps[groups] += 1
         return docs
@@ -522,12 +527,10 @@ class Thompson(Bandit):
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
-        hits = state.relevant[topics] + 1
-        misses = state.judged[topics] - hits + 2
-        draws = [
-            state.streams[topic].beta(hits[i], misses[i]) for i, topic in enumerate(topics.tolist())
-        ]
-        return np.array(draws).reshape(hits.shape)
+        a = state.relevant[topics] + 1
+        b = state.judged[topics] - a + 2
+        draws = [state.streams[topic].beta(a[i], b[i]) for i, topic in enumerate(topics.tolist())]
+        return np.array(draws).reshape(a.shape)
 
 
 class MaxMean(Bandit):
@@ -549,5 +552,5 @@ class MaxMean(Bandit):
 
 _LARGEST = np.finfo(np.float64).max
 
-_PACK_INTERVAL = 32
+_RESTRICT_INTERVAL = 32
 """Number of steps after which judged documents are removed from the sums."""

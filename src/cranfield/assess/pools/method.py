@@ -32,7 +32,7 @@ class MethodState:
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
         self.starts = pool.starts if starts is None else starts
-        self.free = np.ones(len(pool), dtype=bool)
+        self.is_free = np.ones(len(pool), dtype=bool)
 
     def choose(self, groups: Indices) -> Indices:
         """Choose the next document of each group; each group must have one left."""
@@ -47,7 +47,7 @@ class MethodState:
         sizes = np.diff(self.starts)
         longest_first = np.argsort(-sizes, kind="stable")
         ends = sizes[longest_first]
-        order = np.empty(self.free.size, dtype=np.intp)
+        order = np.empty(self.is_free.size, dtype=np.intp)
         pending: list[Indices] = []
         for step in range(int(sizes.max(initial=0))):
             groups = longest_first[: np.searchsorted(-ends, -step)]

@@ -391,7 +391,7 @@ def next_documents(
     if parsed_method.learns:
         state = parsed_method.initial_state(document_pool, int(seed))
         documents = _next_batch(state, is_known, grades >= rel, int(n))
-        n_ahead = int((is_known & state.free).sum())
+        n_ahead = int((is_known & state.is_free).sum())
     else:
         ranking = parsed_method.ranking(document_pool, int(seed))
         unjudged = ranking[~is_known[ranking]]

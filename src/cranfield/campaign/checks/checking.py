@@ -150,7 +150,7 @@ def check_with_metadata(
     report = CheckReport(
         source=Source(name).name,
         tag=run_tag,
-        faults=faults.all(),
+        faults=faults.sorted_faults(),
         lines=n_lines,
         topics=topics,
         object=file_sha256(name) if is_rereadable else None,

@@ -39,7 +39,9 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
     faults.add_rows("grade", invalid, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
-    return CheckReport(Source(path).name, None, faults.all(), n_lines, rows["topic"].n_unique())
+    return CheckReport(
+        Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()
+    )
 
 
 MIN_JUDGED = 0.8

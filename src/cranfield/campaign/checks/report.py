@@ -43,7 +43,7 @@ class Fault:
     message
         Description of the fault, without its line and a full stop; control characters are escaped.
     line
-        Line in the file, from 1, with empty lines counted; None for a fault that no line has.
+        Line in the file, from 1, with empty lines counted; None for a fault of the whole file.
     """
 
     code: str
@@ -101,7 +101,8 @@ class CheckReport(Result):
         "code": Column("Kind of the fault, such as document-twice."),
         "severity": Column("error, warning or note."),
         "line": Column(
-            "Line in the file, from 1, with empty lines counted; null for a fault that no line has."
+            "Line in the file, from 1, with empty lines counted; null for a fault of the whole"
+            " file."
         ),
         "topic": Column("Topic that the fault concerns, or null."),
         "doc": Column("Document that the fault concerns, or null."),
@@ -140,11 +141,11 @@ class CheckReport(Result):
         parts = []
         for noun, faults in (("error", self.errors), ("warning", self.warnings)):
             # A fault that stands for unlisted faults counts as all of them.
-            n_unlisted = [
+            n_unlisted = sum(
                 fault.count - 1 for fault in faults if fault.message.startswith(MORE_FAULTS[:7])
-            ]
+            )
             if faults:
-                parts.append(counted(len(faults) + sum(n_unlisted), noun))
+                parts.append(counted(len(faults) + n_unlisted, noun))
         verdict = "accepted" if self.accepted else "refused"
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
@@ -292,7 +293,7 @@ class Faults:
         if self._limit is not None and rows.height > self._limit and self.applies(code):
             self._n_more[code] += rows.height - self._limit
 
-    def all(self) -> tuple[Fault, ...]:
+    def sorted_faults(self) -> tuple[Fault, ...]:
         """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
         codes = [code for code in (*CODES, GRADE) if code in self._listed]
         faults = [fault for code in codes for fault in self._listed[code]]

@@ -22,7 +22,7 @@ from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import render_text
-from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_or_reason, leaderboard
+from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import encode_text, sheet_files
 from cranfield.campaign.results.sheet_making import SheetInputs, groups_by, sort_topics
 from cranfield.campaign.results.stored_inputs import read_stored_qrels
@@ -217,7 +217,7 @@ def _columns(text: bytes, form: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
     lines = read_lines([text], faults, form)
-    for fault in faults.all():
+    for fault in faults.sorted_faults():
         if fault.code != "empty":
             raise InputError(fault.message, source="the run", line=fault.line)
     return lines.rows.select(*RUN.columns)
@@ -317,7 +317,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
-        results = [compare_or_reason(scores) for scores in released.values()]
+        results = [compare_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
         report(
             comparisons if len(comparisons) == len(results) else released,

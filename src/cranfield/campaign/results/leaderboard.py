@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import places, without_noise
+from cranfield.base.arrays import competition_ranks, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
@@ -49,7 +49,7 @@ def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
     return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""
 
 
-def compare_or_reason(
+def compare_if_possible(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return the reason why they are not compared."""
@@ -128,7 +128,7 @@ def separation(
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
-    comparison = compare_or_reason(scores, alpha, max_runs)
+    comparison = compare_if_possible(scores, alpha, max_runs)
     if isinstance(comparison, str):
         return comparison
     letters = comparison.groups()
@@ -278,9 +278,9 @@ def leaderboard(
 
 
 def _leaderboard(
-    evaluation: Evaluation, submissions: Sequence[Submission], groups: Separation | str
+    evaluation: Evaluation, submissions: Sequence[Submission], comparison: Separation | str
 ) -> Leaderboard:
-    """Join scores and groups with the submissions."""
+    """Join scores and comparison with the submissions."""
     # Columns have the text forms of measures as names, not aliases.
     names = [str(measure) for measure in evaluation.measures]
     frame = evaluation.by_system()
@@ -292,7 +292,7 @@ def _leaderboard(
     coverage = evaluation.coverage.systems
     unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
     frame = frame.with_columns(
-        pl.Series("rank", places(values, lower_is_better), pl.Int64),
+        pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
@@ -303,19 +303,19 @@ def _leaderboard(
     notes = []
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
-    if isinstance(groups, str):
-        notes.append(f"runs are not compared: {groups}")
+    if isinstance(comparison, str):
+        notes.append(f"runs are not compared: {comparison}")
     else:
-        notes = [*groups.notes, *notes]
-        frame = frame.join(groups.frame, on="tag", how="left", maintain_order="left")
+        notes = [*comparison.notes, *notes]
+        frame = frame.join(comparison.frame, on="tag", how="left", maintain_order="left")
     for name, dtype in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
         if name not in frame.columns:
             frame = frame.with_columns(pl.lit(None, dtype).alias(name))
     frame = frame.select(
         "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
-    comparison = None if isinstance(groups, str) else groups
-    return Leaderboard(frame, tuple(names), comparison, tuple(notes))
+    separation = None if isinstance(comparison, str) else comparison
+    return Leaderboard(frame, tuple(names), separation, tuple(notes))
 
 
 def task_leaderboard(
@@ -384,9 +384,9 @@ def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict
     names = [str(measure) for measure in scoring.measures]
     version = f"judgments {scoring.judgments.version}"
     texts = {}
-    for run, *values in means.iter_rows():
-        if run in tags:
+    for tag, *values in means.iter_rows():
+        if tag in tags:
             scores = zip(names, values, strict=True)
             parts = [f"{name} {value:.{decimals}f}" for name, value in scores if value is not None]
-            texts[run] = ", ".join([*parts, version])
+            texts[tag] = ", ".join([*parts, version])
     return texts

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cranfield.campaign.store.records import Event
-from cranfield.campaign.store.schema import TABLES, Row, canonical, insert
+from cranfield.campaign.store.schema import TABLES, Row, canonical_json, insert
 
 REMOVED = "removed"
 """Key that marks a removed row in an event."""
@@ -27,7 +27,7 @@ KEYS["fault"] = ("submission", "number")
 
 def event_hash(event: Mapping[str, Any]) -> str:
     """Return the SHA-256 of all fields of an event, including the hash of the previous event."""
-    text = canonical({name: value for name, value in event.items() if name != "sha256"})
+    text = canonical_json({name: value for name, value in event.items() if name != "sha256"})
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -37,7 +37,7 @@ def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
     return (0, INITIAL_HASH) if last is None else (last["seq"], last["sha256"])
 
 
-def append(
+def append_event(
     connection: sqlite3.Connection,
     at: str,
     actor: str,
@@ -53,7 +53,7 @@ def append(
         "about": dict(about),
         "rows": [[name, _hash_contact(name, row)] for name, row in rows],
     }
-    event |= {"details": canonical(details), "previous": previous}
+    event |= {"details": canonical_json(details), "previous": previous}
     event["sha256"] = event_hash(event)
     insert(connection, "event", event)
 
@@ -89,9 +89,9 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
             return [f"event {seq} breaks the chain of hashes"]
         previous = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
-            removed = row.pop(REMOVED, False)
+            is_removed = row.pop(REMOVED, False)
             expected[_row_key(name, row)] = row
-            if removed:
+            if is_removed:
                 del expected[_row_key(name, row)]
     differences = []
     for name in KEYS:

@@ -183,7 +183,7 @@ class Transaction(RegistryReader):
     def append_event(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
         """Append the event of this change to the chain."""
         rows = [(name, row) for (name, _), row in self._rows.items()]
-        events.append(self._connection, at, actor, action, subject, about, rows)
+        events.append_event(self._connection, at, actor, action, subject, about, rows)
 
     def remove_unneeded_objects(self) -> None:
         """Remove objects marked by :meth:`forget` that no record refers to."""

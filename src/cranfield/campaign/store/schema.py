@@ -84,7 +84,9 @@ class Table:
     def row(self, record: Any) -> Row:
         """Return a record as a row."""
         row = {name: getattr(record, name) for name in self.columns}
-        return row | {k: canonical(value) for k, value in row.items() if isinstance(value, dict)}
+        return row | {
+            k: canonical_json(value) for k, value in row.items() if isinstance(value, dict)
+        }
 
     def record(self, row: sqlite3.Row | Row) -> Any:
         """Return a row as a record."""
@@ -153,7 +155,7 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
 """SQL of the registry besides the tables of records: faults, indexes and triggers."""
 
 
-def canonical(value: object) -> str:
+def canonical_json(value: object) -> str:
     """Return the canonical JSON text of a value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 

@@ -140,7 +140,7 @@ class GradeMap:
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
 
-def with_mapped_grades(schema: Schema, grade_map: GradeMap | None) -> Schema:
+def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
     """Return the schema with values to map in place of grades."""
     if grade_map is None:
         return schema

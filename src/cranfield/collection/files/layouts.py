@@ -187,7 +187,7 @@ def layout_of(
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
     if form in {"text", "tsv", "ntcir"}:
-        source, head = peeked(source)
+        source, head = read_head(source)
         number, line = next(lines_with_text(head[:_HEAD_BYTES]), (1, b""))
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
@@ -249,7 +249,7 @@ def _layout_of_line(
     return PAIRS if is_pair else None
 
 
-def peeked(source: Source) -> tuple[Source, bytes]:
+def read_head(source: Source) -> tuple[Source, bytes]:
     """Read the head of a file, up to a line with text; the returned source includes it."""
     chunks = source.chunks()
     head = next(chunks, b"")
@@ -262,7 +262,7 @@ def peeked(source: Source) -> tuple[Source, bytes]:
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
     """Replace the header of a run by empty lines, so that line numbers do not change."""
-    peeked_source, head = peeked(source)
+    peeked_source, head = read_head(source)
     header = header_of(head, source.name)
     place = MetadataPlace(header, source.path)
     if header is None or header.commented:

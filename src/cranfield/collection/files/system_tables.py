@@ -16,7 +16,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, map_grades, with_mapped_grades
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
@@ -149,7 +149,7 @@ def read_system_table(
     if isinstance(data, SystemTable):
         return data
     stem, path, kind = "run", None, requested.kind
-    schema = with_mapped_grades(SCHEMAS[kind], grades)
+    schema = set_grade_kind(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):

@@ -204,14 +204,18 @@ def read_table(table: ScoreTable) -> ScorePart:
         ]
     if "system" in roles and "score" not in roles:
         names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
-        is_score = (is_numeric, is_missing, has_decimal_comma)
+        score_tests = (is_numeric, is_missing, has_decimal_comma)
         are_scores = all(
-            any(test(cell) for test in is_score) for cell in table.column(roles["system"])
+            any(test(cell) for test in score_tests) for cell in table.column(roles["system"])
         )
         if are_scores and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
-    topic = roles.get("topic", -1)
-    if topic >= 0 and spelt(table.names[topic]) == "q" and _has_fractions(table, topic):
+    topic_column = roles.get("topic", -1)
+    if (
+        topic_column >= 0
+        and spelt(table.names[topic_column]) == "q"
+        and _has_fractions(table, topic_column)
+    ):
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -241,7 +245,7 @@ def read_table(table: ScoreTable) -> ScorePart:
             warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
     if "score" in roles:
         table.columns.check_unused(SCORES, [*roles.values()])
-    part = make_part(_entries(table, roles, score_columns, topics))
+    part = make_part(_table_entries(table, roles, score_columns, topics))
     return replace(part, axis=_third_axis(table, roles))
 
 
@@ -365,7 +369,7 @@ def _has_fractions(table: ScoreTable, k: int) -> bool:
     )
 
 
-def _entries(
+def _table_entries(
     table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: list[str]
 ) -> Iterator[Entry]:
     """Yield the score of each row of a long table, or of each row and system of a wide one."""
@@ -405,9 +409,9 @@ def _entries(
 def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     """Read JSON or JSON lines: an object with a key per system, or an array of rows."""
     parsed: Any
-    numbers = None
+    line_numbers = None
     if lines:
-        parsed, numbers = json_lines(text, source.name)
+        parsed, line_numbers = json_lines(text, source.name)
         if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A single line may be the complete object of scores rather than a row.
             is_complete = any(isinstance(value, (Mapping, list)) for value in row.values())
@@ -418,7 +422,7 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
         raise InputError("expected an object or an array of objects")
-    columns = columns_of_records(parsed, SCORES, source.name, numbers)
+    columns = columns_of_records(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
     return read_table(ScoreTable(source, columns))
@@ -440,22 +444,22 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        return make_part(_from_systems(topics), {str(name): True for name in names})
+        return make_part(_system_entries(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.of(values_by_column, source.name)))
     systems = _arrange_by_system(data, source)
-    inner = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
-    is_transposed = inner and all(map(_TOPIC_ID.fullmatch, map(str, systems)))
-    if is_transposed and not any(map(_TOPIC_ID.fullmatch, inner)):
-        keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, inner))
+    topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
+    is_transposed = topic_names and all(map(_TOPIC_ID.fullmatch, map(str, systems)))
+    if is_transposed and not any(map(_TOPIC_ID.fullmatch, topic_names)):
+        keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, topic_names))
         warn(
             f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
             f" are read as systems, and {inner_keys} as topics"
         )
-    return make_part(_from_systems(systems))
+    return make_part(_system_entries(systems))
 
 
 _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
@@ -505,7 +509,7 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
     return topics
 
 
-def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
+def _system_entries(data: Mapping[Any, Any]) -> Iterator[Entry]:
     """Yield the scores of each system from {topic: score}, {topic: {measure: score}} or a list."""
     for name, system_scores in data.items():
         system = read_label(name, "system")
@@ -518,16 +522,21 @@ def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
         ):
             topics = dict(enumerate(system_scores, 1))
         else:
-            got = f"system {quoted(system)} has {_describe_value(system_scores)}"
-            raise InputError(f"{got} instead of {{topic: score}} or a list of scores")
+            raise InputError(
+                f"expected {{topic: score}} or a list of scores for system {quoted(system)}, got"
+                f" {_describe_value(system_scores)}"
+            )
         has_measures = any(isinstance(value, Mapping) for value in topics.values())
         for label, value in topics.items():
             topic = read_label(label, "topic")
             if not has_measures:
                 yield Entry(None, topic, system, None, value)
             elif not isinstance(value, Mapping):
-                got = f"system {quoted(system)} has {_describe_value(value)}"
-                raise InputError(f"{got} instead of {{measure: score}}", topic=topic)
+                raise InputError(
+                    f"expected {{measure: score}} for system {quoted(system)}, got"
+                    f" {_describe_value(value)}",
+                    topic=topic,
+                )
             else:
                 for measure, cell in value.items():
                     yield Entry(read_label(measure, "measure"), topic, system, None, cell)
@@ -537,7 +546,7 @@ def _describe_value(value: Any) -> str:
     return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
-def table_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
+def scores_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """Read the columns of a data frame; line numbers are row numbers, from 1.
 
     The index of a pandas frame becomes a column too, unless it has only row numbers.
@@ -558,10 +567,10 @@ def table_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
             f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
         )
     levels = list(index.names)
-    return _with_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
+    return _prepend_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
 
 
-def table_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
+def scores_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; columns that pandas saved as the index of a frame become its index again."""
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
@@ -572,13 +581,13 @@ def table_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     except (ValueError, KeyError, TypeError, RecursionError):
         index = []
     if not index or frame.is_empty():
-        return table_from_frame(frame, source)
+        return scores_from_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [frame[name].to_list() for name in index]
-    return _with_index(table_from_frame(frame.drop(index), source), levels, labels)
+    return _prepend_index(scores_from_frame(frame.drop(index), source), levels, labels)
 
 
-def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
+def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
     """Put the index of a pandas frame in front of the columns."""
     level_roles = [None if level is None else SCORES.column_of(level) for level in levels]
     if len(levels) > 1 and None in level_roles:

@@ -21,8 +21,8 @@ from cranfield.evaluation.scorefiles.formats import (
     read_lines,
     read_mapping,
     read_table,
-    table_from_frame,
-    table_from_parquet,
+    scores_from_frame,
+    scores_from_parquet,
 )
 from cranfield.evaluation.scorefiles.joining import (
     Entry,
@@ -184,7 +184,7 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
                 return [_from_scores({str(name): scores for name, scores in data.items()})]
             return [read_mapping(data, source)]
         if is_frame(data):
-            return [replace(read_table(table_from_frame(data, source)), source=source.name)]
+            return [replace(read_table(scores_from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
@@ -240,7 +240,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         # Files with lines of trec_eval may also have the suffix of TSV.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
-        return read_table(table_from_parquet(raw, source))
+        return read_table(scores_from_parquet(raw, source))
     text = decoded(raw, source.name)
     head = next((line for _, line in lines_of(text)), "")
     if not head:

@@ -38,9 +38,9 @@ class _Bpref(
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
-        "divisor of the number of documents above: 'trec_eval', min(R, N); 'R' and 'N', those of"
-        " Sakai's bpref_R and bpref_N; 'relative', the number of judged documents above, where a"
-        " document at rank 1 adds nothing",
+        "divisor of the number of judged non-relevant documents above: 'trec_eval', min(R, N); 'R',"
+        " R (Sakai's bpref_R); 'N', N (bpref_N); 'relative', the number of judged documents above,"
+        " where a document at rank 1 adds nothing",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -162,7 +162,7 @@ class GradedPreference(Measure):
 def _misplaced_gain(hits: Rows) -> Floats:
     """Sum, for each row, the relative loss of gain over the documents above."""
     gains = hits.gains
-    # Documents above that are not among the rows have no gain, which counts as 1.
+    # Documents above that are not among the rows have no gain: their relative loss is 1.
     out: Floats = (hits.rank - hits.seen).astype(np.float64)
     for level in np.unique(gains)[:-1]:
         n_above = hits.counted(gains == level)
@@ -170,7 +170,7 @@ def _misplaced_gain(hits: Rows) -> Floats:
     return out
 
 
-_STRATA = (
+_STRATA_NEEDED = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks"
     " documents not sampled"
 )
@@ -197,7 +197,7 @@ class _Strata:
     is_sampled: NDArray[np.bool_]
 
 
-def _strata(judged: JudgedRuns, name: str) -> _Strata:
+def _number_strata(judged: JudgedRuns, name: str) -> _Strata:
     """Number the strata of all topics, with weights; `name` is the measure, for messages."""
     judgments = judged.judgments
     # As text, so that labels of any type are comparable.
@@ -229,7 +229,7 @@ def _expected_relevant(
     before = expected(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = after - before
-    # A row changes only the estimate of its own stratum, so that steps sum to the total of all.
+    # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
     return pool.running(step), step
 
 
@@ -240,7 +240,7 @@ def _expected_relevant(
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    needs=_STRATA,
+    needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
     **_ATTRIBUTES,
 )
@@ -256,7 +256,7 @@ class ExtendedInferredAP(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        strata = _strata(judged, str(self))
+        strata = _number_strata(judged, str(self))
         expected, step = _expected_relevant(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
@@ -271,7 +271,7 @@ class ExtendedInferredAP(RelevanceMeasure):
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     at_usage="required",
-    needs=_STRATA,
+    needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "iPk"},
     **_ATTRIBUTES,
 )
@@ -281,7 +281,7 @@ class InferredPrecision(RelevanceMeasure):
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
-        strata = _strata(judged, str(self))
+        strata = _number_strata(judged, str(self))
         _, step = _expected_relevant(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
 
@@ -294,7 +294,7 @@ class InferredPrecision(RelevanceMeasure):
     r" \frac{g_r}{\log_2(r + 1)}",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     range=(0.0, float("inf")),
-    needs=_STRATA + "; graded",
+    needs=_STRATA_NEEDED + "; graded",
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
     **_ATTRIBUTES,
 )
@@ -310,7 +310,7 @@ class InferredNDCG(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        strata = _strata(judged, str(self))
+        strata = _number_strata(judged, str(self))
         n_strata = strata.code.max(initial=0) + 1
         groups, group = np.unique(
             pool.cell * n_strata + strata.code[pool.judgment], return_inverse=True
@@ -322,8 +322,8 @@ class InferredNDCG(Measure):
         n_sampled = np.bincount(group[is_sampled], minlength=groups.size)
         dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
         topics, systems = judged.shape
-        flat = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
-        return ratio(flat.reshape(systems, topics).T, self._ideal_dcg(judged, strata))
+        cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
+        return ratio(cell_dcg.reshape(systems, topics).T, self._ideal_dcg(judged, strata))
 
     def _ideal_dcg(self, judged: JudgedRuns, strata: _Strata) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""

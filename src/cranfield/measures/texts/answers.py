@@ -32,7 +32,7 @@ _CITATIONS = "citations"
 _SUPPORT = "Thakur et al. (2025)"
 _ALCE_SOURCE = "Gao et al. (2023)"
 _NO_CITATIONS = "no answer has a citation"
-_ALCE_NEEDS = "whether the citations of a sentence support it jointly, and without each of them"
+_ALCE_NEEDS = "joint support of each sentence by all its citations, and by all but one"
 
 
 class _SupportMeasure(TextMeasure, family=_CITATIONS, needs="support of citations, all sentences"):
@@ -163,7 +163,7 @@ class ALCEPrecision(_ALCEMeasure):
         missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
         if missing.size:
             fact = (
-                "whether a sentence is supported without a citation that does not support it alone"
+                "whether the other citations support a sentence, for each citation that does not"
                 " (without)"
             )
             raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
@@ -305,7 +305,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
 class AllScore(_NuggetScore):
-    """All score; with `strict=True` all strict."""
+    """Score "All" of the track; with `strict=True` the score "All Strict"."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         return self._mean(judged, np.ones(len(judged.nuggets.ids)))
@@ -321,7 +321,7 @@ class AllScore(_NuggetScore):
     },
 )
 class VitalScore(_NuggetScore):
-    """Vital score; with `strict=True` vital strict, the main score of the track.
+    """Score "Vital" of the track; with `strict=True` "Vital Strict", its main score.
 
     It is 0 for a topic without vital nuggets, where it is undefined.
     """
@@ -339,7 +339,7 @@ class VitalScore(_NuggetScore):
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
 )
 class WeightedScore(_NuggetScore):
-    """Weighted score; with `strict=True` weighted strict."""
+    """Score "Weighted" of the track; with `strict=True` the score "Weighted Strict"."""
 
     okay: float = parameter(0.5, number(0, 1e6), "weight of okay nuggets; vital nuggets have 1")
 
@@ -389,8 +389,8 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "all vital strings are empty")
-    vital = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
-    return ratio(vital, np.where(judged.answered, judged.length, 0.0))
+    matched_length = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
+    return ratio(matched_length, np.where(judged.answered, judged.length, 0.0))
 
 
 class _OneClickMeasure(NuggetMeasure, family="one click access", needs=_S_NEEDS):
@@ -423,7 +423,7 @@ class SMeasure(_OneClickMeasure):
     elsewhere={"NTCIREVAL": "S-flat"},
 )
 class SFlat(SMeasure):
-    """S-flat."""
+    """S-flat: the S-measure, with values above 1 replaced by 1."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         return np.minimum(1.0, super().values(judged))
@@ -455,7 +455,7 @@ class TMeasure(_OneClickMeasure):
     elsewhere={"NTCIREVAL": "T-flat"},
 )
 class TFlat(TMeasure):
-    """T-flat."""
+    """T-flat: the T-measure, with values above 1 replaced by 1."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         return np.minimum(1.0, super().values(judged))

@@ -69,7 +69,7 @@ _AGREEMENT = {
     "rmse": "Root mean square difference from the overall scores by all judgments",
     "rank change": "Largest change of rank",
     "significant": "Number of significant pairs of systems",
-    "confirmed": "Number of pairs that are also significant with all judgments, in that direction",
+    "confirmed": "Number of pairs significant in the same direction with all judgments",
     "lost": "Number of pairs that are significant only with all judgments",
     "new": "Number of significant pairs that are not significant with all judgments",
     "reversed": "Number of pairs that are significant with all judgments in the opposite direction",
@@ -124,8 +124,8 @@ class Pooling(Study):
     parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
-        "pooling rankings": "Budgets compared with all judgments; drop, fall: of an excluded team"
-        " or run",
+        "pooling rankings": "Budgets compared with all judgments; drop and fall: effects of"
+        " excluding a team or run",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -177,9 +177,9 @@ class Pooling(Study):
             return ()
         names = names_with_value(rows, "relevant", top["relevant"], name="method")
         return (
-            f"With {counted(top['budget'], 'judgment')} per topic, the most relevant documents are"
-            f" found by {names_or_count(names, 'method')}: {percent(top['of pool'])} of the"
-            " relevant documents in the pool.",
+            f"With {counted(top['budget'], 'judgment')} per topic, the largest number of relevant"
+            f" documents is found by {names_or_count(names, 'method')}: {percent(top['of pool'])}"
+            " of the relevant documents in the pool.",
             f"Sample: {counted(len(self.pools.runs.judged.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
@@ -199,7 +199,7 @@ class Pooling(Study):
 
     @property
     def unit(self) -> str:
-        """What is excluded: a `team`, or without teams a `run`."""
+        """Unit of exclusion: `team`, or `run` if there are no teams."""
         return self.pools.unit
 
 
@@ -486,13 +486,13 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
         yield (
-            f"{counted(n_unjudged, 'document')} of the pool without a judgment, not relevant if"
-            " requested"
+            f"{counted(n_unjudged, 'document')} of the pool without a judgment; treated as not"
+            " relevant if requested"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"{counted(n_topics, 'topic')} without judgments excluded"
     if any(signs is None for signs in inputs.signs):
         yield "pairs of systems are not counted: with all judgments they cannot be tested"
     elif n_untested := rows["significant"].null_count():
-        n_budgets = counted(n_untested, "budget")
-        yield f"pairs of systems could not be tested with the judgments of {n_budgets}"
+        budgets_text = counted(n_untested, "budget")
+        yield f"pairs of systems could not be tested with the judgments of {budgets_text}"

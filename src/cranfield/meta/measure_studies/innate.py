@@ -24,7 +24,7 @@ from cranfield.meta.study import SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
 from cranfield.significance.preferences import OPEN, order_pairs
 
-COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
+ORDERS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 """Possible innate orders of two rankings, with their codes in `order_pairs`."""
 
 
@@ -74,7 +74,7 @@ class InnateOrders(Study):
 
     def _proportions(self) -> tuple[int, Floats]:
         """Return the number of pairs, and proportions that are ordered, the same and open."""
-        n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in COUNTS)
+        n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in ORDERS)
         n_pairs = n_better + n_worse + n_same + n_open
         return n_pairs, np.array([n_better + n_worse, n_same, n_open]) / max(1, n_pairs)
 
@@ -108,8 +108,8 @@ class InnateOrders(Study):
         n_pairs, (ordered, same, undetermined) = self._proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings {percent(ordered)} are ordered innately, {percent(same)} the same,"
-            f" {percent(undetermined)} open"
+            f" pairs of rankings {percent(ordered)} have an innate order, {percent(same)} are the"
+            f" same, {percent(undetermined)} are open"
         ]
 
 
@@ -175,7 +175,7 @@ def innate_orders(
     first, second = np.triu_indices(n_systems, 1)
     grades = judged.grades_by_rank(int(depth))
     pair_orders = order_pairs(grades, first, second)
-    counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
+    counts = {name: (pair_orders == code).sum(axis=0) for name, code in ORDERS.items()}
     is_ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
     has_no_measures = isinstance(measures, Sized) and not len(measures)
     evaluation = {} if has_no_measures else score(judged, measures)

@@ -42,7 +42,7 @@ from cranfield.online.experiments.metrics import (
     moments,
     read_metrics,
 )
-from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
+from cranfield.online.experiments.report import ALARM_PVALUE, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import (
     MISSING,
     MIXED_POLICIES,
@@ -340,7 +340,7 @@ def analyse_units(
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
     is_stopped = srm == "stop" and (
-        ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM).any())
+        ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     )
     by_arm = units.moments()
     arms = {

@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
-ALARM = 0.0005
+ALARM_PVALUE = 0.0005
 """P-value below which a sample ratio mismatch is reported (Fabijan et al., 2019)."""
 
 MAX_EXACT_UNITS = 1000
@@ -64,7 +64,7 @@ class SampleRatio(TableResult):
     @property
     def alarm(self) -> bool:
         """Whether the deviation is too large to trust any result."""
-        return self.pvalue < ALARM
+        return self.pvalue < ALARM_PVALUE
 
     def facts(self) -> dict[str, Any]:
         return {"variants": tuple(self.variant.tolist()), **super().facts()}
@@ -167,7 +167,7 @@ _METRIC_COLUMNS = {
     "metric": Column("Metric.", key=True),
     "variant": Column("Variant other than the control.", key=True),
 }
-_EFFECT = {
+_EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
     "low": Column(
         "Lower bound of the confidence interval of the difference: simultaneous with `bonferroni`"
@@ -203,8 +203,8 @@ class ExperimentReport(Result):
     metrics
         Names of the metrics; an overall evaluation criterion is last, as `OEC`.
     margins
-        Non-inferiority margins by metric, None without one: a number in the unit of the metric, or
-        a percentage of the mean of the control.
+        Non-inferiority margin of each metric: a number in the unit of the metric, a percentage of
+        the mean of the control, or None if it was not set.
     sample_ratio
         The test of the numbers of units.
     units
@@ -233,7 +233,7 @@ class ExperimentReport(Result):
             **_METRIC_COLUMNS,
             "control mean": Column("Mean of the control."),
             "mean": Column("Mean of the variant."),
-            **_EFFECT,
+            **_EFFECT_COLUMNS,
             "p": Column("p-value.", pvalue=True),
             "adjusted p": Column("p-value after the correction.", pvalue=True),
             "p not worse": Column("One-sided p-value of non-inferiority.", pvalue=True),
@@ -245,17 +245,17 @@ class ExperimentReport(Result):
         "sample-ratio": SampleRatio.columns,
         "sample-ratios": {
             "by": Column("Day or segment.", key=True),
-            "level": Column("Its level.", key=True),
+            "level": Column("Day, or level of the segment.", key=True),
             "units": Column("Number of units."),
             "p": Column("p-value of the test of the sample ratio; NaN for few units.", pvalue=True),
             "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),
         },
         "segments": {
             "segment": Column("Segment.", key=True),
-            "level": Column("Its level.", key=True),
+            "level": Column("Level of the segment.", key=True),
             **_METRIC_COLUMNS,
             "units": Column("Number of units of both variants."),
-            **_EFFECT,
+            **_EFFECT_COLUMNS,
             "p": Column("p-value; NaN for fewer than ten units in a variant.", pvalue=True),
             "adjusted p": Column("p-value after the correction.", pvalue=True),
         },
@@ -361,7 +361,7 @@ class ExperimentReport(Result):
     def heading(self) -> list[str]:
         """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
-        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
+        mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         lines += [
             f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
             for by, level, p in mismatches.select("by", "level", "p").iter_rows()
@@ -371,7 +371,7 @@ class ExperimentReport(Result):
         lines.append(f"control: {plain(self.control)}")
         lines += self.methods()
         lines += [
-            f"p not worse: that {plain(name)} loses less than"
+            f"p not worse: p-value of the null hypothesis that {plain(name)} is worse by at least"
             f" {f'{margin} of the mean of the control' if '%' in str(margin) else margin}"
             for name, margin in zip(self.metrics, self.margins, strict=True)
             if margin is not None
@@ -411,7 +411,7 @@ class ExperimentReport(Result):
                 "always valid": f"always valid, {self.sequential}",
             }[test]
             lift = "fieller" if "permutation" in test else self.options.lift
-            intervals = f"of lifts {LIFT_METHODS[lift]}"
+            intervals = f"those of lifts {LIFT_METHODS[lift]}"
             if test == "bootstrap":
                 intervals = "by percentiles"
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""

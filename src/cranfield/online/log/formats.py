@@ -26,9 +26,10 @@ from cranfield.sources.text import decoded
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
-    """Split a flat table, where a page without results is a row without a document.
+    """Split a flat table into pages, results and clicks.
 
-    `has_click_table` tells whether the log also has a table of clicks.
+    A page without results is a row without a document. `has_click_table`: whether the log also
+    has a table of clicks.
     """
     frame = table.frame
     page_columns = [name for name in PAGE_TYPES if name in table.names]
@@ -117,11 +118,11 @@ def read_living_labs(raw: bytes, source: str) -> Table:
         rank=pl.when(pl.col("docid").is_not_null()).then(_RANKS),
         method=pl.when(has_teams).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
-    table = convert_frame(frame, FLAT, source, empty=False)
+    table = convert_frame(frame, FLAT, source, may_be_empty=False)
     is_unknown = ~table.frame["team"].is_in(["site", "participant"])
     table.refuse(
         is_unknown.fill_null(False),
-        lambda row: f"team {quoted(row['team'])} is neither 'site' nor 'participant'",
+        lambda row: f"team must be 'site' or 'participant', got {quoted(row['team'])}",
     )
     return table
 
@@ -160,7 +161,7 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
     pages = pages.select("session", id="page", query=query, time=time)
     clicks = clicks.select("page", "rank", time=time, dwell=dwell)
     results = results.select("page", "rank", "doc")
-    tables = _make_tables(pages, results, clicks, sessions.source, empty=True)
+    tables = _make_tables(pages, results, clicks, sessions.source, may_be_empty=True)
     anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     return tables._replace(anomalies=(anomaly,))
 
@@ -203,9 +204,10 @@ def read_ubi(
     is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
     if is_empty.any():
         # Category pages, for example, have no query.
-        n_empty = counted(int(is_empty.sum()), "page")
+        pages_text = counted(int(is_empty.sum()), "page")
         warn(
-            f"{queries[1]}: {n_empty} with an empty user_query, read as '(no query)'", stacklevel=3
+            f"{queries[1]}: {pages_text} with an empty user_query, read as '(no query)'",
+            stacklevel=3,
         )
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
@@ -260,7 +262,7 @@ def read_ubi(
         time="timestamp",
     )
     return SourceTables(
-        convert_frame(pages, PAGES, queries[1], empty=False),
+        convert_frame(pages, PAGES, queries[1], may_be_empty=False),
         # Results come from two files, so their lines are unknown.
         convert_frame(pl.concat([hits, impressions], how="diagonal"), RESULTS, queries[1]),
         None if events is None else convert_frame(clicks, CLICKS, events[1]),
@@ -287,7 +289,7 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
     is on the last page of its session above it. Times count from the start of the session.
     """
-    frame = _lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
+    frame = _split_lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
     cell = pl.col("cells").list
     session, time, kind = (cell.get(k, null_on_oob=True) for k in range(3))
@@ -310,27 +312,29 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
 
 
 def read_pyclick(raw: bytes, source: str) -> SourceTables:
-    """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, with semicolons between."""
-    frame = _lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
+    """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, separated by semicolons."""
+    frame = _split_lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
     frame = frame.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
     fields = pl.col("text").str.extract_groups(
-        r"^(?<query>[^\t]*)\t(?<shown>[^\t:]*):(?<clicked>[^\t:]*)$"
+        r"^(?<query>[^\t]*)\t(?<docs>[^\t:]*):(?<clicked_docs>[^\t:]*)$"
     )
     frame = frame.with_columns(fields.alias("fields")).unnest("fields")
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     line_format = "pages (query, tab, docs : clicked docs)"
-    _refuse_lines(frame, frame["shown"].is_null(), line_format, source)
+    _refuse_lines(frame, frame["docs"].is_null(), line_format, source)
 
     def split_docs(name: str) -> pl.DataFrame:
         docs = pl.col(name).str.split(",").list.eval(pl.element().str.strip_chars())
         docs = pl.when(pl.col(name).str.strip_chars() != "").then(docs)
         return frame.select("page", LINE, doc=docs).explode("doc").drop_nulls("doc")
 
-    pages, results = frame.select("query", LINE, id="page"), split_docs("shown")
-    return _make_tables(pages, results.with_columns(rank=_RANKS), split_docs("clicked"), source)
+    pages, results = frame.select("query", LINE, id="page"), split_docs("docs")
+    return _make_tables(
+        pages, results.with_columns(rank=_RANKS), split_docs("clicked_docs"), source
+    )
 
 
-def _lines(raw: bytes, source: str) -> pl.DataFrame:
+def _split_lines(raw: bytes, source: str) -> pl.DataFrame:
     text = decoded(raw, source)
     frame = pl.DataFrame({"text": [text]}).select(pl.col("text").str.split("\n")).explode("text")
     return frame.with_columns(pl.int_range(1, pl.len() + 1).alias(LINE))
@@ -349,10 +353,10 @@ def _make_tables(
     results: pl.DataFrame,
     clicks: pl.DataFrame,
     source: str,
-    empty: bool = False,
+    may_be_empty: bool = False,
 ) -> SourceTables:
     return SourceTables(
-        convert_frame(pages, PAGES, source, empty=empty),
+        convert_frame(pages, PAGES, source, may_be_empty=may_be_empty),
         convert_frame(results, RESULTS, source),
         convert_frame(clicks, CLICKS, source),
     )

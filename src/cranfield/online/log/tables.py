@@ -166,7 +166,9 @@ def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     return open_columns(data, schema).table(schema, empty=empty)
 
 
-def convert_frame(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
+def convert_frame(
+    frame: pl.DataFrame, schema: Schema, source: str, may_be_empty: bool = True
+) -> Table:
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
     lines = frame[LINE].to_list() if LINE in frame.columns else None
-    return fitted(frame.to_dict(), schema, source, lines, empty=empty)
+    return fitted(frame.to_dict(), schema, source, lines, empty=may_be_empty)

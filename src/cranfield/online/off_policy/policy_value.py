@@ -118,7 +118,10 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            notes += (f"{counted(n_unknown, 'list')} of queries without a policy: probability 0",)
+            notes += (
+                f"{counted(n_unknown, 'list')} of queries that the policy lacks; their target"
+                " probabilities are 0",
+            )
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
@@ -216,7 +219,7 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
         return max(0.0, 1 - float(logged["target_probability"].sum()))
     # The policy may show fewer actions: a run may be shorter than the pages.
     total = pl.col("target_probability").sum()
-    groups = rows.group_by(group_keys, maintain_order=True).agg(number=pl.len())
+    groups = rows.group_by(group_keys, maintain_order=True).agg(n_rows=pl.len())
     for sums in (
         logged.group_by(group_keys).agg(logged=total),
         probabilities.group_by(group_keys).agg(policy=total),
@@ -224,13 +227,13 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
     groups = groups.fill_null(0.0)
     fraction = groups.select(
-        ((pl.col("policy") - pl.col("logged")) * pl.col("number")).sum()
-        / (pl.col("policy") * pl.col("number")).sum()
+        ((pl.col("policy") - pl.col("logged")) * pl.col("n_rows")).sum()
+        / (pl.col("policy") * pl.col("n_rows")).sum()
     ).item()
     return max(0.0, float(fraction or 0.0))
 
 
-DEPENDS = ("position", "above", "list")
+DEPENDENCIES = ("position", "above", "list")
 """Actions that a reward depends on: the action at its position (item-position model), that action
 and those above it (cascade), or all actions of its list."""
 
@@ -240,7 +243,7 @@ class Weights(NamedTuple):
 
     reward: Floats  # Weight of the reward of each row, shape (rows,)
     expected: Floats  # Weight of the expected reward of each row, shape (rows,)
-    draws: Floats  # Weights of rows or of lists, whose expectation is 1
+    ratios: Floats  # Importance ratios of rows or of lists, whose expectation is 1
 
 
 def importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Weights:
@@ -262,7 +265,7 @@ def importance_weights(logged: LoggedActions, depends: str, purpose: str) -> Wei
     return Weights(running, previous, running)
 
 
-def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
+def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
     r"""Compute weights of lists drawn uniformly from m candidates, for additive rewards.
 
     With q(k, a) the probability that the policy shows a at position k, a logged list s of L
@@ -405,7 +408,7 @@ def policy_value(
     (0.8, 0.5, 2.94)
     """
     check_choice("estimator", estimator, ESTIMATORS)
-    check_choice("depends", depends, DEPENDS)
+    check_choice("depends", depends, DEPENDENCIES)
     interval = check_interval(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
@@ -417,27 +420,27 @@ def policy_value(
     weights = None
     if candidates is not None:
         check_whole("candidates", candidates, 1)
-        weights = pseudo_inverse(actions, int(candidates), repeats)
+        weights = pseudo_inverse_weights(actions, int(candidates), repeats)
     elif estimator != "DM":
         weights = importance_weights(actions, depends, estimator)
     clipped_weights = weights
     if weights is not None and clip is not None:
         clipped_weights = Weights(*(np.minimum(values, clip) for values in weights))
     contribution = _contributions(actions, reward, clipped_weights, estimator, depends)
-    numbers = np.ones(n_lists)
+    denominators = np.ones(n_lists)
     if estimator == "SNIPS" and clipped_weights is not None:
         lengths = np.bincount(code).astype(np.float64)
-        numbers = np.bincount(code, weights=clipped_weights.reward) / lengths
-        if not numbers.any():
+        denominators = np.bincount(code, weights=clipped_weights.reward) / lengths
+        if not denominators.any():
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
     totals = [np.bincount(code, weights=values) for values in (contribution, reward)]
     unit_code, n_units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
-    columns = np.stack(totals, axis=1), np.stack([numbers, np.ones(n_lists)], axis=1)
+    columns = np.stack(totals, axis=1), np.stack([denominators, np.ones(n_lists)], axis=1)
     means = compare_ratios(*columns, unit_code, n_units, interval)
     warnings = [*actions.notes, *means.notes(n_units, unit)]
     summary = None
     if weights is not None:
-        summary = WeightSummary.from_weights(weights.draws, clip)
+        summary = WeightSummary.from_weights(weights.ratios, clip)
         warnings += summary.warnings()
     if actions.unseen > 0:
         warnings.append(
@@ -445,12 +448,21 @@ def policy_value(
             " and count as 0"
         )
     if weights is not None:
-        has_row_weights = weights.draws.size == actions.rows.height
+        has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code
-        warnings += _mean_warnings(weights.draws, draw_units, n_units)
+        warnings += _mean_warnings(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
-    sizes = n_lists, n_units, unit
-    return PolicyValue(name, means, *sizes, summary, actions.unseen, interval, tuple(warnings))
+    return PolicyValue(
+        name,
+        means,
+        n_lists,
+        n_units,
+        unit,
+        summary,
+        actions.unseen,
+        interval,
+        tuple(warnings),
+    )
 
 
 def check_clip(clip: float | None) -> None:

@@ -44,8 +44,8 @@ from cranfield.reporting.charts.theme import (
 from cranfield.reporting.summary import (
     BETTER,
     DIFFERENT,
-    NONE,
-    SAME,
+    NOT_COMPARED,
+    NOT_DIFFERENT,
     WORSE,
     pair_verdicts,
     verdict_matrix,
@@ -143,10 +143,10 @@ def _format_mean(value: float | None) -> str:
 MARKERS = {
     "reference": ("#000000", "diamond"),
     BETTER: (COLOURS[2], "triangle-up"),
-    SAME: (COLOURS[0], "circle"),
+    NOT_DIFFERENT: (COLOURS[0], "circle"),
     WORSE: (COLOURS[4], "triangle-down"),
     DIFFERENT: (COLOURS[3], "square"),
-    NONE: (GREY, "cross"),
+    NOT_COMPARED: (GREY, "cross"),
 }
 """Colour and shape of a system by its verdict compared with the reference."""
 
@@ -222,7 +222,7 @@ def intervals_chart(
             f"Lines: confidence intervals of the {comparison.difference_from}"
             f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
         )
-        if n_missing := int((np.isnan(low) & (verdicts != NONE)).sum()):
+        if n_missing := int((np.isnan(low) & (verdicts != NOT_COMPARED)).sum()):
             note += (
                 f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
@@ -270,7 +270,7 @@ def intervals_chart(
 CELL_COLOURS = {
     BETTER: COLOURS[0],
     WORSE: COLOURS[4],
-    SAME: "#EEEEEE",
+    NOT_DIFFERENT: "#EEEEEE",
     DIFFERENT: COLOURS[3],
 }
 """Colours of cells; dark blue and light orange also differ in greyscale."""
@@ -280,7 +280,7 @@ DIGITS = 6
 
 NO_ORDER = 2
 """Code of significantly different systems with equal means."""
-VERDICTS = {1: BETTER, -1: WORSE, 0: SAME, NO_ORDER: DIFFERENT}
+VERDICTS = {1: BETTER, -1: WORSE, 0: NOT_DIFFERENT, NO_ORDER: DIFFERENT}
 """Verdict on the first system of a pair by its code in the data; the second has the negative."""
 
 MAX_SIGNED = 40
@@ -320,8 +320,8 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     columns = baselines or rows
     step, size = cell_size(max(len(rows), len(columns)))
     # With a lookup table cells do not repeat names, which keeps the file small.
-    name_rows = embed_rows({"place": range(len(order)), "name": [names[k] for k in order]})
-    lookup = alt.LookupData(name_rows, "place", ["name"])
+    name_rows = embed_rows({"rank": range(len(order)), "name": [names[k] for k in order]})
+    lookup = alt.LookupData(name_rows, "rank", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
     kinds = [kind for code, kind in VERDICTS.items() if code in codes]
@@ -344,7 +344,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         "p:Q": "p-value",
     }
 
-    def side(row: str, column: str, sign: str) -> list[alt.Chart]:
+    def draw_triangle(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
         verdicts = {str(code): word for code, word in VERDICTS.items() if code != NO_ORDER}
         top = column_channel("column", columns, "compared with", size, domain=False, orient="top")
@@ -371,7 +371,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         )
         return [squares, signs]
 
-    layers = side("i", "j", "") + (side("j", "i", "-") if is_symmetric else [])
+    layers = draw_triangle("i", "j", "") + (draw_triangle("j", "i", "-") if is_symmetric else [])
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     result = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
@@ -392,7 +392,7 @@ def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     ranks[comparison.order] = np.arange(len(comparison.order))
     codes = {verdict: code for code, verdict in VERDICTS.items()}
     verdicts = pair_verdicts(comparison)
-    is_compared = verdicts != NONE
+    is_compared = verdicts != NOT_COMPARED
     return pl.DataFrame(
         {
             "i": ranks[comparison.first[is_compared]],
@@ -405,12 +405,12 @@ def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
 
 
 MAX_NAMES = 25
-"""Maximum number of systems whose points all have names; otherwise only points of the front do."""
+"""Maximum number of systems in a chart that names all points."""
 
 MIN_RATIO = 30
 """Minimum ratio of the largest to the smallest cost for a logarithmic axis."""
 
-ON, OFF = "on the front", "dominated"
+ON_FRONT, DOMINATED = "on the front", "dominated"
 """Labels of systems on the Pareto front and of other systems."""
 
 
@@ -443,7 +443,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     """
     cost = check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
     rows, name = costs.rows.filter(cost=cost), plain(cost)
-    status = pl.when("on front").then(pl.lit(ON)).otherwise(pl.lit(OFF)).alias("status")
+    status = pl.when("on front").then(pl.lit(ON_FRONT)).otherwise(pl.lit(DOMINATED)).alias("status")
     points = rows.select(
         pl.Series("system", labels(rows["system"].to_list()), dtype=pl.String),
         *("mean", "amount", "on front"),
@@ -463,7 +463,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         interpolate="step-after", color=GREY, aria=False
     )
     markers = marker_channels(
-        "status", {ON: (COLOURS[0], "circle"), OFF: (COLOURS[1], "diamond")}, title=""
+        "status", {ON_FRONT: (COLOURS[0], "circle"), DOMINATED: (COLOURS[1], "diamond")}, title=""
     )
     tooltip = tooltips("system:N", "mean", "amount:Q", "proportion", "status:N")
     marks = base_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)

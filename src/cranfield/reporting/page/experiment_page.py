@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.text import counted
-from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
+from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page, text
 from cranfield.reporting.page.intervals import lifts_figure
 from cranfield.reporting.page.sections import Inputs, version_tables
@@ -70,7 +70,7 @@ def experiment_page(
         counts=f"{counts}; {label(report.source)}",
         report=report,
         stopped=STOPPED,
-        alarm=ALARM,
+        alarm=ALARM_PVALUE,
         ratio=report.sample_ratio.heading()[0],
         figure=lifts_figure(report),
         answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
@@ -126,7 +126,7 @@ def _ratio_table(report: ExperimentReport) -> Table:
 
 def _level_ratio_tables(report: ExperimentReport) -> list[Table]:
     rows = [
-        [by, level, f"{units:,}", f"{p:.4g}", f"{q:.4g}{' MISMATCH' if q < ALARM else ''}"]
+        [by, level, f"{units:,}", f"{p:.4g}", f"{q:.4g}{' MISMATCH' if q < ALARM_PVALUE else ''}"]
         for by, level, units, p, q in report.sample_ratios.iter_rows()
     ]
     head = ["by", "level", f"{report.unit}s", "p", "p with Holm's correction"]

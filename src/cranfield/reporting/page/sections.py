@@ -24,10 +24,10 @@ from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
     baseline_verdicts,
+    describe_outcome,
     describe_test,
     group_letters,
     join_labels,
-    lead,
     shared_lines,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
@@ -112,7 +112,7 @@ def answer(part: MeasurePart) -> list[str]:
     comparison = part.meaning.comparison
     meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
     return [
-        lead(comparison, label(part.name)),
+        describe_outcome(comparison, label(part.name)),
         describe_test(comparison),
         *map(sentence, part.missing_notes),
         *meaning_lines,

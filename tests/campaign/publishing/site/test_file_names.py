@@ -68,6 +68,6 @@ def test_a_tag_that_is_the_name_of_anothers_page() -> None:
 
 @given(st.text(), st.text(min_size=1))
 def test_links_lead_back(folder: str, name: str) -> None:
-    made = link(folder, name, start="../")
+    made = link(folder, name, prefix="../")
     assert [unquote(part) for part in made.removeprefix("../").split("/")] == [folder, name]
     assert not set(made) & set("<>\"' #?:\\")

@@ -17,7 +17,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.pages import decimal, link
+from cranfield.campaign.pages import link, parse_decimal
 from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs
@@ -210,7 +210,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
     for row in rows:
-        low, high = decimal(row.get("low")), decimal(row.get("high"))
+        low, high = parse_decimal(row.get("low")), parse_decimal(row.get("high"))
         if low is not None and high is not None:
             intervals[row["tag"]] = (low, high)
     bounds = [bound for interval in intervals.values() for bound in interval]

@@ -54,7 +54,7 @@ def task_pages(
         sortable=True,
         teams=teams_table(leaderboard),
         rules=rules_table(release),
-        rules_file=link("data", f"{release.id}-rules.toml", start="../"),
+        rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,

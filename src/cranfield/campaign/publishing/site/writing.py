@@ -209,10 +209,10 @@ def site_files(
 def _links(
     start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
 ) -> Links:
-    links = [(word, link(name, start=start)) for word, name in MAIN_PAGES.items()]
+    links = [(word, link(name, prefix=start)) for word, name in MAIN_PAGES.items()]
     if task is not None and leaderboard is not None:
-        links.append((label(leaderboard.release.title), link(task, "index.html", start=start)))
-        links.append(("Topics", link(task, "topics.html", start=start)))
+        links.append((label(leaderboard.release.title), link(task, "index.html", prefix=start)))
+        links.append(("Topics", link(task, "topics.html", prefix=start)))
     return links
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.checks.report import CheckReport
 
 
-_WITHOUT_RULES = {"goes_with": "!--rules"}
+_WITHOUT_RULES = {"requires": "!--rules"}
 
 
 @command()
@@ -32,14 +32,12 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
     type=READ,
 )
-@options_from(
-    "cranfield.campaign.results.scoring.score_runs", "task", task={"goes_with": "--rules"}
-)
+@options_from("cranfield.campaign.results.scoring.score_runs", "task", task={"requires": "--rules"})
 @options_from(
     "cranfield.campaign.check_run",
     "tag team all_faults",
-    tag={"goes_with": "--rules"},
-    team={"goes_with": "--rules"},
+    tag={"requires": "--rules"},
+    team={"requires": "--rules"},
     all_faults={"flag": "--all all_faults"},
 )
 @options_from(

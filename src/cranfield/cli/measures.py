@@ -9,7 +9,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
-from cranfield.cli.options.declaring import command, is_given
+from cranfield.cli.options.declaring import command, is_set
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
@@ -38,11 +38,11 @@ NOTHING = "nothing"
 @options_from(
     "cranfield.scale_of",
     "length grades judgments",
-    length={"goes_with": "NAME"},
-    grades={"goes_with": "NAME"},
+    length={"requires": "NAME"},
+    grades={"requires": "NAME"},
     judgments={
         "type": int,
-        "goes_with": "NAME",
+        "requires": "NAME",
         "help": "Number of relevant documents of the topic; by default as many as the length.",
     },
 )
@@ -93,7 +93,7 @@ def measures(
         catalogue = _select_family(family, catalogue)
     if needs is not None:
         catalogue = _select_needs(needs, catalogue)
-    has_length = any(map(is_given, runs))
+    has_length = any(map(is_set, runs))
     if has_length and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"

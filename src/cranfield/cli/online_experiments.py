@@ -15,7 +15,7 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     command,
     option,
-    refuse_others,
+    refuse_other_options,
     settings,
     warn_unused,
 )
@@ -220,7 +220,7 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
-    refuse_others(applicable, "cannot be combined with --counts")
+    refuse_other_options(applicable, "cannot be combined with --counts")
     return online.analyse_totals(
         parse_totals(counts), **{name: options[name] for name in statistical}
     )

@@ -15,7 +15,7 @@ from cranfield.cli.options.declaring import (
     IntegerRange,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     warn_unused,
 )
@@ -53,12 +53,12 @@ RUNS = (".run", ".txt", ".trec")
         "flag": "--keys keys",
         "metavar": "FILE",
         "type": READ,
-        "goes_with": "!--impressions",
+        "requires": "!--impressions",
         "help": "Table of pages, for each of which to draw a list: page, query.",
     },
 )
 @gather_options(Reading, "reading", reading_options)
-@option("--list", "listed", is_flag=True, help="List the interleaving methods.")
+@option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
 @format_option(
     ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
     "auto",
@@ -73,7 +73,7 @@ def interleave(
     jobs: int | None,
     keys: str | None,
     reading: Reading,
-    listed: bool,
+    list_methods: bool,
     format: str,
     output: str | None,
     **method: Any,
@@ -98,7 +98,7 @@ def interleave(
         raise PolicyError("--format parquet requires --output FILE")
     if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
         format = "trec"
-    if listed:
+    if list_methods:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
             write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
@@ -125,7 +125,7 @@ def interleave(
 @option(
     "--votes",
     type=READ,
-    goes_with="!LOG !--counts !--rankers",
+    requires="!LOG !--counts !--rankers",
     help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
     " topic, system_a, system_b, winner (a, b, tie), and perhaps order, the system shown first.",
 )
@@ -135,15 +135,15 @@ def interleave(
     metavar="W,L,T",
     help="Numbers of wins, losses and ties, instead of a log.",
 )
-@options_from("cranfield.online.preference", "unit clicks", goes_with="LOG")
-@options_from("cranfield.online.preference", "resamples seed", goes_with=("LOG", "--votes"))
+@options_from("cranfield.online.preference", "unit clicks", requires="LOG")
+@options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
 @options_from(
     "cranfield.online.preference_matrix",
     "names correction",
     names={"flag": "--rankers names"},
-    correction={"goes_with": ("LOG", "--votes")},
+    correction={"requires": ("LOG", "--votes")},
 )
-@options_from("cranfield.online.preference", "expected", goes_with="!--votes")
+@options_from("cranfield.online.preference", "expected", requires="!--votes")
 @options_from("cranfield.online.preference", "confidence")
 @option(
     "--runs",
@@ -151,7 +151,7 @@ def interleave(
     metavar="RUN",
     type=READ,
     help="One of the two interleaved runs, for methods that assign no teams; give both.",
-    goes_with="LOG",
+    requires="LOG",
 )
 @log_options
 @result_options(("preference", "pairs", "strengths", "position"))
@@ -215,7 +215,7 @@ def preference(
             warn_unused(("correction",), "there is only one pair of rankers")
             result = online.preference(log, names=teams, expected=expected, **options)
         else:
-            refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
+            refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
             result = online.preference_matrix(log, names=teams, correction=correction, **options)
         facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
     written.write(combine_results(result, **facts))

@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     option,
-    refuse_others,
+    refuse_other_options,
     settings,
 )
 from cranfield.cli.options.output import ResultOutput, gather_options, result_options
@@ -80,13 +80,13 @@ log_options = gather_options(
             *options_of(
                 "cranfield.online.read_log",
                 "format on_anomaly max_queries click_actions",
-                goes_with=_CONDITIONS,
+                requires=_CONDITIONS,
                 format={"flag": "--log-format"},
             ),
             *options_of(
                 "cranfield.online.sessionise",
                 "timeout",
-                goes_with=_CONDITIONS,
+                requires=_CONDITIONS,
                 timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
             ),
         ),
@@ -138,7 +138,7 @@ TABLES = ("measures", *SURVIVAL)
     help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
     " and clicks over expected clicks.",
 )
-@option("--list", "listed", is_flag=True, help="List the online measures.")
+@option("--list", "list_measures", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
 def measure(
@@ -148,7 +148,7 @@ def measure(
     labels: str | None,
     survival: bool,
     totals: bool,
-    listed: bool,
+    list_measures: bool,
     reading: LogOptions,
     written: ResultOutput,
 ) -> None:
@@ -169,7 +169,7 @@ def measure(
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
 
-    if listed:
+    if list_measures:
         catalogue = online.catalogue()
         columns = ("measure", "of", "parameters", "what it tells", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
@@ -207,7 +207,7 @@ def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
     from cranfield import online
 
     applicable = ("logs", "totals", "format", "table", "output", "settings")
-    refuse_others(applicable, "cannot be combined with --totals")
+    refuse_other_options(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
     written.write(combine_results(online.coec_of_totals(logs[0])))
@@ -260,7 +260,7 @@ MAX_VALUES = 12
 @options_from(
     "cranfield.online.predict_relevance",
     "measures",
-    goes_with="--qrels !--tied=grade",
+    requires="--qrels !--tied=grade",
     measures={
         "flag": "--measure measures",
         "multiple": True,
@@ -271,7 +271,7 @@ MAX_VALUES = 12
 @option(
     "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
 )
-@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--baseline")
+@options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
 @result_options(KEYS, output=None)
 @option(

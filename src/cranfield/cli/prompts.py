@@ -18,7 +18,7 @@ from cranfield.cli.options.signatures import options_from
     f"{__name__}.prompts",
     "template grades",
     template={"type": READ},
-    grades={"metavar": "RULE", "goes_with": "!--template"},
+    grades={"metavar": "RULE", "requires": "!--template"},
 )
 @output_option
 def prompts(

@@ -14,7 +14,7 @@ from cranfield.cli.options.declaring import (
     Decorator,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     with_changes,
 )
@@ -56,7 +56,7 @@ def contributors_option(default: str) -> Decorator:
     )
 
 
-OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
+POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 """Options of the studies of judgments."""
 
 
@@ -95,7 +95,7 @@ def collection(
     """
     from cranfield import meta
 
-    pool = {name: sampling.pop(name) for name in OF_RUNS}
+    pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
     _check_pool(pool)
     [choice] = read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
@@ -109,7 +109,7 @@ def collection(
     studies: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_given(OF_RUNS, "cannot be combined with --scores, which are already computed")
+        refuse_options(POOL_OPTIONS, "cannot be combined with --scores, which are already computed")
         scores = source.scores(options.judging)
         notes.append(
             "note: the judgments were not studied, as this requires QRELS and RUN instead of"
@@ -173,7 +173,7 @@ def _study_judgments(
 
     rankings = source.rankings()
     refuse_for_pools()
-    refuse_given(
+    refuse_options(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
@@ -192,8 +192,8 @@ def _study_judgments(
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
-    of_pool = {"depth": pool["pool_depth"], "others": pool["others"], **common}
-    by_team = {} if pool["teams"] is None else {"team": pool["teams"]}
+    pool_options = {"depth": pool["pool_depth"], "others": pool["others"], **common}
+    teams_by_unit = {} if pool["teams"] is None else {"team": pool["teams"]}
     studies: list[Result] = [
         options.study(
             f"leaving out each {unit}",
@@ -201,9 +201,9 @@ def _study_judgments(
             *(trace, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
-            **of_pool,
+            **pool_options,
         )
-        for unit, teams in {**by_team, "run": None}.items()
+        for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
     return scores, [*studies, meta.pool_depths(trace, None, measures, pool["depths"], **common)]

@@ -12,13 +12,13 @@ from cranfield.cli.options.declaring import (
     READ,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     with_options,
 )
 from cranfield.cli.options.judging import (
-    OF_DOCUMENTS,
-    OF_RANKINGS,
+    DOCUMENT_OPTIONS,
+    RANKING_OPTIONS,
     measures_option,
     omit_reading,
 )
@@ -64,9 +64,9 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams", teams={"type": READ})
 @options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
-@options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
+@options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
 @options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
-@options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
+@options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
 @options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
 @tested_options
 @study_options()
@@ -155,8 +155,8 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     if source.score_files:
         raise PolicyError("shards require QRELS and RUN, got --scores")
     rankings = source.rankings()
-    refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
-    excluded = ("rel", *OF_DOCUMENTS)
+    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with shards")
+    excluded = ("rel", *DOCUMENT_OPTIONS)
     judging = omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
@@ -198,8 +198,8 @@ def interleaving(
     from cranfield import meta
 
     used = ("ties", "topics")
-    unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
-    refuse_given(unused, "cannot be combined with simulated users")
+    unused = [name for name in (*RANKING_OPTIONS, *DOCUMENT_OPTIONS) if name not in used]
+    refuse_options(unused, "cannot be combined with simulated users")
     measure = single_measure(options.measures(measures))
     options.check_table(meta.Sensitivity)
     more |= options.policies("rel", "compat", *used)
@@ -264,7 +264,7 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_given(("on_bad_run",), "cannot be used here: every run is required")
+    refuse_options(("on_bad_run",), "cannot be used here: every run is required")
     roles = ("baseline", "advanced")
     original, repeated = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}

@@ -14,10 +14,10 @@ from cranfield.cli.options.declaring import (
     command,
     keep_inputs,
     on_command_line,
-    refuse_given,
+    refuse_options,
     settings,
 )
-from cranfield.cli.options.judging import OF_DOCUMENTS, judge_runs, measures_option
+from cranfield.cli.options.judging import DOCUMENT_OPTIONS, judge_runs, measures_option
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from, parse_pairs
@@ -50,7 +50,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     gold={"metavar": "MEASURE"},
     preferences={"type": READ},
 )
-@options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
+@options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
 @options_from("cranfield.compare", "correction alpha")
 @missing_option
@@ -217,14 +217,14 @@ def scales(
     if graded and rel is not None:
         raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
-        refuse_given(("max_grade",), "requires --graded")
-    refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
+        refuse_options(("max_grade",), "requires --graded")
+    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
     others = parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
     if others:
-        refuse_given(("chart",), "cannot be combined with setting collections")
+        refuse_options(("chart",), "cannot be combined with setting collections")
         keep_inputs([options.written.output], others)
     # Check the options before files are read, which takes a while.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)

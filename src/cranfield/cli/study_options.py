@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_given, with_options
+from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
+    DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
-    OF_DOCUMENTS,
     Reading,
     judging_options,
     requested_measures,
@@ -61,13 +61,15 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
     if not any(choice.is_random for choice in choices):
         tests = ", ".join(choice.label for choice in choices)
-        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
+        refuse_options(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 def refuse_for_pools() -> None:
     """Refuse options of judging that studies of pools do not have."""
-    refuse_given(("unjudged",), "is replaced by setting lists")
-    refuse_given((*OF_DOCUMENTS, "max_grade", "topics_with_grade"), "cannot be combined with pools")
+    refuse_options(("unjudged",), "is replaced by setting lists")
+    refuse_options(
+        (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"), "cannot be combined with pools"
+    )
 
 
 def single_measure(measures: list[Measure]) -> Measure:

@@ -1,4 +1,4 @@
-"""Output of commands, and their progress."""
+"""Output options of commands, and display of their progress."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BARS: list[str] = []
 
 @contextmanager
 def show_elapsed() -> Iterator[None]:
-    """Show the elapsed time on a terminal without a progress bar; it is erased at the end."""
+    """Show the elapsed time on a terminal if no progress bar is shown; erase it at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -122,8 +122,8 @@ MARKUP = ("latex", "markdown", "html")
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """Formats of scores."""
 
-ROUNDED = ("table", "ir_measures", *MARKUP)
-"""Formats with --places decimals; the others have all digits, or those of trec_eval."""
+ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
+"""Formats with --places decimals; other formats have all digits, or those of trec_eval."""
 
 output_option = option(
     "--output",
@@ -162,9 +162,9 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
-    def write(self, results: ResultSet, also: Callable[[], object] | None = None) -> None:
-        """Write results; files that `also` writes are kept only if this succeeds."""
-        write_results(results, self.format, self.table, self.output, also)
+    def write(self, results: ResultSet, write_more: Callable[[], object] | None = None) -> None:
+        """Write results; files that `write_more` writes are kept only if this succeeds."""
+        write_results(results, self.format, self.table, self.output, write_more)
 
 
 def result_options(
@@ -188,17 +188,17 @@ def result_options(
     return gather_options(ResultOutput, "written", in_group("Output", options))
 
 
-def gather_options(kind: type, name: str, options: Iterable[Decorator]) -> Decorator:
+def gather_options(options_class: type, name: str, options: Iterable[Decorator]) -> Decorator:
     """Make a decorator that adds options to a command, which gets their values as one object.
 
-    Fields of the object without an option keep their default.
+    Fields of the class without an option keep their default.
     """
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            keys = [field.name for field in fields(kind) if field.name in values]
-            gathered = kind(**{key: values.pop(key) for key in keys})
+            keys = [field.name for field in fields(options_class) if field.name in values]
+            gathered = options_class(**{key: values.pop(key) for key in keys})
             return command(*arguments, **{name: gathered}, **values)
 
         return with_options(options)(wrapper)
@@ -242,7 +242,7 @@ table_options = gather_options(
         f"{__name__}.Printing",
         "caption label long",
         group="Output",
-        goes_with="--format=latex",
+        requires="--format=latex",
         caption={"metavar": "TEXT"},
         label={"metavar": "NAME"},
     ),
@@ -323,7 +323,7 @@ class Output:
 
 def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
     """Make a decorator that adds options of scores, each of which belongs to a `unit`."""
-    rounded = ",".join(form for form in formats if form in ROUNDED)
+    rounded = ",".join(form for form in formats if form in ROUNDED_FORMATS)
     markup = ",".join(MARKUP)
     options = (
         option(
@@ -339,21 +339,21 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             f"{__name__}.Output",
             "places order",
             group="Output",
-            places={"type": IntegerRange(0, 17), "goes_with": f"--format={rounded}"},
-            order={"goes_with": f"--format={markup} !--by-{unit}"},
+            places={"type": IntegerRange(0, 17), "requires": f"--format={rounded}"},
+            order={"requires": f"--format={markup} !--by-{unit}"},
         ),
     )
     return gather_options(Output, "output", options)
 
 
-def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
+def write(text: str, output: str | None, write_more: Callable[[], object] | None = None) -> None:
     """Write to standard output (also for `-`), or atomically to a file, compressed by its suffix.
 
-    Files that `also` writes are kept only if this succeeds.
+    Files that `write_more` writes are kept only if this succeeds.
     """
     if output in {None, "-"}:
-        if also is not None:
-            also()
+        if write_more is not None:
+            write_more()
         sys.stdout.write(text)
         sys.stdout.flush()
         return
@@ -361,8 +361,8 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
 
     with whole_file(output or "") as out:
         out.write(compressed(text.encode(), output or ""))
-        if also is not None:
-            also()
+        if write_more is not None:
+            write_more()
 
 
 def write_results(
@@ -370,10 +370,10 @@ def write_results(
     format: str,
     table: str | None,
     output: str | None,
-    also: Callable[[], object] | None = None,
+    write_more: Callable[[], object] | None = None,
 ) -> None:
     """Write the results of a study; with CSV, notes go to standard error."""
-    write(results.write(format, table), output, also)
+    write(results.write(format, table), output, write_more)
     if format == "csv":
         notes = [plain(line) for line in results.heading if line.startswith("note: ")]
         sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     in_group,
     on_command_line,
     option,
-    refuse_given,
+    refuse_options,
 )
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
@@ -44,7 +44,7 @@ scale_option = option(
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, overriding that of the measure.",
     group="Measures",
-    # In hints, scale= is the scale of the grades of judges.
+    # In hints, the argument scale is the scale of the grades of judges.
     stands_for="measurement_scale",
 )
 
@@ -54,7 +54,7 @@ NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
 
 @dataclass(frozen=True)
 class ScoreInput:
-    """Source of the scores of a command: runs and judgments, or files."""
+    """Input of a command on scores: runs and judgments, or files of scores."""
 
     qrels: str | None
     runs: tuple[str, ...] | Runs
@@ -77,8 +77,8 @@ class ScoreInput:
     ) -> Mapping[str, Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `every`, all measures of score files are read if none is named. Measures without a
-        stated direction cause a warning, unless the output has notes on them (`noted`). `scale`
+        If `every`, all measures of score files are read unless --measure is set. Measures of
+        unknown direction cause a warning, unless the output has notes on them (`noted`). `scale`
         overrides the measurement scale.
         """
         from cranfield.evaluation.evaluation import Evaluation
@@ -105,8 +105,10 @@ class ScoreInput:
 
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
-        judging_names = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_given(judging_names, "cannot be combined with --scores, which are already computed")
+        judging_options = [name for name in judging if name not in {*WORK, "lower"}]
+        refuse_options(
+            judging_options, "cannot be combined with --scores, which are already computed"
+        )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("measures"):
             by_measure = read_scores_by_measure(files, self.measures)

@@ -24,8 +24,8 @@ from cranfield.cli.options.declaring import (
     Decorator,
     IntegerRange,
     NumberRange,
+    display_name,
     option,
-    shown_name,
     with_options,
 )
 
@@ -195,7 +195,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(about: str, default: Any) -> str:
-    """Return the first sentence of a description, and the one on its default if that is None.
+    """Return the first sentence of a description and, if the default is None, that on the default.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0,0.05,0.1"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(f"{shown_name(param)} must be {expected}, got {quoted(value)}")
+        raise PolicyError(f"{display_name(param)} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -259,7 +259,7 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{shown_name(param)} must be {form}, got {quoted(value)}")
+            raise PolicyError(f"{display_name(param)} must be {form}, got {quoted(value)}")
         return numbers
 
 
@@ -283,11 +283,11 @@ def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
-    return parse_pairs(values, shown_name(param), "NAME=VALUE", last=True)
+    return parse_pairs(values, display_name(param), "NAME=VALUE", last=True)
 
 
 def _click_type(hint: Any) -> dict[str, Any]:
-    """Return the type of click for an annotation."""
+    """Convert an annotation to the `type` argument of a click option."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
         return {"type": IntegerRange(kind.minimum)}
@@ -318,18 +318,19 @@ def options_of(
     /,
     *,
     type: Any = None,
-    goes_with: str | Sequence[str] = (),
+    requires: str | Sequence[str] = (),
     group: str = "",
     **changes: Any,
 ) -> tuple[Decorator, ...]:
-    """Make options of the parameters of a public function, with changes to single ones.
+    """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. A change is a mapping by the name of the parameter: the `flag`,
-    perhaps followed by a name of the value, and arguments of :func:`option`. In hints an option
-    stands for its parameter, whatever its flag. `type`, `goes_with` and `group` apply to all.
+    that the library does not have. A change maps the name of a parameter to arguments of
+    :func:`option` and `flag`: the flag, optionally followed by the name of the value. In hints an
+    option stands for its parameter, whatever its flag. `type`, `requires` and `group` apply to all
+    options.
     """
-    common: dict[str, Any] = {"goes_with": goes_with, "group": group}
+    common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}
     return tuple(
         _option(function, name, **(common | changes.get(name, {}))) for name in names.split()
@@ -361,7 +362,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
     elif isinstance(default, (tuple, list)):
         text: str | bool = True
         if not attributes.get("multiple"):
-            # Blanks let help break a line of many names.
+            # With spaces, help can break lines between many names.
             text, default = ", ".join(map(str, default)), ",".join(map(str, default))
         settings |= {"default": default, "show_default": text if default else False}
     elif default is not None:
@@ -370,5 +371,5 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
 
 
 def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
-    """Make a decorator of :func:`options_of`."""
+    """Make a decorator that adds the options of :func:`options_of` to a command."""
     return with_options(options_of(function, names, **changes))

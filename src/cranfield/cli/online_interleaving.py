@@ -54,7 +54,7 @@ RUNS = (".run", ".txt", ".trec")
         "metavar": "FILE",
         "type": READ,
         "requires": "!--impressions",
-        "help": "Table of pages, for each of which to draw a list: page, query.",
+        "help": "Table of pages, page and query; one list is drawn for each page.",
     },
 )
 @gather_options(Reading, "reading", reading_options)
@@ -78,7 +78,7 @@ def interleave(
     output: str | None,
     **method: Any,
 ) -> None:
-    """Interleave runs into lists, with the run that each document came from.
+    """Interleave runs into lists that record the run of each document.
 
     The list of a page does not depend on other pages. `cranfield online preference` analyses the
     clicks on these lists.
@@ -127,7 +127,8 @@ def interleave(
     type=READ,
     requires="!LOG !--counts !--rankers",
     help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
-    " topic, system_a, system_b, winner (a, b, tie), and perhaps order, the system shown first.",
+    " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
+    " first).",
 )
 @option(
     "--counts",
@@ -170,7 +171,7 @@ def preference(
 ) -> None:
     """Test which rankers users prefer, by their clicks on interleaved pages.
 
-    LOG is one file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
+    LOG is a file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
     `cranfield online interleave` and a table of clicks. Results have a team; for methods without
     teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
     the log, and --votes ranks systems by side-by-side preferences.
@@ -204,7 +205,7 @@ def preference(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
     elif not logs:
-        raise PolicyError("expected LOG or --counts")
+        raise PolicyError("expected LOG, --counts or --votes")
     else:
         log = reading.read(logs)
         if runs:

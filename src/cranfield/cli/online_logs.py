@@ -47,7 +47,7 @@ class LogOptions:
     click_actions: list[str] | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
-        """Read a log of one file or folder, or of two or three tables."""
+        """Read a log from a file or folder, or from two or three tables."""
         from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
@@ -69,7 +69,7 @@ class LogOptions:
 
 
 # An experiment may have a table of units instead of a log.
-_CONDITIONS = ("LOG", "--measure")
+_LOG_CONDITIONS = ("LOG", "--measure")
 
 log_options = gather_options(
     LogOptions,
@@ -80,13 +80,13 @@ log_options = gather_options(
             *options_of(
                 "cranfield.online.read_log",
                 "format on_anomaly max_queries click_actions",
-                requires=_CONDITIONS,
+                requires=_LOG_CONDITIONS,
                 format={"flag": "--log-format"},
             ),
             *options_of(
                 "cranfield.online.sessionise",
                 "timeout",
-                requires=_CONDITIONS,
+                requires=_LOG_CONDITIONS,
                 timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
             ),
         ),
@@ -154,8 +154,8 @@ def measure(
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
-    LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
+    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
+    one of RESULTS and CLICKS, detected by its columns or named by clicks=FILE or results=FILE.
 
     Examples
     --------
@@ -220,10 +220,10 @@ KEYS = {
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
-"""Tables for programs, and the key columns of each."""
+"""Key columns of each table."""
 
 MAX_VALUES = 12
-"""Maximum number of values of a parameter in the text; tables for programs have all."""
+"""Maximum number of values of a parameter in text output; CSV and JSON have all values."""
 
 
 @command(
@@ -292,8 +292,8 @@ def train(
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any known format, such as a table with one row per shown result and
-    a column for clicks; or its tables PAGES RESULTS CLICKS.
+    LOG is a file or folder in any known format, such as a table with one row per displayed result
+    and a column for clicks; or its tables PAGES RESULTS CLICKS.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def train(
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
-    model_list, base = _models(models, baseline, path)
+    model_list, base_model = _parse_models(models, baseline, path)
     query_logs = [reading.read(files) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
         judgments = read_qrels(qrels)
@@ -320,9 +320,11 @@ def train(
     parameters = parameter_table(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
     tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
-    if base is not None:
-        frames["gain"] = perplexity_gains(fits, base, test_log, **draws)
-        tables.append(table_from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
+    if base_model is not None:
+        frames["gain"] = perplexity_gains(fits, base_model, test_log, **draws)
+        tables.append(
+            table_from_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI")
+        )
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
@@ -338,10 +340,10 @@ def train(
     written.write(ResultSet(notes, tables, keyed, facts), save)
 
 
-def _models(
+def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Parse the models, and the baseline of gains in perplexity."""
+    """Parse the models, and the baseline of perplexity gains."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
@@ -352,12 +354,12 @@ def _models(
         raise PolicyError(f"--output requires a single model, got {len(model_list)}")
     base = None if baseline is None else online.parse_model(baseline)
     if base is not None and (base not in model_list or len(model_list) < 2):
-        raise PolicyError(f"--baseline {base} must be one of several models")
+        raise PolicyError(f"--baseline must be one of several --model, got {base}")
     return model_list, base
 
 
 def _parameter_table(parameters: pl.DataFrame) -> Table:
-    """Return a table of the parameters with few values."""
+    """Format the parameters that have few values."""
     import polars as pl
 
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)

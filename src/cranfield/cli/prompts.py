@@ -1,4 +1,4 @@
-"""Command on batches of prompts for language models: `prompts`."""
+"""Command on prompts for language models: `prompts`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def prompts(
 ) -> None:
     """Write prompts for a language model to judge documents, or read labels from its answers.
 
-    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and
-    tables of texts. The output is JSON lines of id, topic, doc and prompt.
-    Without it, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text. The
-    output is labels for `cranfield judges`; the parse rate is printed on standard error.
+    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and the
+    tables of their texts. The output is JSON lines of id, topic, doc and prompt.
+    Without --template, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text.
+    The output is labels for `cranfield judges`; the parse rate is printed on standard error.
 
     Parameters
     ----------

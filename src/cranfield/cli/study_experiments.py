@@ -125,7 +125,7 @@ def tests(
     choices = read_choices(names, **split)
     if false_alarms is not None:
         check_null(choices, null)
-    whole, by_shard = _scores(source, shard_map or shards, options)
+    whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.study(
@@ -133,19 +133,23 @@ def tests(
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
-    real = [test for test in splits.tests if not is_bound(test)]
+    performed_tests = [test for test in splits.tests if not is_bound(test)]
     if false_alarms is not None:
         own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
-        label = "looking for false alarms"
-        studies.append(options.study(label, meta.false_alarms, whole, real, **common, **own))
+        label = "estimating Type I error rates"
+        studies.append(
+            options.study(label, meta.false_alarms, whole, performed_tests, **common, **own)
+        )
     if power is not None:
         own = {"part": "power", "population": population, "repeats": power}
-        label = "looking for true differences"
-        studies.append(options.study(label, meta.power_of_tests, whole, real, **common, **own))
+        label = "estimating power"
+        studies.append(
+            options.study(label, meta.power_of_tests, whole, performed_tests, **common, **own)
+        )
     options.show(*studies, each=True)
 
 
-def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
+def _evaluate_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
     """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
@@ -161,9 +165,9 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
     measures = options.measures(source.measures)
-    many, qrels = options.inputs(*rankings)
-    with progress_of(many) as judging["progress"]:
-        evaluation = evaluate(many, qrels, measures, **judging)
+    run_list, qrels = options.inputs(*rankings)
+    with progress_of(run_list) as judging["progress"]:
+        evaluation = evaluate(run_list, qrels, measures, **judging)
     evaluation.warn()
     [by_shard] = evaluation.values()
     [whole] = evaluation.whole.scores.values()
@@ -181,7 +185,11 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
 )
 @study_options()
 def interleaving(
-    qrels: str, runs: tuple[str, ...], measures: tuple[str, ...], options: StudyOptions, **more: Any
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    options: StudyOptions,
+    **simulation: Any,
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
 
@@ -202,19 +210,21 @@ def interleaving(
     refuse_options(unused, "cannot be combined with simulated users")
     measure = single_measure(options.measures(measures))
     options.check_table(meta.Sensitivity)
-    more |= options.policies("rel", "compat", *used)
+    simulation |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)
     study = meta.interleaving_sensitivity
-    options.show(options.study("interleaving", study, *inputs, measure, seed=options.seed, **more))
+    options.show(
+        options.study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
+    )
 
 
-ROLES = {
+RUN_OPTIONS = {
     "original-baseline": "Baseline run of the original experiment.",
     "original-advanced": "Advanced run of the original experiment, expected to be better.",
     "baseline": "Baseline run of the repeated experiment.",
     "advanced": "Advanced run of the repeated experiment.",
 }
-"""The runs of a reproduction."""
+"""Options for the runs of a reproduction, and their help."""
 
 
 @command(
@@ -224,7 +234,7 @@ ROLES = {
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
 @with_options(
-    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in ROLES.items()
+    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in RUN_OPTIONS.items()
 )
 @option(
     "--other-qrels",

@@ -42,7 +42,7 @@ tested_options = with_options(
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
-"""Options of the comparison of systems in each sample."""
+"""Options of the significance test in each sample."""
 
 
 def read_choices(
@@ -58,14 +58,14 @@ def read_choices(
 
 
 def refuse_resamples(choices: Collection[TestChoice]) -> None:
-    """Refuse --resamples where no test draws samples."""
+    """Refuse --resamples if no test resamples."""
     if not any(choice.is_random for choice in choices):
         tests = ", ".join(choice.label for choice in choices)
         refuse_options(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 def refuse_for_pools() -> None:
-    """Refuse options of judging that studies of pools do not have."""
+    """Refuse options of judging that studies of pools do not support."""
     refuse_options(("unjudged",), "is replaced by setting lists")
     refuse_options(
         (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"), "cannot be combined with pools"
@@ -134,7 +134,7 @@ class StudyOptions:
         self.written.check(name for name in names if name not in without)
 
     def show(self, *studies: Result, **options: Any) -> None:
-        """Write the studies in the requested form; see :func:`cranfield.result.combine_results`."""
+        """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""
         draw = None
         if self.chart is not None:
             from cranfield.reporting.charts.registry import draw_study
@@ -147,7 +147,7 @@ class StudyOptions:
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
-"""Options that studies move to the file of settings, as far as they have them."""
+"""Options that studies move to the file of settings, if they have them."""
 
 _RESUME = option(
     "--resume",
@@ -168,8 +168,8 @@ _PLOT = option(
 def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
-    The command gets them together as `options`, a :class:`StudyOptions`. `--jobs` applies to the
-    judging of runs and to parts of the study.
+    The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
+    runs and to parts of the study.
     """
     seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
     common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
@@ -207,5 +207,5 @@ JUDGING = _judging_names()
 
 
 def folder_name(text: str) -> str:
-    """Make a name of a folder from any text, such as `swaps-RBP-p-0.8-10`."""
+    """Convert a text to the name of a folder, such as `swaps-RBP-p-0.8-10`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

@@ -81,7 +81,7 @@ READERS = {
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),
     "Boards": ("cranfield.campaign.results.history:_BOARD", "campaign-results.md"),
     "Tables of runs to submit": (
-        "cranfield.campaign.submitting.archive:_TABLE",
+        "cranfield.campaign.submitting.archive:_SCHEMA",
         "campaigns.md",
     ),
 }
@@ -187,7 +187,7 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
     for column in schema.columns:
         groups = "; ".join(names(" ".join(group)) for group in column.groups)
         required = "yes" if column.required else "no"
-        yield f"| {column.called or column.name} | {required} | {groups} |"
+        yield f"| {column.noun or column.name} | {required} | {groups} |"
     yield ""
 
 

@@ -219,4 +219,5 @@ def test_a_bare_string_where_several_are_expected(name: str) -> None:
     ]
     with pytest.raises(cf.PolicyError) as caught:
         function(*positional, **arguments)
-    assert str(caught.value) == f"{parameter}: expected a list, got '10'; for one, ['10']"
+    expected = f"{parameter}: expected a list, got '10'; for a single value, use ['10']"
+    assert str(caught.value) == expected

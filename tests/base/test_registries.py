@@ -71,7 +71,7 @@ def test_names_and_aliases_are_read_as_the_modules_declare_them(registry: Regist
         thing for module in registry.modules for thing in vars(import_module(module)).values()
     ]
     if registry.base is None:
-        assert not registry.modules or {*registry.entered} <= {*registry.homes}
+        assert not registry.modules or {*registry.components} <= {*registry.homes}
     else:
         classes = [one for one in things if isinstance(one, type) and "name" in vars(one)]
         # A result that is not a study has an annotated name.
@@ -108,7 +108,7 @@ def test_a_name_waits_for_its_module_that_another_thread_imports(
     (tmp_path / "slow_component.py").write_text(
         "import sys, time\n"
         "def double(number): return number * factor\n"
-        "sys.registry_of_the_test.entered['double'] = double\n"
+        "sys.registry_of_the_test.components['double'] = double\n"
         "time.sleep(0.5)\n"
         "factor = 2\n"
     )
@@ -119,7 +119,7 @@ def test_a_name_waits_for_its_module_that_another_thread_imports(
     try:
         with ThreadPoolExecutor(2) as pool:
             first = pool.submit(lambda: registry["double"](3))
-            while "double" not in registry.entered:
+            while "double" not in registry.components:
                 time.sleep(0.01)
             assert registry["double"](4) == 8
             assert first.result() == 6

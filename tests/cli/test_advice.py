@@ -145,7 +145,7 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
 @pytest.mark.parametrize(
     ("command", "advice"),
     [
-        ("evaluate q.txt header.run", "this looks like a header, which TREC text does not have"),
+        ("evaluate q.txt header.run", "remove the header, which TREC text does not have"),
         ("evaluate q.txt a.run -m RBP(0.8)", "RBP: judged_only, rel, gains, max_grade, p"),
         ("evaluate chances.csv a.run", "`cranfield evaluate --as expected`"),
         ("evaluate q.txt a.run --as expected", "which are scored without --as expected"),

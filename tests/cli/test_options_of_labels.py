@@ -192,7 +192,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     _, err = cranfield(judged, "judges", *files, *given, status=2)
     assert "document judged twice" in err
     _, err = cranfield(judged, "judges", *files, *more, status=2)
-    assert "--settings with columns: grade=... says which it is" in err
+    assert "--settings with columns: grade=... selects the column" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
     assert "has no column 'zebra'" in err
@@ -284,7 +284,7 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
     pool = ("pool", "a.run", "--depth", "2", "--judged", sheet)
     out, err = cranfield(judged, *pool)
     assert "2 are judged, 0 are not" in out
-    assert f"{sheet}: 1 of 3 rows has no grade and counts as not judged" in err
+    assert f"{sheet}: 1 of 3 rows has no grade and counts as unjudged" in err
     for command, option in (
         (("evaluate", sheet, "a.run", "-m", "AP"), "--ungraded drop"),
         (("judges", sheet, "llm"), "--ungraded drop"),
@@ -393,7 +393,7 @@ def test_a_column_of_states_is_settled_first(tmp_path: Path, name: str) -> None:
     frames += [write(frame, tmp_path / f"x{suffix}") for suffix in TABLES]
     for data in frames:
         for given in (data, {"ann": data}):
-            with pytest.raises(cf.InputError, match=f"'{name}' .*may give the status"):
+            with pytest.raises(cf.InputError, match=f"'{name}' .*may be the status"):
                 read_labels(given)
     same = base.with_columns(pl.lit("submitted").alias(name))
     assert len(read_labels(same)) == 2
@@ -411,7 +411,7 @@ def test_a_status_of_answers_is_not_that_of_umbrela() -> None:
         assert len(read_judges({"llm": done})[0].labels) == 2
     for states in (("failed", "success"), (500, 200)):
         mixed = [row | {"status": state} for row, state in zip(rows, states, strict=True)]
-        with pytest.raises(cf.InputError, match="'status' .*may give the status"):
+        with pytest.raises(cf.InputError, match="'status' .*may be the status"):
             read_judges({"llm": mixed})
     umbrela = [
         {name: row[name] for name in ("qid", "docid", "judgment")}

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
-from cranfield.collection.judged.judged_runs import by_intent
+from cranfield.collection.judged.judged_runs import intent_blocks
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}
@@ -39,14 +39,14 @@ def test_lengths_from_anything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "data", "reason"),
     [
-        (read_lengths, {"d1": -1}, "length -1 is below 0"),
+        (read_lengths, {"d1": -1}, "length must be at least 0, got -1"),
         (read_lengths, {"d1": "long"}, "length 'long' is not a finite number"),
         (read_lengths, [("d1", 1), ("d1", 2)], "document twice in the lengths"),
         (read_lengths, {}, "is empty"),
         (read_lengths, 3, "int cannot be read as a table of lengths"),
         (read_groups, {"d1": ["a", "a"]}, "document twice in one group"),
-        (read_groups, {"d1": {"a": -0.5}}, "weight -0.5 is below 0"),
-        (read_intents, {"q": {"1": 1.5}}, "probability 1.5 of intent '1' is not from 0 to 1"),
+        (read_groups, {"d1": {"a": -0.5}}, "weight must be at least 0, got -0.5"),
+        (read_intents, {"q": {"1": 1.5}}, "probability of intent '1' must be from 0 to 1, got 1.5"),
         (read_intents, {"q": 1}, "expected {intent: probability} for topic 'q', got int"),
         (read_intents, [("q", "1", 0.5), ("q", "1", 0.5)], "intent '1' occurs twice"),
     ],
@@ -139,7 +139,7 @@ def test_views_by_intent() -> None:
     """Each intent is a topic; what is judged for the topic alone is not relevant to the intent."""
     rows = [("q", "b", 1, "1"), ("q", "d", 2, "2"), ("q", "b", 0, "2"), ("r", "a", 1, "1")]
     qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    [view] = by_intent(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
+    [view] = intent_blocks(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
     assert view.judged.topics == ("q/1", "q/2", "r/1")
     assert view.judged.documents.rank.tolist() == [2, 4, 2, 4, 2]
     assert view.judged.documents.grade.tolist() == [1, 0, 0, 2, 1]
@@ -177,7 +177,7 @@ def test_topics_of_the_web_track(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="declares entities"):
         read_intents(path)
     path.write_text("<web/>")
-    with pytest.raises(InputError, match="no subtopics"):
+    with pytest.raises(InputError, match="expected subtopics"):
         read_intents(path)
 
 
@@ -221,7 +221,7 @@ def test_unjudged_documents_are_the_same_for_all_intents() -> None:
 
 def test_probabilities_that_do_not_add_up() -> None:
     """A warning names the first topic; what two decimals lose is none."""
-    with pytest.warns(cf.CranfieldWarning, match="topic 'r' add up to 1.8, not 1, and .* 1 more"):
+    with pytest.warns(cf.CranfieldWarning, match="topic 'r' sum to 1.8, not 1 .*1 more"):
         read_intents({"q": {"1": 1}, "r": {"1": 0.9, "2": 0.9}, "s": {"1": 0.25}})
     read_intents({"q": {str(i): 0.17 for i in range(6)}, "r": dict.fromkeys("123", 0.33)})
 
@@ -242,9 +242,9 @@ def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
     groups, aspect = tmp_path / "groups.csv", tmp_path / "aspect.txt"
     groups.write_text("doc,group\nA,x\n")
     aspect.write_text("q 0 A 1\n")
-    with pytest.warns(CranfieldWarning, match=r"groups.csv: none of its documents"):
+    with pytest.warns(CranfieldWarning, match=r"groups.csv: no document occurs"):
         cf.judge(RUN, QRELS, groups=groups)
-    with pytest.warns(CranfieldWarning, match=r"aspect.txt: none of its documents"):
+    with pytest.warns(CranfieldWarning, match=r"aspect.txt: no document occurs"):
         cf.judge(RUN, QRELS, aspects={"new": str(aspect)})
     groups.write_text("doc,group\nA,x\na,x\n")
     aspect.write_text("q 0 a 1\n")

@@ -108,7 +108,7 @@ def test_grades_of_people_and_models() -> None:
 
 
 def unused(schema: Schema, columns: dict[str, list[object]]) -> None:
-    Columns.of(columns, "t.csv").tell_unused(schema, [0])
+    Columns.of(columns, "t.csv").check_unused(schema, [0])
 
 
 TELLING = {name: schema for name, schema in SCHEMAS.items() if not schema.is_selected}
@@ -139,7 +139,7 @@ def test_columns_that_change_what_rows_mean(schema: Schema) -> None:
 def test_labels_that_were_discarded() -> None:
     rows = {"worker": ["w", "v"], "doc": ["a", "a"], "grade": [1, 0]}
     frame = pl.DataFrame({**rows, "status": ["done", "discarded"]})
-    with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may give the status"):
+    with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may be the status"):
         cf.assess.read_labels(frame)
     assert len(cf.assess.read_labels(frame.drop("status"))) == 2
 

@@ -167,7 +167,7 @@ def test_bad_grades_in_memory(grade: Any) -> None:
         ("a.csv", "1 Q0 d 1 9.0 x", "this looks like TREC text (topic q0 doc rank score tag)"),
         ("a.csv", "topic;doc;score", "got semicolons"),
         ("a.txt", "topic,doc,score", "expected 6 columns (topic q0 doc rank score"),
-        ("a.csv", "a b", "columns={'topic': ...} says which it is"),
+        ("a.csv", "a b", "columns={'topic': ...} selects the column"),
     ],
 )
 def test_one_hint_on_the_first_line(name: str, line: str, said: str, tmp_path: Path) -> None:

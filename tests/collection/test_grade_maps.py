@@ -97,7 +97,9 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
         expected = f"{place}grade 'Perfect' is not in the mapping of grades; expected one of: 'Rel"
         with pytest.raises(InputError, match=expected):
             cf.read_qrels(data, grades={"Relevant": 1})
-    with pytest.raises(InputError, match="grade 'Relevant' is not a finite number, as the cut"):
+    with pytest.raises(
+        InputError, match="grade must be a finite number to compare with cut points, got 'Relevant'"
+    ):
         cf.read_qrels(rows, grades=[0.5])
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.files.named_columns import ListedQrels, ListedRun
+from cranfield.collection.files.named_columns import DictQrels, DictRun
 from cranfield.collection.policies import TIES
 
 
@@ -164,7 +164,7 @@ def test_what_messages_call_them() -> None:
     with pytest.raises(cf.InputError, match=r"^Qrels cannot be read as a run$"):
         cf.read_run(qrels)
     again = pickle.loads(pickle.dumps((run, qrels)))
-    assert [type(one) for one in again] == [ListedRun, ListedQrels]
+    assert [type(one) for one in again] == [DictRun, DictQrels]
 
 
 @pytest.mark.parametrize("grade", [np.array(2), np.ma.array(2)])

@@ -38,8 +38,8 @@ READ: dict[str, Any] = {
 REFUSED: dict[str, tuple[Any, str]] = {
     "columns.jsonl": ({"qid": "q1", "docid": ["d1"], "score": [1]}, "'doc' holds an array of 1"),
     "id.jsonl": ({"qid": "q1", "docid": {"id": "d1"}, "score": 1}, "'doc' holds an object"),
-    "took.json": (RESPONSE, "expected a topic in each record .* got a response without one"),
-    "msearch.json": ({"took": 3, "responses": [RESPONSE]}, "got a response without one"),
+    "took.json": (RESPONSE, "expected a topic in each record .* got a response without a topic"),
+    "msearch.json": ({"took": 3, "responses": [RESPONSE]}, "got a response without a topic"),
     "no-topic.jsonl": ({"hits": HITS}, "record 1: expected a topic"),
     "two.jsonl": ({"qid": "q1", "hits": HITS, "ctxs": HITS}, "two lists of documents"),
     "topics.jsonl": ({"qid": "q1", "topic_id": "q2", "hits": HITS}, "two keys for the topic"),
@@ -118,7 +118,9 @@ def test_judgments(tmp_path: Path) -> None:
     assert "retrieved documents only" in str(told[0].message)
     assert "1 of 2 rows has no grade" in str(told[1].message)
     for name in ("hits.jsonl", "lists.jsonl", "ranked.jsonl"):
-        with pytest.raises(InputError, match=f"{name}: expected grades .*got none: is it a run"):
+        with pytest.raises(
+            InputError, match=f"{name}: expected grades .*got none; it may be a run"
+        ):
             cf.read_qrels(written(tmp_path, name, READ[name]))
     with pytest.raises(InputError, match="expected .*topic, doc and grade"):
         cf.read_qrels(written(tmp_path, "judged.jsonl", {"qid": "q1", "relevant": ["d1"]}))
@@ -170,10 +172,10 @@ def test_judgments_of_the_search_relevance_workbench(tmp_path: Path) -> None:
             cf.read_qrels(path)
         found = cf.read_qrels(path, grades=[0.5, 0.8])
         assert found.to_polars().rows() == [("red dress", "d1", 2), ("jeans", "d3", 1)]
-        with pytest.raises(InputError, match="is a list of judgments, and not a run"):
+        with pytest.raises(InputError, match="expected a run, got a list of judgments"):
             cf.read_run(path)
     two = {"hits": {"hits": [{"_source": WORKBENCH}, {"_source": WORKBENCH}]}}
-    with pytest.raises(InputError, match="has 2 judgment lists"):
+    with pytest.raises(InputError, match="expected one judgment list .*got 2"):
         cf.read_qrels(written(tmp_path, "two.json", two))
 
 

@@ -122,7 +122,11 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
         ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
         ("1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),
         ("1 a L1\n2 c L0\n1 a L0\n", 3, "document judged twice"),
-        ("1 1 a L1\n1 0 b L2\n", 2, "intent 0 is for documents that are relevant to no intent"),
+        (
+            "1 1 a L1\n1 0 b L2\n",
+            2,
+            "a document of intent 0 is relevant to no intent; expected grade 0",
+        ),
     ],
 )
 def test_bad_judgments(text: str, line: int, said: str, write: Write) -> None:
@@ -229,7 +233,7 @@ def test_bad_samples(layout: str, line: str, said: str, write: Write) -> None:
 
 @pytest.mark.parametrize("layout", ["prels", "xqrels"])
 def test_samples_are_judgments(layout: str, write: Write) -> None:
-    with pytest.raises(PolicyError, match="is for judgments, not for runs"):
+    with pytest.raises(PolicyError, match="applies to judgments, not to runs"):
         cf.read_run(write("1 0 a 1 1\n"), format=layout)
 
 

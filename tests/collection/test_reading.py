@@ -292,7 +292,7 @@ def test_many_runs(tmp_path: Path) -> None:
         cf.read_runs(tmp_path)["bb"]
     with pytest.raises(cf.InputError, match="no file matches"):
         cf.read_runs(f"{tmp_path}/*.xz")
-    with pytest.raises(cf.InputError, match="holds no file"):
+    with pytest.raises(cf.InputError, match="has no file"):
         (tmp_path / "empty").mkdir()
         cf.read_runs(tmp_path / "empty")
 

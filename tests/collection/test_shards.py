@@ -211,7 +211,7 @@ def test_given_shards_in_any_form(tmp_path: Path) -> None:
         assert parts.labels == ("2", "9", "10"), name
         assert parts.of(["d4", "new", "dé", "d2", "d1", "d1"]).tolist() == [0, -1, 2, 1, 2, 2], name
         assert len(parts) == 3
-    assert repr(parts) == "GivenShards(3 shards, 4 documents)"
+    assert repr(parts) == "TableShards(3 shards, 4 documents)"
     assert parts.describe() == {"shards": 3, "shards from": str(tmp_path / "map.csv")}
     assert read_shards({"a": "x", "b": "10", "c": "9"}).labels == ("10", "9", "x")
 

@@ -83,7 +83,7 @@ def test_another_column_names_the_system() -> None:
 
 def test_nothing_is_merged_in_silence() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
-    told = r"column 'variant' tells them apart \(2 values: 'bm25', 'dense'\): system='variant'"
+    told = r"column 'variant' distinguishes them \(2 values: 'bm25', 'dense'\); system='variant'"
     with pytest.raises(cf.InputError, match=told):
         cf.evaluate(frame, {"1": {"a": 1}}, "AP")
     with pytest.raises(cf.InputError, match="expected one system, got 2"):
@@ -133,7 +133,7 @@ def test_judgments_between_tabs_without_a_document(tmp_path: Path) -> None:
 def test_tags_of_a_trec_file_may_be_systems(tmp_path: Path) -> None:
     path = tmp_path / "two.run"
     path.write_text("1 Q0 a 1 2 x\n1 Q0 a 1 3 y\n\n1 Q0 b 2 1 y\n")
-    with pytest.raises(cf.InputError, match=r"two\.run:2: .* column 'tag' tells them apart"):
+    with pytest.raises(cf.InputError, match=r"two\.run:2: .* column 'tag' distinguishes them"):
         cf.read_run(path)
     assert seen(path, system="tag") == {"x": [("1", "a", 2.0)], "y": [("1", "a", 3), ("1", "b", 1)]}
     path.write_text("1 Q0 a 1 2 x\n\n1 Q0 b 1 3 y\n1 Q0 b 2 1 y\n")
@@ -400,7 +400,7 @@ def test_cells_that_no_column_has(rows: str, tmp_path: Path) -> None:
 def test_a_column_that_may_name_systems(tmp_path: Path) -> None:
     rows = [("1", "a", "x", 2.0), ("1", "a", "x", 1.0), ("1", "a", "y", 1.0)]
     frame = pl.DataFrame(rows, ["topic", "doc", "Engine", "score"], orient="row")
-    said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\): system='Engine' reads"
+    said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\); system='Engine' reads"
     with pytest.raises(cf.InputError, match=said):
         cf.read_run(frame)
     said = "on_duplicate='first' keeps the first one"

@@ -51,7 +51,7 @@ def refused(folder: Path, command: tuple[str, ...], **files: str) -> str:
 LINE = b"1 Q0 a 1 3 t\n1 Q0 b 2 2 t"
 
 BAD_RUNS: dict[str, tuple[bytes, str]] = {
-    "joined without a line end": (LINE + b"2 Q0 a 1 3 t\n2 Q0 b 2 2 t\n", ":2:"),
+    "concatenated without a line end": (LINE + b"2 Q0 a 1 3 t\n2 Q0 b 2 2 t\n", ":2:"),
     "only one joined line": (b"1 Q0 a 1 3 t2 Q0 a 1 3 t\n", ":1:"),
     "joined, with a byte order mark within": (LINE + b"\n\xef\xbb\xbf2 Q0 a 1 3 t\n", ":3:"),
     "blanks in ids": (b"1 Q0 World War 2 1 9.5 t\n1 Q0 Cold War 1 2 8.5 t\n", ":1:"),
@@ -279,7 +279,7 @@ def test_measures_without_intents_say_that_the_highest_grade_counts(folder: Path
     assert cf.evaluate(run, path, "alpha_nDCG@5")["alpha_nDCG@5"].values[0, 0] > 0
     with pytest.warns(
         cf.CranfieldWarning,
-        match="1 document with different grades by subtopic; the highest grade counts for: AP",
+        match="1 document with different grades by subtopic; measures that use the highest: AP",
     ):
         assert cf.evaluate(run, path, "AP")["AP"].values.tolist() == [[0.5]]
     _, err = cranfield(folder, "evaluate", "div.txt", "other.run", "--no-subtopics", status=2)
@@ -325,9 +325,9 @@ def test_files_beside_runs_are_passed_over(folder: Path) -> None:
     assert [run.name for run in cf.read_runs(f"{runs}/*")] == ["t"]
     assert "runs/a.run: accepted" in cranfield(folder, "check", "q.txt", "runs")[0]
     (runs / "notes.md").write_text("x\n")
-    with pytest.warns(cf.CranfieldWarning, match="passed over 'notes.md'"):
+    with pytest.warns(cf.CranfieldWarning, match="do not look like runs: 'notes.md'"):
         assert len(cf.read_runs(runs)) == 1
-    with pytest.warns(cf.CranfieldWarning, match="passed over 'README.md'"):
+    with pytest.warns(cf.CranfieldWarning, match="do not look like runs: 'README.md'"):
         assert len(cf.read_runs([runs / "a.run", runs / "README.md"])) == 1
 
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.parallel import at_most, in_threads, ordered_results, own_threads
+from cranfield.base.parallel import at_most, available_threads, in_threads, ordered_results
 from cranfield.collection.files.blank_separated import read_lines
 from cranfield.collection.files.layouts import RUN, layout_of
 from cranfield.sources import chunks
@@ -186,7 +186,7 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
             asked.append(k)
             yield k
 
-    found = ordered_results(lambda k: (k, own_threads()), parts(), 3)
+    found = ordered_results(lambda k: (k, available_threads()), parts(), 3)
     # Three are worked on, and one more waits.
     assert next(found) == (0, 1)
     assert len(asked) <= 5
@@ -194,12 +194,12 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
 
 
 def test_pools_do_not_multiply() -> None:
-    assert own_threads() >= 1
+    assert available_threads() >= 1
     with at_most(1):
-        assert own_threads() == 1
+        assert available_threads() == 1
         with at_most(None):
-            assert own_threads() == 1
-    assert in_threads(lambda _: own_threads(), range(4), 2) == [1] * 4
+            assert available_threads() == 1
+    assert in_threads(lambda _: available_threads(), range(4), 2) == [1] * 4
 
 
 def test_sources_give_whole_lines(tmp_path: Path) -> None:

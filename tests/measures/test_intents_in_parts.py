@@ -74,5 +74,5 @@ def test_parts(
     whole = whole_scores(intents, *options.items())
     monkeypatch.setattr(judged_runs, "BLOCK", block)
     monkeypatch.setattr(global_gain, "BLOCK_GAINS", block)
-    assert len([*judged_runs.by_intent(cf.judge(**given, **options), "mine")]) > 1
+    assert len([*judged_runs.intent_blocks(cf.judge(**given, **options), "mine")]) > 1
     assert scores(given, **options) == whole

@@ -344,6 +344,6 @@ def test_rbu_without_effort_of_one_intent_is_irbu() -> None:
 
 def test_rbu_uses_probabilities_unchanged() -> None:
     halves = {"q": {"1": 0.25, "2": 0.25}}
-    with pytest.warns(cf.CranfieldWarning, match="add up to 0.5"):
+    with pytest.warns(cf.CranfieldWarning, match="sum to 0.5"):
         half = value("RBU(e=0)", "abc", RBU_EXAMPLE, intents=halves)
     assert half == pytest.approx(value("RBU(e=0)", "abc", RBU_EXAMPLE) / 2, abs=1e-12)

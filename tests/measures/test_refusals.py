@@ -45,7 +45,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("nDCG(dcg='exp')", "must be 'log2' or 'exp-log2'"),
     ("AP@10(rel=2)", "parameters must come before the @, as in AP(rel=2)@100"),
     ("AP(2)", "parameters must be written as name=value"),
-    ("AP(**{'rel': 2})", "parameters are given as name=value"),
+    ("AP(**{'rel': 2})", "expected parameters as name=value"),
     ("AP(rel=__import__('os'))", "expected a number, a fraction"),
     ("RBP(p=1/0)", "a fraction such as 1/3"),
     ("RBP(p=1/3/2)", "a fraction such as 1/3"),

@@ -92,9 +92,9 @@ def test_points_of_leaving_out() -> None:
     made = leave_one_out_chart(found, "P@2").to_dict()
     assert [panel["title"] for panel in made["concat"]] == [
         "P@2, raw lists",
-        "Ranks by it",
+        "Ranks by P@2",
         "P@2, condensed lists",
-        "Ranks by it",
+        "Ranks by P@2",
     ]
     for panel, kind in zip(made["concat"][::2], ("raw", "condensed"), strict=True):
         line, points = panel["layer"]

@@ -51,5 +51,5 @@ def test_every_study_has_tables() -> None:
             assert one.to_markdown().count("---") >= 1
             assert one.to_html().startswith("<table")
     assert len(cf.study_tables(*studies)) == sum(len(cf.study_tables(study)) for study in studies)
-    with pytest.raises(PolicyError, match="got Scores; cf.table takes scores"):
+    with pytest.raises(PolicyError, match="got Scores; use cf.table for scores"):
         cf.study_tables(scores["AP"])

@@ -137,7 +137,7 @@ def test_refusals(change: Any, message: str) -> None:
 
 def test_constant_scores_and_one_topic() -> None:
     constant = cf.factorial_anova({name: [0.1, 0.2] for name in SCORES}, GRID)
-    assert "no error" in constant.notes[-1]
+    assert "error of the model is 0" in constant.notes[-1]
     assert constant.to_polars().filter(source="stop")["p"].to_list() == [None]
     with pytest.raises(cf.CranfieldError, match="two topics"):
         cf.factorial_anova({name: [0.1] for name in SCORES}, GRID)

@@ -195,7 +195,7 @@ def test_result_says_all() -> None:
     found = topics_needed("anova-1", variance=0.02, difference=0.1, systems=10, power=0.9)
     assert (found.design, found.power, found.width, found.systems) == ("anova-1", 0.9, None, 10)
     text = str(found)
-    assert text.startswith(f"{found.topics} topics: one-way ANOVA of 10 systems detects that not")
+    assert text.startswith(f"{found.topics} topics: one-way ANOVA of 10 systems detects that")
     assert "at least 0.9" in text and "variance of a score 0.02, alpha 0.05" in text
     assert "confidence interval" in str(topics_needed("interval", variance=0.02, width=0.1))
     one = topics_needed("t", variance=0.02, difference=0.1, alternative="less")

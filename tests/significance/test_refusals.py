@@ -187,7 +187,7 @@ REFUSALS: Refusals = {
         (lambda: studentised_range_sf(1.0, 1, 10), "groups must be an integer from 2"),
         (lambda: studentised_range_sf(1.0, 3, 0), "df must be a number above 0"),
         (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
-        (lambda: adjust_pvalues([1.2]), "0 and 1"),
+        (lambda: adjust_pvalues([1.2]), "from 0 to 1"),
         (lambda: adjust_pvalues([0.1], "tukey"), "tukey"),
         (lambda: adjust_pvalues(["a"]), "p-values"),
     ],
@@ -217,13 +217,13 @@ REFUSALS: Refusals = {
             lambda **more: room.power_anova(
                 **{"topics": 12, "systems": 10, "difference": 0.1, "variance": 0.1, **more}
             ),
-            ({"epsilon": 0.1}, "between 0.1111 and 1"),
-            ({"epsilon": 1.1}, "between 0.1111 and 1"),
+            ({"epsilon": 0.1}, "from 0.1111 to 1"),
+            ({"epsilon": 1.1}, "from 0.1111 to 1"),
             ({"epsilon": 0.5, "model": "anova-1"}, "two-way design"),
             ({"model": "anova-3"}, "unknown model 'anova-3'; expected one of:"),
         ),
         *(
-            (lambda n=n: room.power_t(n, difference=0.1, variance=0.1), "2 or more")
+            (lambda n=n: room.power_t(n, difference=0.1, variance=0.1), ">= 2")
             for n in (1, [10, 0], float("nan"), float("inf"))
         ),
         (lambda: room.variance(SOME, model="t"), "unknown model 't'; expected one of:"),
@@ -262,7 +262,10 @@ REFUSALS: Refusals = {
         (lambda: room.fit_simulator(SOME.values * 1e-10), "less than 1e-9"),
         (lambda: room.fit_simulator(GAP), "no score"),
         (lambda: room.fit_simulator(SHARDS), "by shard"),
-        (lambda: room.fit_simulator(PAIR).with_means(1.2), "1 other cannot have the mean 1.2"),
+        (
+            lambda: room.fit_simulator(PAIR).with_means(1.2),
+            "1 other system cannot have the mean 1.2",
+        ),
         (lambda: room.fit_simulator(PAIR).with_means([1, 2, 3]), "means"),
         (lambda: room.fit_simulator(PAIR).draw(5, -1), "seed must be"),
         (lambda: room.fit_simulator(PAIR).select(["w"]), "indices"),

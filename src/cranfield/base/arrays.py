@@ -1,4 +1,4 @@
-"""Types of arrays, and functions that order and round values."""
+"""Types of arrays, and functions that order, rank and round values."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -14,11 +14,11 @@ LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] 
 """One label, labels, indices, or a mask; None is all of them."""
 
 TINY = 1e-200
-"""Values nearer to 0 are rounded to 0."""
+"""Values with a smaller magnitude are rounded to 0."""
 
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
-    """Order by value, the best first; equal ones stay in their order, NaN comes last.
+    """Return the stable order of values, the best first and NaN last.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 
 def best(values: Floats, lower_is_better: bool = False) -> Bools:
-    """Return True for the best values; False everywhere if all are NaN."""
+    """Return a mask of the best values, up to rounding noise; False if all are NaN."""
     values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
 
@@ -37,8 +37,8 @@ def best(values: Floats, lower_is_better: bool = False) -> Bools:
 def without_noise(values: Floats) -> Floats:
     """Round to 12 significant digits, so that equal means have the same bits.
 
-    In floating point the mean of 0.1 and 0.3 differs from that of 0.2 and 0.2. Differences of
-    measures are larger by far.
+    In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. Differences
+    of measures are far larger.
 
     Examples
     --------
@@ -46,16 +46,16 @@ def without_noise(values: Floats) -> Floats:
     [0.3, 0.3, 0.0, nan]
     """
     values = np.asarray(values, float)
-    is_usual = np.isfinite(values) & (np.abs(values) > TINY)
-    size = np.where(is_usual, np.abs(values), 1.0)
+    is_rounded = np.isfinite(values) & (np.abs(values) > TINY)
+    size = np.where(is_rounded, np.abs(values), 1.0)
     unit = 10.0 ** (11 - np.floor(np.log10(size)))
     return np.where(
-        is_usual, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values)
+        is_rounded, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values)
     )
 
 
 def to_order(values: Floats) -> Floats:
-    """Round means to 8 decimals, by which systems are ordered; nearer means are tied.
+    """Round means to 8 decimals, so that systems with closer means are tied.
 
     Examples
     --------
@@ -68,9 +68,9 @@ def to_order(values: Floats) -> Floats:
 
 
 def places(values: Floats, lower_is_better: bool = False) -> Ints:
-    """Return the rank of each value, 1 for the best; equal values share it, NaN comes last.
+    """Return the rank of each value, from 1 for the best; NaN is last.
 
-    Values that differ by rounding noise only are equal.
+    Values that are equal up to rounding noise have the same rank.
 
     Examples
     --------

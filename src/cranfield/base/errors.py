@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CranfieldError(Exception):
-    """Base of every error that cranfield raises on purpose: one short printable line.
+    """Base class of all errors that cranfield raises; the message is one printable line.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Input that cannot be read as runs or judgments.
+    """Raised for input that cannot be read.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class InputError(CranfieldError):
     line
         Line in that file, from 1.
     topic, doc
-        Topic and document concerned, where they are known.
+        Topic and document of the error, if known.
 
     Examples
     --------
@@ -69,21 +69,21 @@ class InputError(CranfieldError):
         self.line = line
         self.topic = topic
         self.doc = doc
-        where = ":".join(str(part) for part in (source, line) if part is not None)
-        about = [
+        location = ":".join(str(part) for part in (source, line) if part is not None)
+        subject = [
             f"{name} {quoted(value)}"
             for name, value in (("topic", topic), ("document", doc))
             if value is not None
         ]
-        text = f"{where}: {reason}" if where else reason
-        super().__init__(f"{text} ({', '.join(about)})" if about else text)
+        text = f"{location}: {reason}" if location else reason
+        super().__init__(f"{text} ({', '.join(subject)})" if subject else text)
 
 
 Kind = TypeVar("Kind", bound=InputError)
 
 
 def converted_error(error: InputError, kind: type[Kind], source: str | None = None) -> Kind:
-    """Return the error as another kind of input error, or with another source."""
+    """Return the error as another kind of input error, perhaps with another source."""
     source = error.source if source is None else source
     return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
 
@@ -100,27 +100,27 @@ def in_source(source: str) -> Iterator[None]:
 
 
 class MeasureError(CranfieldError, ValueError):
-    """An unknown measure, or an invalid parameter or cutoff of one."""
+    """Raised for an unknown measure, or an invalid parameter or cutoff."""
 
 
 class PolicyError(CranfieldError, ValueError):
-    """A policy or option with an unknown name or an invalid value."""
+    """Raised for a policy or option with an unknown name or an invalid value."""
 
 
 class ArgumentError(PolicyError, TypeError):
-    """An argument of a wrong type, an unknown argument, or a missing one."""
+    """Raised for an argument of a wrong type, an unknown argument, or a missing argument."""
 
 
 class ForkError(CranfieldError, RuntimeError):
-    """A process was forked after Polars had started threads, and cannot evaluate anything."""
+    """Raised in a process that was forked after Polars had started threads."""
 
 
 class MissingDependencyError(CranfieldError, ImportError):
-    """An optional package is required and not installed."""
+    """Raised if a required optional package is not installed."""
 
 
 class CranfieldWarning(UserWarning):
-    """Warning about input that is readable but suspicious: one short printable line."""
+    """Warning about suspicious input or settings; the message is one printable line."""
 
     def __init__(self, text: object = "") -> None:
         super().__init__(one_line(str(text)))
@@ -140,7 +140,7 @@ def warn(text: str, stacklevel: int = 1) -> None:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of this thread, to be issued later and in order."""
+    """Collect the warnings of this thread, to issue them later and in order."""
     collected: list[str] = []
     token = _COLLECTED.set(collected)
     try:
@@ -150,7 +150,7 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def quoted(value: object, limit: int = 60) -> str:
-    """Return text for a message: quoted, control characters escaped, cut at `limit`.
+    """Return text for a message: quoted, with escaped control characters, at most `limit` long.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def quoted(value: object, limit: int = 60) -> str:
     """
     # A subclass of str may define another __str__.
     text = str.__str__(value) if isinstance(value, str) else str(value)
-    # repr leaves printable but direction-changing characters alone.
+    # repr does not escape characters that change the direction of text.
     return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
 
 
@@ -171,11 +171,11 @@ def optional_module(name: str, package: str = "", install: str = "", user: str =
         package = package or name
         install = install or f"'cranfield[{package}]'"
         raise MissingDependencyError(
-            f"{user} needs the package {package}: pip install {install}"
+            f"{user} requires the package {package}: pip install {install}"
         ) from error
 
 
-# Users meet these names as `cranfield.InputError`: tracebacks say so too, wherever the file stands.
+# Tracebacks show the public names, such as `cranfield.InputError`.
 for _public in (
     *(CranfieldError, InputError, MeasureError, PolicyError, ArgumentError),
     *(ForkError, MissingDependencyError, CranfieldWarning),
@@ -184,16 +184,16 @@ for _public in (
 
 
 def plain_repr(value: Any, limit: int = 60) -> str:
-    """Return a short repr of any value, even of an integer that Python refuses to print."""
+    """Return a short repr of any value, also of an integer that is too long for Python to print."""
     try:
         text = repr(value)
     except ValueError:
-        return f"a {type(value).__name__} of too many digits"
+        return f"{type(value).__name__} with too many digits"
     return text if len(text) <= limit else text[:limit] + "…"
 
 
 def check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
-    """Refuse anything but an integer from minimum to maximum."""
+    """Raise an error unless the value is an integer from minimum to maximum."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
         bounds = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
@@ -201,15 +201,17 @@ def check_whole(name: str, value: Any, minimum: int, maximum: int | None = None)
 
 
 def check_several(name: str, value: object) -> None:
-    """Refuse a bare string where several values are expected: it is a sequence of characters.
+    """Raise an error for a string where a list is expected: it is a sequence of characters.
 
     Raises
     ------
     PolicyError
-        For a string or bytes, with the list that was probably meant.
+        For a string or bytes; the message suggests a list.
     """
     if isinstance(value, (str, bytes)):
-        raise PolicyError(f"{name}: expected a list, got {quoted(value)}; for one, [{value!r}]")
+        raise PolicyError(
+            f"{name}: expected a list, got {quoted(value)}; for a single value, use [{value!r}]"
+        )
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
@@ -221,7 +223,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse anything but a number between 0 and 1, both excluded."""
+    """Raise an error unless the value is a number between 0 and 1, both excluded."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
     is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
@@ -239,7 +241,9 @@ def check_number(
     *,
     above: float | None = None,
 ) -> None:
-    """Refuse anything but a finite number within bounds; the maximum may be infinity.
+    """Raise an error unless the value is a finite number within bounds.
+
+    If the maximum is infinity, so may be the value.
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
@@ -260,7 +264,7 @@ def check_number(
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
-    """Return an array; refuse rows of different lengths, and text instead of numbers."""
+    """Convert values to an array, or raise an error with this message."""
     import numpy as np
 
     try:
@@ -277,7 +281,7 @@ def has_numbers(array: NDArray[Any]) -> bool:
 
 
 def numbers(values: Any, noun: str) -> Floats:
-    """Return numbers as floats, NaN where they are masked; refuse anything else.
+    """Convert numbers to an array of floats, with NaN for masked values; refuse other values.
 
     >>> numbers("x", "scores")
     Traceback (most recent call last):
@@ -288,7 +292,7 @@ def numbers(values: Any, noun: str) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         if isinstance(values, np.ma.MaskedArray):
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
-        # Without a message, whose text would take most of the time.
+        # A fast path: to build the message would take most of the time.
         return np.asarray(values, dtype=np.float64)
     message = f"{noun} must be numbers, got {quoted(values)}"
     array = as_array(values, message)
@@ -298,7 +302,7 @@ def numbers(values: Any, noun: str) -> Floats:
 
 
 def indices(values: Any, noun: str, size: int) -> Indices:
-    """Return indices from 0 to size - 1; refuse anything else.
+    """Convert a list of indices from 0 to size - 1 to an array; refuse other values.
 
     >>> indices([0, 3], "the first systems", 2)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files and folders atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO
 from cranfield.base.errors import InputError, PolicyError, quoted
 
 _LINKS = 40
-"""Maximal number of links that are followed, as on Linux."""
+"""Maximum number of symbolic links to follow, as on Linux."""
 
 _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
@@ -26,13 +26,11 @@ _STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 def whole_file(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
 ) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name only when it is complete.
+    """Open a file for writing that gets its name only when it is complete.
 
-    If the path is a link, the link stays and its target is written; but a `private`, `synced` or
-    `new` file replaces the link.
-
-    A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
-    this returns, and survives a power failure. A `new` one never replaces a file that another
+    If the path is a link, its target is written; but a `private`, `synced` or `new` file replaces
+    the link. Only its owner can read a `private` file. A `synced` file is on the disk, with its
+    name, at the end, and survives a power failure. A `new` file never replaces a file that another
     process has created meanwhile.
     """
     target = Path(fspath(path))
@@ -40,8 +38,7 @@ def whole_file(
     try:
         if not (private or synced or new):
             target, stream = _follow_links(target)
-        # A stream of this process, a pipe or a device is written to directly: nothing can take its
-        # place.
+        # A stream of this process, a pipe or a device cannot be replaced, and is written directly.
         if stream is not None:
             sys.stdout.flush()
             file: IO[bytes] = os.fdopen(os.dup(stream), "wb")
@@ -51,7 +48,7 @@ def whole_file(
             handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
             file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
-        # Names that are too long, or that hold a NUL.
+        # For example for a name that is too long or contains a null character.
         raise _write_error(target, error) from error
     try:
         with file:
@@ -60,10 +57,10 @@ def whole_file(
                 file.flush()
                 os.fsync(file.fileno())
         if name is not None and not private:
-            # mkstemp makes files that only their owner reads; a result is an ordinary file.
-            Path(name).chmod(0o666 & ~_mask())
+            # mkstemp creates files that only their owner can read.
+            Path(name).chmod(0o666 & ~_umask())
         if name is not None:
-            _give_name(Path(name), target, new=new)
+            _rename(Path(name), target, new=new)
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
@@ -74,7 +71,7 @@ def whole_file(
 
 
 def _follow_links(path: Path) -> tuple[Path, int | None]:
-    """Follow links to the output: a path, or a stream such as `/dev/stdout`."""
+    """Follow links to a path, or to a stream such as `/dev/stdout`, whose number is returned."""
     for _ in range(_LINKS):
         if not path.is_symlink():
             break
@@ -100,17 +97,17 @@ def whole_folder(
     """
     try:
         target = Path(fspath(path)).resolve()
-        occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
-        if not occupied:
+        is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if not is_occupied:
             building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
         raise _write_error(Path(fspath(path)), error, "made") from error
-    if occupied:
+    if is_occupied:
         raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
         yield building
         if not private:
-            building.chmod(0o777 & ~_mask())
+            building.chmod(0o777 & ~_umask())
         if target.exists():
             target.rmdir()
         building.replace(target)
@@ -123,7 +120,7 @@ def whole_folder(
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk; Windows does so itself."""
+    """Write the entries of a folder to the disk; Windows does so automatically."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -132,7 +129,7 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _give_name(temporary: Path, target: Path, *, new: bool) -> None:
+def _rename(temporary: Path, target: Path, *, new: bool) -> None:
     if new:
         try:
             target.hardlink_to(temporary)
@@ -140,11 +137,11 @@ def _give_name(temporary: Path, target: Path, *, new: bool) -> None:
         except FileExistsError:
             return
         except (OSError, NotImplementedError):
-            pass  # a file system without links
+            pass  # The file system has no hard links.
     temporary.replace(target)
 
 
-def _mask() -> int:
+def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

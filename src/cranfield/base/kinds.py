@@ -1,7 +1,7 @@
-"""Kinds of values, declared in annotations of parameters.
+"""Allowed values of parameters, declared in annotations.
 
-`Annotated[int, Whole(1)]` declares which values a parameter takes: functions check arguments by it,
-and the command line makes options of it.
+`Annotated[int, Whole(1)]` declares the allowed values of a parameter. Functions check their
+arguments by it, and the command line creates options from it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number within bounds; `called` replaces the name of the parameter in messages."""
+    """An integer within bounds; `noun` replaces the name of the parameter in messages."""
 
     minimum: int
     maximum: int | None = None
-    called: str = ""
+    noun: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        check_whole(self.called or name, value, self.minimum, self.maximum)
+        check_whole(self.noun or name, value, self.minimum, self.maximum)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers; those of integers have a minimum."""
+    """A list of numbers; `minimum` is that of integers, None for real numbers."""
 
     minimum: int | None = 1
 
@@ -95,9 +95,9 @@ def check_arguments(
 ) -> dict[str, Any]:
     """Check the arguments of a function, its `locals()` at the start, by its annotations.
 
-    None is an allowed value of a parameter that has it as its default. Keyword arguments without
-    a parameter of their own are those of the function `judging`, or of the function's signature.
-    Returns the keyword-only arguments, with NumPy's numbers converted to Python's.
+    None is allowed if it is the default. Variable keyword arguments must be options of the function
+    `judging`, if there is one. Returns the keyword-only arguments, with numbers of NumPy converted
+    to Python.
     """
     parameters = signature(function).parameters
     for name, kind in declared(function).items():
@@ -112,7 +112,7 @@ def check_arguments(
             check_keywords(function, value)
         for keyword in set(value).difference(accepted):
             raise ArgumentError(
-                f"{function.__name__} has no option {quoted(keyword)}; of judging:"
+                f"{function.__name__} has no option {quoted(keyword)}; options of judging:"
                 f" {', '.join(accepted)}"
             )
     return {name: _plain(arguments[name]) for name in options if name in arguments}
@@ -121,7 +121,7 @@ def check_arguments(
 def check_keywords(
     function: Callable[..., Any], keywords: Iterable[str], *more_functions: Callable[..., Any]
 ) -> None:
-    """Raise Python's error for a keyword argument that no function accepts."""
+    """Raise a TypeError for a keyword argument that none of the functions accepts."""
     accepted = [name for f in (function, *more_functions) for name in _keywords(f)]
     for keyword in keywords:
         if keyword not in accepted:

@@ -1,4 +1,4 @@
-"""Independent tasks in threads, in processes or on other machines."""
+"""Run independent tasks in threads, in processes or on other machines."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 _MAX_THREADS = 8
-"""Maximum number of threads of one computation; more would only need more memory."""
+"""Default maximum number of threads of a computation, to bound memory."""
 
 _THREAD = threading.local()
 
 
-def processors() -> int:
+def n_processors() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def own_threads() -> int:
-    """Return the number of threads that this thread may use.
+def available_threads() -> int:
+    """Return the number of threads that this thread may start.
 
-    It is 1 in a thread of a pool, so that pools do not multiply.
+    It is 1 in a thread of a pool, so that nested computations start no further pools.
     """
-    return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, processors())
+    return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, n_processors())
 
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Limit the threads that this thread may use meanwhile; None changes nothing."""
+    """Limit the threads that this thread may start within the context; None changes nothing."""
     limit_before = getattr(_THREAD, "limit", None)
     _THREAD.limit = threads or limit_before
     try:
@@ -81,10 +81,8 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    pool, wait = (
-        ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THREAD, "limit", 1)),
-        True,
-    )
+    pool = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THREAD, "limit", 1))
+    wait = True
     try:
         yield pool
     except GeneratorExit:
@@ -108,7 +106,7 @@ def one_by_one(
     if jobs is not None:
         check_whole("jobs", jobs, 1)
     work = list(parts)
-    threads = min(len(work), jobs or processors())
+    threads = min(len(work), jobs or n_processors())
     if threads <= 1:
         yield from map(function, work)
         return
@@ -150,7 +148,7 @@ def ordered_results(
 
 
 def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
-    """Yield each part with None, and an error of the iterable with no part."""
+    """Yield (part, None) for each part, and (None, error) for an error of the iterable."""
     try:
         for part in parts:
             yield part, None
@@ -161,7 +159,7 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
 _TASKS = Path("/proc/self/task")
 
 _FORK_ERRORS: list[str] = []
-"""The reason why this process cannot evaluate anything; empty if it can."""
+"""The reason why this process cannot use polars; empty if it can."""
 
 
 def check_fork() -> None:
@@ -170,8 +168,8 @@ def check_fork() -> None:
         raise ForkError(_FORK_ERRORS[0])
 
 
-def _threads_of_polars() -> bool:
-    """Return True if polars has started threads; without /proc, if it is imported."""
+def _has_polars_threads() -> bool:
+    """Return True if polars has started threads; without /proc, if polars is imported."""
     if "polars" not in sys.modules:
         return False
     try:
@@ -184,7 +182,7 @@ _PARENT_USED_POLARS: list[bool] = []
 
 
 def _note_parent() -> None:
-    _PARENT_USED_POLARS[:] = [_threads_of_polars()]
+    _PARENT_USED_POLARS[:] = [_has_polars_threads()]
 
 
 def _mark_child() -> None:
@@ -202,19 +200,19 @@ if hasattr(os, "register_at_fork"):
 
 Name = TypeVar("Name")
 Task = TypeVar("Task")
-Named = Iterable[tuple[Name, Task]]
+NamedTasks = Iterable[tuple[Name, Task]]
 
 MAX_JOBS = 100_000
-"""Maximum number of jobs: more than any cluster has."""
+"""Maximum number of jobs, beyond the size of any cluster."""
 
 _KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
-"""Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
+"""Names of the errors of Dask and Ray for a killed worker; they may not be installed."""
 
 
 def compute_tasks(
     function: Callable[[Any, Task], Result],
     shared: Any,
-    tasks: Named[Name, Task],
+    tasks: NamedTasks[Name, Task],
     *,
     jobs: int = 1,
     backend: str | None = None,
@@ -254,9 +252,9 @@ def compute_tasks(
         for name, task in tasks:
             yield name, function(shared, task)
         return
-    with _chosen_backend(jobs, backend):
+    with _joblib_backend(jobs, backend):
         try:
-            yield from _by_joblib(_Call(function, shared), jobs, tasks)
+            yield from _call_by_joblib(_Call(function, shared), jobs, tasks)
         except Exception as error:
             if not isinstance(error, BrokenExecutor) and type(error).__name__ not in _KILLED:
                 raise
@@ -267,16 +265,16 @@ def compute_tasks(
 
 
 def has_joblib_backend() -> bool:
-    """Return True if the caller chose a backend for all of joblib."""
+    """Return True if the caller configured a backend of joblib."""
     if "joblib" not in sys.modules:
         return False
-    active, jobs = _active()
+    active, jobs = _active_backend()
     # The default of joblib is loky with one worker.
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
 def state_without_caches(thing: Any) -> dict[str, Any]:
-    """Return the state of an object without its cached properties, to be sent to workers."""
+    """Return the state of an object to send to workers, without cached properties."""
     return {
         name: value
         for name, value in vars(thing).items()
@@ -317,7 +315,7 @@ class _Call:
 
 
 @contextmanager
-def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
+def _joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
     import joblib
 
     if backend is None and has_joblib_backend():
@@ -338,16 +336,18 @@ def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
             yield
 
 
-def _active() -> Any:
+def _active_backend() -> Any:
     from joblib.parallel import get_active_backend
 
     return get_active_backend()
 
 
-def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple[Any, Any]]:
+def _call_by_joblib(
+    call: _Call, jobs: int, tasks: NamedTasks[Any, Any]
+) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    active = _active()[0]
+    active = _active_backend()[0]
     if type(active).__name__ == "DaskDistributedBackend":
         _report_killed_tasks(active)
     if getattr(active, "supports_sharedmem", False):
@@ -365,7 +365,7 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
     try:
         parallel = joblib.Parallel(return_as="generator_unordered", **options)
     except ValueError:
-        # Backends such as Ray's return results only all together.
+        # Backends such as Ray return the results of a batch all at once.
         parallel = joblib.Parallel(**options)
         while batch := list(islice(calls, 4 * jobs)):
             yield from parallel(batch)
@@ -374,16 +374,16 @@ def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple
     try:
         yield from results
     finally:
-        # joblib warns if a caller stops before the end, as after Ctrl-C.
+        # joblib warns if the caller stops before the end, for example by Ctrl-C.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results.close()
 
 
 def _report_killed_tasks(backend: Any) -> None:
-    """Let joblib's Dask backend report a task that Dask gives up, for which joblib waits forever.
+    """Make joblib's Dask backend report a task that Dask gives up; joblib would wait forever.
 
-    Dask gives a task up when it has killed several workers: its future then has an exception, but
+    Dask gives up a task that has killed several workers: its future then has an exception, but
     joblib's callback is not called.
     """
     name = "submit" if hasattr(backend, "submit") else "apply_async"

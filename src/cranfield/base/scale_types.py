@@ -1,4 +1,4 @@
-"""Measurement scales, in order of the statements that they allow."""
+"""Types of measurement scales."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cranfield.base.errors import PolicyError, quoted
 
 
 class Scale(IntEnum):
-    """Stevens' scales, in order of the statements that they allow.
+    """Scale types of Stevens, ordered by the statements that they allow.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 2.2.
 
@@ -30,7 +30,7 @@ class Scale(IntEnum):
 
 
 def find_scale(scale: Scale | str) -> Scale:
-    """Return the scale of a name: nominal, ordinal, interval or ratio.
+    """Return the scale with a name: nominal, ordinal, interval or ratio.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Charts and paragraphs of results, such as `scores.plot.box()`."""
+"""Methods of results for charts and prose, such as `scores.plot.box()`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 LOADERS: dict[str, Callable[[], Any]] = {}
-"""Functions that load the modules of charts and prose at their first use.
+"""Functions that load the modules of charts and of prose.
 
-These modules import this one, so the package sets the functions.
+These modules import this one, so the package sets the functions, which are called on access.
 """
 
 
 class Plots:
-    """The charts of a result, each a method.
+    """The charts of a result, as methods.
 
-    Printed, it lists them; editors and notebooks complete their names.
+    Its text lists the charts; editors and notebooks complete their names.
 
     Examples
     --------
@@ -30,20 +30,20 @@ class Plots:
     'LayerChart'
     """
 
-    def __init__(self, thing: Any) -> None:
-        self._thing = thing
+    def __init__(self, result: Any) -> None:
+        self._result = result
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        chart: Callable[..., Any] = LOADERS["charts"]().chart_function(self._thing, name)
+        chart: Callable[..., Any] = LOADERS["charts"]().chart_function(self._result, name)
         return chart
 
     def __dir__(self) -> list[str]:
-        return [*LOADERS["charts"]().chart_names(self._thing)]
+        return [*LOADERS["charts"]().chart_names(self._result)]
 
     def __repr__(self) -> str:
-        text: str = LOADERS["charts"]().chart_list(self._thing)
+        text: str = LOADERS["charts"]().chart_list(self._result)
         return text
 
 
@@ -52,12 +52,12 @@ class Plotted:
 
     @property
     def plot(self) -> Plots:
-        """The charts of the result, such as `plot.box()`; printed, it lists them."""
+        """The charts of the result, such as `plot.box()`; its text lists them."""
         return Plots(self)
 
 
 class WithProse:
-    """Base class of results that a paragraph can describe."""
+    """Base class of results with a description in prose."""
 
     def prose(self, format: str = "text", margin: float | str | None = None) -> str:
         """Return a paragraph for a paper: design, test, result, effect sizes and assumptions.
@@ -69,7 +69,7 @@ class WithProse:
         format
             `text`, `markdown` or `latex`; LaTeX cites by the keys of :func:`cranfield.cite`.
         margin
-            Also report equivalence or non-inferiority within this margin, as for `equivalence`.
+            Margin of equivalence or non-inferiority to report in addition, as for `equivalence`.
 
         Raises
         ------
@@ -79,8 +79,9 @@ class WithProse:
         Examples
         --------
         >>> import cranfield as cf
-        >>> found = cf.compare({"old": [0.2, 0.4, 0.3, 0.5], "new": [0.4, 0.5, 0.5, 0.6]}, test="t")
-        >>> print(found.prose())  # doctest: +ELLIPSIS
+        >>> scores = {"old": [0.2, 0.4, 0.3, 0.5], "new": [0.4, 0.5, 0.5, 0.6]}
+        >>> comparison = cf.compare(scores, test="t")
+        >>> print(comparison.prose())  # doctest: +ELLIPSIS
         old was compared with new by their scores on 4 topics. The test was the paired t-test ...
         """
         text: str = LOADERS["prose"]().prose(self, format, margin)

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 Check = Callable[[Any], Any]
-"""Returns the value in its canonical form, or raises ValueError that describes valid values."""
+"""Returns a value in its canonical form, or raises a ValueError that describes valid values."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a spec: default, check of values, and documentation."""
+    """A parameter of a spec: its default, the check of its values, and its documentation."""
 
     default: Any
     check: Check
@@ -45,6 +45,8 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
 
 
 def integer(low: int, high: int = 10**9) -> Check:
+    """Return a check of integers from low to high."""
+
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise ValueError(f"an integer >= {low}")
@@ -58,7 +60,7 @@ def integer(low: int, high: int = 10**9) -> Check:
 def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
-    """Finite numbers from low to high, ends included unless open."""
+    """Return a check of finite numbers from low to high; bounds are included unless open."""
     description = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
         description += f" and {'<' if open_high else '<='} {high:g}"
@@ -70,8 +72,8 @@ def number(
             number = float(value)
         except OverflowError:
             raise ValueError(description) from None
-        outside = number < low or number > high or not isfinite(number)
-        if outside or (open_low and number == low) or (open_high and number == high):
+        is_outside = number < low or number > high or not isfinite(number)
+        if is_outside or (open_low and number == low) or (open_high and number == high):
             raise ValueError(description)
         return number
 
@@ -103,12 +105,11 @@ def optional(check: Check) -> Check:
 
 
 def fraction_of(number: float) -> Fraction:
-    """Return the exact number that a float stands for.
+    """Return the rational number that a float approximates, such as 1/3.
 
-    It is a fraction with a denominator up to a million, if this is the float nearest to it, else
-    the shortest decimal that reads back as this float: p = 1/3 means a third. For large numbers, of
-    which floats hold fewer decimals, the maximal denominator is lower, so that no fraction matches
-    by coincidence.
+    It is a fraction with a denominator up to a million whose nearest float is `number`; if there is
+    none, the shortest decimal that reads back as `number`. For large numbers, whose floats have
+    fewer decimals, the maximum denominator is lower, so that no fraction matches by coincidence.
 
     Examples
     --------
@@ -117,39 +118,39 @@ def fraction_of(number: float) -> Fraction:
     >>> print(fraction_of(1234567.7890123))
     12345677890123/10000000
     """
-    # A proportion of about highest^2 ulp of the floats is next to such a fraction.
+    # About max_denominator^2 * ulp of the floats are nearest to such a fraction.
     spacing = ulp(max(abs(number), 1.0))
-    highest = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
-    simple = Fraction(number).limit_denominator(highest)
-    return simple if float(simple) == number else Fraction(repr(float(number)))
+    max_denominator = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
+    fraction = Fraction(number).limit_denominator(max_denominator)
+    return fraction if float(fraction) == number else Fraction(repr(float(number)))
 
 
 def checked(
-    measure: str,
+    owner: str,
     name: str,
     value: Any,
     check: Check,
-    wrong: type[Exception],
+    error_class: type[Exception],
 ) -> Any:
-    """Apply a check; its error is raised with the measure, parameter and value."""
+    """Return the checked value of a parameter; an error names its owner, such as a measure."""
     try:
         return check(value)
     except ValueError as error:
         text = quoted(value) if isinstance(value, str) else plain_repr(value)
-        raise wrong(f"{measure}: {name} must be {error}, got {text}") from None
+        raise error_class(f"{owner}: {name} must be {error}, got {text}") from None
 
 
 def short(value: float) -> str:
-    """Write a number so that it reads back the same, without '.0' where it is whole."""
+    """Return a number as text that reads back the same, without '.0' for integers."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
-SIMPLE = 1_000
-"""Highest denominator with which the text form of a number is a fraction, not a decimal."""
+MAX_DENOMINATOR = 1_000
+"""Maximum denominator of a fraction in the text form of a number."""
 
 
 def number_text(value: float) -> str:
-    """Write a number as in :func:`short`, but 1/3 instead of 0.3333333333333333.
+    """Return a number as text, as :func:`short` does, but 1/3 instead of 0.3333333333333333.
 
     Examples
     --------
@@ -157,10 +158,10 @@ def number_text(value: float) -> str:
     ('0.8', '1/3', '0.123456789012')
     """
     text = short(value)
-    if len(text) > 12 and 1e-3 <= abs(value) <= SIMPLE:
-        simple = Fraction(value).limit_denominator(SIMPLE)
-        if float(simple) == value:
-            return str(simple)
+    if len(text) > 12 and 1e-3 <= abs(value) <= MAX_DENOMINATOR:
+        fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
+        if float(fraction) == value:
+            return str(fraction)
     return text
 
 
@@ -171,7 +172,7 @@ def name(value: Any) -> str:
 
 
 def names(value: Any) -> str:
-    """Check several names in one text, separated by commas."""
+    """Check a text of names that are separated by commas."""
     if not isinstance(value, str) or not all(item.strip() for item in value.split(",")):
         raise ValueError("a name, or names separated by commas")
     items = [item.strip() for item in value.split(",")]
@@ -182,7 +183,7 @@ def names(value: Any) -> str:
 
 @dataclass(frozen=True)
 class NamedWeights:
-    """Weights by name, which need not sum to 1."""
+    """Proportions by name, from numbers in any unit."""
 
     pairs: tuple[tuple[str, float], ...]
 
@@ -213,7 +214,7 @@ def named_weights(value: Any) -> NamedWeights:
             raise ValueError(description)
         if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
             raise ValueError(description)
-        # A whole number may be too large for a float; NaN is not between the two.
+        # An integer may be too large for a float; NaN is not in the interval.
         if not 0 <= number <= 1e15:
             raise ValueError(description)
     if not any(value.values()):
@@ -228,8 +229,8 @@ def named_weights(value: Any) -> NamedWeights:
 class Spec:
     """Base class of named components with declared parameters, such as measures.
 
-    It is immutable; calling it with parameters returns a changed copy. The text form,
-    which shows the parameters that are not the default, determines equality and hash.
+    It is immutable; calling it with parameters returns a changed copy. The text form, which shows
+    the parameters that differ from their defaults, determines equality and hash.
     """
 
     parameters: ClassVar[dict[str, Parameter]] = {}
@@ -238,7 +239,7 @@ class Spec:
     explicit: frozenset[str]
     """Names of the parameters that were passed, even with their default values."""
 
-    # Not dataclasses, whose creation would dominate the import time.
+    # Specs are not dataclasses, whose creation would dominate the import time.
     def __init_subclass__(cls) -> None:
         attributes = {
             name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
@@ -254,16 +255,18 @@ class Spec:
             self._set(name, parameters.get(name, declared.default))
 
     @classmethod
-    def called(cls) -> str:
-        """Return the name without parameters: by default the class attribute `name`."""
+    def base_name(cls) -> str:
+        """Return the name without parameters; by default the class attribute `name`."""
         return str(cls.name)  # type: ignore[attr-defined]
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check
-        vars(self)[name] = checked(self.called(), name, value, check, self.error)
+        vars(self)[name] = checked(self.base_name(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self} is immutable; create a new one: {self.called()}({name}=...)")
+        raise AttributeError(
+            f"{self} is immutable; create a new one: {self.base_name()}({name}=...)"
+        )
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return a copy with other parameters."""
@@ -279,7 +282,7 @@ class Spec:
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Translate parameters of other tools; a hook for subclasses."""
+        """Translate the parameters of other tools; subclasses may override it."""
         return dict(parameters)
 
     @classmethod
@@ -291,7 +294,7 @@ class Spec:
                 hint = did_you_mean(name, names, 1)
                 choices = ", ".join(names) or "none"
                 raise cls.error(
-                    f"{cls.called()} has no parameter {quoted(name)} (it has: {choices}){hint}"
+                    f"{cls.base_name()} has no parameter {quoted(name)} (it has: {choices}){hint}"
                 )
 
     @classmethod
@@ -300,7 +303,7 @@ class Spec:
         return list(cls.parameters)
 
     def parameter_text(self, excluded: str = "") -> str:
-        """Return the parameters that are not the default, in brackets; without `excluded`."""
+        """Return the parameters other than defaults, in brackets, without `excluded`."""
         settings = [
             f"{name}={text_of(value)}"
             for name, declared in self.parameters.items()
@@ -309,7 +312,7 @@ class Spec:
         return f"({', '.join(sorted(settings))})" if settings else ""
 
     def __str__(self) -> str:
-        return f"{self.called()}{self.parameter_text()}"
+        return f"{self.base_name()}{self.parameter_text()}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -328,11 +331,11 @@ def text_of(value: Any) -> str:
 
 
 def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
-    """Return the parameters in `Name(param=value, ...)`, without evaluating anything."""
+    """Return the parameters of a parsed call `Name(param=value, ...)`, all literals."""
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise error(f"{quoted(text)}: parameters are given as name=value")
+            raise error(f"{quoted(text)}: expected parameters as name=value")
         if keyword.arg in parameters:
             raise error(f"{quoted(text)}: {keyword.arg} is given twice")
         parameters[keyword.arg] = literal(keyword.value, text, error)
@@ -343,15 +346,15 @@ class _Fractions(ast.NodeTransformer):
     """Replace fractions of two numbers, such as 1/3, by the nearest float."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        above, below = (ast.literal_eval(side) for side in (node.left, node.right))
-        numbers = all(type(side) in {int, float} for side in (above, below))
-        if not isinstance(node.op, ast.Div) or not numbers or not below:
+        sides = numerator, denominator = [ast.literal_eval(s) for s in (node.left, node.right)]
+        are_numbers = all(type(side) in {int, float} for side in sides)
+        if not isinstance(node.op, ast.Div) or not are_numbers or not denominator:
             raise ValueError
-        return ast.Constant(above / below)
+        return ast.Constant(numerator / denominator)
 
 
 def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
-    """Return the value of a literal: a number, a fraction such as 1/3, a text or a mapping."""
+    """Return the value of a literal: a number, a fraction such as 1/3, a string or a mapping."""
     try:
         value = ast.literal_eval(_Fractions().visit(node))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
@@ -367,14 +370,14 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
 
 _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _MAX_LENGTH = 200
-"""Maximal length of a text form."""
+"""Maximum length of a text form."""
 
 
-def _plain(name: str) -> str:
+def _normalised(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-_DECLARED = r"""\n(?:
+_DECLARATION = r"""\n(?:
     @(?:{})\b (?:  # a decorator: its name and aliases, or else those of the function
         \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
         | .*? \ndef[ ](\w+)
@@ -385,7 +388,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the names and aliases that a module declares, read from its source.
+    """Yield the name and aliases of each component that a module declares, from its source.
 
     A class declares itself by `name = "..."`, with optional `aliases = (...)` on the next line. A
     decorator declares a class or function by the name that is its first argument, with
@@ -394,14 +397,14 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
     Parameters
     ----------
     decorators
-        Names of decorators that declare, separated by blanks.
+        Names of decorators that declare components, separated by blanks.
 
     Examples
     --------
     >>> next(declarations("cranfield.measures.ranked.precision", "measure"))
     ('P', ('Precision',))
     """
-    pattern = _DECLARED.format("|".join(decorators.split()) or "-")
+    pattern = _DECLARATION.format("|".join(decorators.split()) or "-")
     source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
     for match in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
         name, aliases, function, own_name, own_aliases = match.groups()
@@ -414,10 +417,10 @@ S = TypeVar("S", bound=Spec)
 
 
 class Registry(MutableMapping[str, T]):
-    """Ordered mapping of names to components of one kind; modules are imported on first access.
+    """Ordered mapping of names to components of one kind; modules are imported on access.
 
     A component is declared in its module, by a class or a decorator. Names and aliases are read
-    without loading the module, so that lists of names are fast: see :func:`declarations`.
+    from its source without importing it, so that lists of names are fast: see :func:`declarations`.
 
     Parameters
     ----------
@@ -435,9 +438,9 @@ class Registry(MutableMapping[str, T]):
     things
         Components that need no import, by name.
     aliases
-        Other names of `things`, each with the name that it means.
+        Aliases of `things`, with the name of the component.
     reasons
-        Plausible names in lower case that are not components, with the reason.
+        Plausible names, in lower case, of missing components, with the reason.
     error
         Exception raised for an unknown name; by default that of `base`.
 
@@ -467,17 +470,17 @@ class Registry(MutableMapping[str, T]):
         self.noun = noun
         self.base = base
         self.error: type[ValueError] = getattr(base, "error", error)
-        self._listed, self._package = modules.split(), package
+        self._patterns, self._package = modules.split(), package
         self.decorators = decorators
-        self.entered: dict[str, T] = {**(things or {})}
-        self._of_things = {**(aliases or {})}
+        self.components: dict[str, T] = {**(things or {})}
+        self._extra_aliases = {**(aliases or {})}
         self._reasons = {**(reasons or {})}
 
     @cached_property
     def modules(self) -> list[str]:
         """The modules that declare components, in order."""
         modules = []
-        for module in self._listed:
+        for module in self._patterns:
             name = module if module.startswith("cranfield.") else f"{self._package}.{module}"
             paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
             parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
@@ -499,17 +502,17 @@ class Registry(MutableMapping[str, T]):
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Other names, each with the name that it means."""
+        """Aliases, with the name of the component."""
         declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
-        return declared | self._of_things
+        return declared | self._extra_aliases
 
     def __getitem__(self, name: str) -> T:
-        # While another thread imports the module of an entered name, `import_module` waits for it.
-        if (name not in self.entered or "homes" in vars(self)) and name in self.homes:
+        # While another thread imports the module of a component, `import_module` waits for it.
+        if (name not in self.components or "homes" in vars(self)) and name in self.homes:
             module = import_module(self.homes[name])
-            if name not in self.entered:
-                self.entered[name] = self._component(vars(module), name)
-        return self.entered[name]
+            if name not in self.components:
+                self.components[name] = self._component(vars(module), name)
+        return self.components[name]
 
     def _component(self, module: Mapping[str, Any], name: str) -> Any:
         if self.base is None:
@@ -520,13 +523,13 @@ class Registry(MutableMapping[str, T]):
         )
 
     def __setitem__(self, name: str, thing: T) -> None:
-        self.entered[name] = thing
+        self.components[name] = thing
 
     def __delitem__(self, name: str) -> None:
-        del self.entered[name]
+        del self.components[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.homes or name in self.entered
+        return name in self.homes or name in self.components
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -535,11 +538,11 @@ class Registry(MutableMapping[str, T]):
         return len(self.names())
 
     def names(self) -> list[str]:
-        """Return all names, and load nothing."""
-        return list(dict.fromkeys((*self.homes, *self.entered)))
+        """Return all names, without importing modules."""
+        return list(dict.fromkeys((*self.homes, *self.components)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
-        """Return the components with these attributes."""
+        """Return the components with these values of attributes, by name."""
         return {
             name: thing
             for name, thing in self.items()
@@ -551,21 +554,23 @@ class Registry(MutableMapping[str, T]):
         return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return the canonical name for any spelling or alias.
+        """Return the name of the component with this name or alias, in any spelling.
 
-        Upper and lower case, blanks, hyphens and underscores are ignored.
+        Case, blanks, hyphens and underscores are ignored.
         """
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
-        by_form = {_plain(form): form for form in (*self.aliases, *self.names())}
-        plain_name = _plain(name)
+        spellings = {_normalised(form): form for form in (*self.aliases, *self.names())}
+        plain_name = _normalised(name)
         if plain_name in self._reasons:
             raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain_name]}")
-        if plain_name not in by_form:
+        if plain_name not in spellings:
             choices = f"expected one of: {', '.join(self.names())}"
-            hint = did_you_mean(plain_name, by_form, otherwise=choices, show=by_form.__getitem__)
+            hint = did_you_mean(
+                plain_name, spellings, otherwise=choices, show=spellings.__getitem__
+            )
             raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
-        spelling = by_form[plain_name]
+        spelling = spellings[plain_name]
         return self.aliases.get(spelling, spelling)
 
     def named(self, name: Any) -> T:
@@ -573,33 +578,33 @@ class Registry(MutableMapping[str, T]):
         return self[self.find(name)]
 
     def parse(self: Registry[type[S]], text: str | S) -> S:
-        """Read a spec from its text form `Name(param=value)`, without evaluating anything."""
+        """Create a spec from its text form `Name(param=value)`; values must be literals."""
         if isinstance(text, Spec) and isinstance(text, self.base or Spec):
             return text
         if not isinstance(text, str):
-            raise self.error(f"expected a {self.noun} or its text, got {type(text).__name__}")
+            raise self.error(f"expected a {self.noun} or its text form, got {type(text).__name__}")
         form = _FORM.fullmatch(text)
-        wrong = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
+        message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
-            raise self.error(wrong)
+            raise self.error(message)
         kind = self.named(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             tree = None
         if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-            raise self.error(wrong)
+            raise self.error(message)
         if tree.args:
-            raise self.error(f"{quoted(text)}: parameters are given as name=value")
+            raise self.error(f"{quoted(text)}: expected parameters as name=value")
         return kind(**keywords_of(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
-        """List the components: a row each, with its name in the column `head`.
+        """Return a table with a row per component, and its name in the column `head`.
 
         Parameters
         ----------
         columns
-            Functions that return the values of the other columns, by column.
+            Functions of a component that return its value, by column.
         """
         import polars as pl
 
@@ -608,12 +613,12 @@ class Registry(MutableMapping[str, T]):
 
 
 def name_of(kind: Any) -> str:
-    """Return the name by which a registry knows a class."""
-    return str(kind.called() if hasattr(kind, "called") else kind.name)
+    """Return the name of a class in a registry."""
+    return str(kind.base_name() if hasattr(kind, "base_name") else kind.name)
 
 
 def parameters_of(kind: type[Spec]) -> str:
-    """List the parameters of a class of specs, with their defaults."""
+    """Return the parameters of a class of specs, with their defaults, as text."""
     return ", ".join(f"{name}={p.default!r}" for name, p in kind.parameters.items())
 
 

@@ -1,4 +1,4 @@
-"""Random streams: numbers that depend on a seed and a key only."""
+"""Random streams: generators that depend on a seed and a key only."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cranfield.base.errors import check_whole
 
 
 def stream(seed: int, *key: int) -> Generator:
-    """Return the generator of a seed and a key, such as a size and a repeat.
+    """Return the random generator of a seed and a key, such as a size and a repetition.
 
-    Different keys have independent numbers, and the same key always the same numbers: on any
-    processor, in any order, with any number of repeats.
+    Different keys give independent numbers, and equal keys the same numbers on any processor, in
+    any order of tasks.
 
     Parameters
     ----------
     seed
         Seed of the study, 0 or more.
     key
-        Whole numbers from 0 that identify the use of the numbers.
+        Integers >= 0 that identify the use of the numbers.
 
     Examples
     --------
@@ -37,9 +37,9 @@ def stream(seed: int, *key: int) -> Generator:
 
 
 def stream_of(seed: int, name: str, *key: int) -> Generator:
-    """Return the generator of a seed and a name, such as that of a topic.
+    """Return the random generator of a seed and a name, such as a topic id.
 
-    Unlike with the index of a topic, its numbers do not change if other topics are added.
+    Unlike with the index of the topic, the numbers do not change if other topics are added.
 
     >>> stream_of(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]
@@ -48,22 +48,22 @@ def stream_of(seed: int, name: str, *key: int) -> Generator:
 
 
 def number_of(name: str) -> int:
-    """Return a number for a name, for use in a key."""
+    """Return an integer from the hash of a name, for use in a key."""
     digest = sha256(name.encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:16], "big")
 
 
-def uniforms(seed: int, first: int, number: int, width: int, *key: int) -> Floats:
-    """Return uniform numbers in [0, 1) for rows from `first` on; shape (number, width).
+def uniforms(seed: int, first: int, n_rows: int, width: int, *key: int) -> Floats:
+    """Return uniform numbers in [0, 1) for rows from `first` on; shape (n_rows, width).
 
-    Row k does not depend on the other rows requested, so that neither batches nor workers change
-    the numbers of an impression.
+    A row does not depend on the other requested rows, so its numbers are the same for any batches
+    and workers.
 
     >>> rows = uniforms(7, 0, 4, 3)
     >>> bool((uniforms(7, 2, 2, 3) == rows[2:]).all())
     True
     """
-    blocks = -(-width // 4)  # Philox counts in blocks of four numbers.
+    n_blocks = -(-width // 4)  # Philox generates blocks of four numbers.
     state = SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64)
-    source = Generator(Philox(key=state).advance(first * blocks))
-    return source.random((number, 4 * blocks))[:, :width]
+    source = Generator(Philox(key=state).advance(first * n_blocks))
+    return source.random((n_rows, 4 * n_blocks))[:, :width]

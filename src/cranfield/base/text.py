@@ -1,4 +1,4 @@
-"""Text in messages: numbers in words, names from files made safe to show, JSON."""
+"""Text of messages: counts with nouns, lists of names, escaped text, JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def capitalised(line: str) -> str:
 
 
 def some_of(words: Iterable[str], limit: int) -> str:
-    """List the first words, with an ellipsis if there are more.
+    """List the first words, followed by an ellipsis if there are more.
 
     Examples
     --------
@@ -45,15 +45,15 @@ def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-LEAST_LIKENESS = 0.65
-"""Proportion of common letters, in order, below which a name is not suggested."""
+MIN_SIMILARITY = 0.65
+"""Minimum similarity of a suggested name: proportion of common letters, in order."""
 
-LESS_LIKE = 0.15
-"""Maximal difference in similarity between suggested names."""
+MAX_SIMILARITY_GAP = 0.15
+"""Maximum difference in similarity between suggested names."""
 
 
 def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
-    """Return the names most similar to `name`, the nearest first, ignoring case.
+    """Return the names most similar to `name`, the most similar first, ignoring case.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
     name_text = str(name).casefold()
     # Of names that differ in case only, the last one is used.
     by_case = {n.casefold(): n for n in names}
-    likeness = {by_case[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_case}
-    lowest = max(LEAST_LIKENESS, max(likeness.values(), default=0.0) - LESS_LIKE)
-    near_names = [n for n in likeness if likeness[n] >= lowest]
-    return sorted(near_names, key=likeness.__getitem__, reverse=True)[:limit]
+    similarity = {by_case[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_case}
+    lowest = max(MIN_SIMILARITY, max(similarity.values(), default=0.0) - MAX_SIMILARITY_GAP)
+    near_names = [n for n in similarity if similarity[n] >= lowest]
+    return sorted(near_names, key=similarity.__getitem__, reverse=True)[:limit]
 
 
 def did_you_mean(
@@ -80,7 +80,7 @@ def did_you_mean(
     otherwise: str = "",
     show: Callable[[str], str] = str,
 ) -> str:
-    """Suggest the nearest names; without any, append `otherwise`.
+    """Suggest the most similar names, or return `otherwise` if there are none.
 
     Examples
     --------
@@ -104,7 +104,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    # Signs that this package puts into captions.
+    # Signs in captions of this package.
     "†": r"\dag{}",
     "‡": r"\ddag{}",
     "§": r"\S{}",
@@ -120,14 +120,14 @@ _LATEX = {
 
 
 def plain(text: str) -> str:
-    """Escape unprintable characters, so that a terminal shows them instead of obeying them."""
+    """Escape unprintable characters, so that a terminal shows them instead of executing them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 _MAX_LENGTH = 500
-"""Maximal length of a message: a few lines of a terminal."""
+"""Maximum length of a message: a few lines of a terminal."""
 
 
 def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
@@ -146,7 +146,7 @@ def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
     return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 
-# Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.
+# Pairs that fonts of LaTeX draw as one character; an empty group does not stop all engines.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {
@@ -183,7 +183,7 @@ def bibtex(text: str) -> str:
 def markdown(text: str) -> str:
     r"""Escape characters that Markdown, or HTML inside it, would read as markup."""
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
-    # Between letters an underscore is a character like others.
+    # An underscore between letters has no meaning in Markdown.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
     return _BLOCK.sub(r"\1\\\2", safe)
 
@@ -194,12 +194,12 @@ def html(text: str) -> str:
 
 
 def json_text(content: Any) -> str:
-    """Return values, those of NumPy too, as JSON; null stands for NaN and infinity."""
+    """Return values, also of NumPy, as JSON; NaN and infinity become null."""
     return json.dumps(plain_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def plain_values(value: Any) -> Any:
-    """Return Python's values for NumPy's, text for dates, and None for non-finite numbers."""
+    """Convert values of NumPy to Python, dates to text, and non-finite numbers to None."""
     # Arrays and scalars of NumPy have `tolist`, so NumPy need not be loaded to recognise them.
     if hasattr(value, "tolist"):
         value = value.tolist()

@@ -1,4 +1,4 @@
-"""Tables of documents: their lengths and groups."""
+"""Tables of the lengths and groups of documents."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class DocumentTable(Indexed):
     """Lengths or groups of documents; made by :func:`read_lengths` and :func:`read_groups`.
 
     docs: document id of each row.
-    values: the length, or the weight of the document in the group.
-    codes: the group, an index into `names`; 0 for lengths.
+    values: length, or weight of the document in the group.
+    codes: group, an index into `names`; 0 for lengths.
+    names: names of the groups; empty for lengths.
     name: source of the table, for messages.
     """
 
@@ -69,7 +70,7 @@ _GROUPS = schema_of_lines(
 
 
 def read_lengths(data: Any) -> DocumentTable:
-    """Read the length of each document, in the unit that the measures assume.
+    """Read the length of each document, in the unit of the measures that use it.
 
     Parameters
     ----------
@@ -131,4 +132,6 @@ def read_groups(data: Any) -> DocumentTable:
 
 def _check(table: Table, value: str, reason: str, *keys: str) -> None:
     table.refuse(table.frame.select(keys).is_duplicated(), lambda row: reason)
-    table.refuse(table.frame[value] < 0, lambda row: f"{value} {row[value]:g} is below 0")
+    table.refuse(
+        table.frame[value] < 0, lambda row: f"{value} must be at least 0, got {row[value]:g}"
+    )

@@ -44,7 +44,7 @@ _INTENTS = schema_of_lines(
 class IntentTable:
     """Intents of topics, with Pr(intent | topic) and types; made by :func:`read_intents`.
 
-    A navigational intent seeks one particular document, an informational one any information.
+    A navigational intent seeks one particular document, an informational intent any information.
     """
 
     topics: tuple[str, ...]
@@ -66,18 +66,18 @@ def read_intents(data: Any) -> IntentTable:
     data
         A dict `{topic: {intent: probability}}`, a data frame with columns `topic`, `intent`,
         `probability` and perhaps `type`, or a file, as for :func:`read_lengths`, whose lines are
-        topic, intent, probability and perhaps type, as NTCIR has them. A type is `inf` or `nav`.
-        Topics of the TREC Web track as XML give types; there the intents are equally likely.
+        topic, intent, probability and perhaps type, as in NTCIR. A type is `inf` or `nav`.
+        Topics of the TREC Web track in XML give types; their intents are equally likely.
 
     Raises
     ------
     InputError
-        For what cannot be read, a probability outside 0 to 1, an unknown type, an intent twice.
+        For unreadable input, a probability outside 0 to 1, an unknown type, or a repeated intent.
 
     Warns
     -----
     CranfieldWarning
-        For topics whose probabilities do not add up to 1, as far as two decimals can.
+        For topics whose probabilities do not sum to 1, apart from rounding to two decimals.
 
     Examples
     --------
@@ -87,15 +87,15 @@ def read_intents(data: Any) -> IntentTable:
     if isinstance(data, IntentTable):
         return data
     if isinstance(data, (str, PathLike)) and (source := Source(fspath(data))).suffix == ".xml":
-        data = _of_topics(source)
+        data = _read_topics(source)
     table = read_table(data, _INTENTS)
     frame = table.frame
     kinds = frame["type"].fill_null("inf").str.to_lowercase()
     table.refuse(
         ~frame["probability"].is_between(0, 1),
         lambda row: (
-            f"probability {row['probability']:g} of intent {quoted(row['intent'])} is not"
-            " from 0 to 1"
+            f"probability of intent {quoted(row['intent'])} must be from 0 to 1, got"
+            f" {row['probability']:g}"
         ),
     )
     table.refuse(
@@ -105,7 +105,7 @@ def read_intents(data: Any) -> IntentTable:
     table.refuse(
         ~kinds.is_in([*_TYPES]),
         lambda row: (
-            f"type of an intent must be one of: {', '.join(_TYPES)}; got {quoted(row['type'])}"
+            f"type of an intent must be one of {', '.join(_TYPES)}; got {quoted(row['type'])}"
         ),
     )
     _warn_of_sums(frame, table.source)
@@ -119,16 +119,16 @@ def read_intents(data: Any) -> IntentTable:
 
 
 def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
-    """Warn of probabilities that do not add up to 1; each may have a rounding error of 0.005."""
+    """Warn of probabilities that do not sum to 1; each may have a rounding error of 0.005."""
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
     deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if deviating.height:
         topic, total, _ = deviating.row(0)
         n_others = deviating.height - 1
-        others = f", and those of {counted(n_others, 'more topic')}" if n_others else ""
+        others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
         warn(
-            f"{name}: the probabilities of the intents of topic {quoted(topic)}"
-            f" add up to {total:.4g}, not 1{others}",
+            f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
+            f" {total:.4g}, not 1{others}",
             stacklevel=3,
         )
 
@@ -148,7 +148,7 @@ class _TopicReader(XmlReader):
             subtopics.append((attributes.get("number", ""), attributes.get("type", "inf")))
 
 
-def _of_topics(source: Source) -> list[dict[str, Any]]:
+def _read_topics(source: Source) -> list[dict[str, Any]]:
     reader = _TopicReader(source)
     reader.parse()
     rows = [
@@ -157,26 +157,26 @@ def _of_topics(source: Source) -> list[dict[str, Any]]:
         for name, kind in subtopics
     ]
     if not rows:
-        raise InputError("contains no subtopics", source=source.name)
+        raise InputError("expected subtopics of topics, got none", source=source.name)
     return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Intents:
-    """Grades by intent. Topics have up to n intents, each a place from 0 on.
+    """Grades by intent, stored sparsely: an entry for each grade other than 0.
 
-    Most documents answer few of the intents, or none: there is an entry for each grade but 0.
+    Topics have up to n intents, at positions from 0.
 
-    names: the intents of each topic, in order; those without a relevant document are excluded.
-    exists: whether a topic has an intent in this place; shape (topics, n).
-    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). They add up to 1 by
+    names: the intents of each topic, in order; intents without a relevant document are excluded.
+    exists: whether a topic has an intent at a position; shape (topics, n).
+    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). They sum to 1 by
         default, else to the sum of the probabilities that were read for these intents.
     navigational: whether the intent is navigational; shape (topics, n).
-    starts: first entry of each judgment, and the number of entries; shape (judgments + 1,).
-    place, grade: intent and grade of each entry, in order of judgment and place.
-    docs: document ids, and `row` that of each judgment, an index into them; shape (judgments,).
+    starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
+    place, grade: position of the intent and grade of each entry, by judgment and position.
+    docs, row: document ids, and the document of each judgment as an index into them.
     has_probabilities: whether the probabilities were read.
-    differing: documents with different grades for several intents.
+    differing: number of documents with different grades for different intents.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -196,11 +196,11 @@ class Intents:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
-        """Return the entries of judgments: the judgment of each entry, and its number."""
+        """Return the judgment and the index of each entry of some judgments."""
         return ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
-        """Return the grades of judgments by intent, 0 without one; shape (judgments, n)."""
+        """Return the grades of judgments by intent, 0 without an entry; shape (judgments, n)."""
         out = np.zeros((judgments.size, self.exists.shape[1]), dtype=np.int32)
         judgment, entry = self.entries(judgments)
         out[judgment, self.place[entry]] = self.grade[entry]
@@ -216,7 +216,7 @@ class Intents:
         return judgment[is_relevant], self.place[entry[is_relevant]]
 
     def places_of_ids(self, judgments: Ints) -> Ints:
-        """Rank the document ids of judgments among themselves, for ties."""
+        """Return the position of each judgment's document id in sorted order, to break ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order
@@ -229,12 +229,12 @@ class Intents:
         judgment, place = self.answers(np.arange(topic.size), rel)
         exists[topic[judgment], place] = True
         exists &= self.exists
-        n_left = np.maximum(exists.sum(axis=1), 1)[:, None]
-        probability = self.probability if self.has_probabilities else 1.0 / n_left
+        n_intents = np.maximum(exists.sum(axis=1), 1)[:, None]
+        probability = self.probability if self.has_probabilities else 1.0 / n_intents
         return replace(self, exists=exists, probability=np.where(exists, probability, 0.0))
 
     def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
-        """Put topics and judgments in another order; topic -1 is one without judgments."""
+        """Return the intents of topics by code and of judgments; code -1 is an unjudged topic."""
         is_judged = codes >= 0
         judgment, entry = self.entries(judgments)
         return replace(
@@ -251,9 +251,9 @@ class Intents:
 
 
 def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Lay out the grades by intent, in the order of the flat judgments."""
+    """Return the grades by intent, in the order of the judgments without subtopics, `flat`."""
     if qrels.subtopics is None:
-        raise InputError("has no information on subtopics", source=qrels.origin.name)
+        raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics
     intent = qrels.codes * np.int64(len(subtopics)) + subtopic_codes
     # Intents of a topic with a relevant document, each as one number.
@@ -289,9 +289,9 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
             )
         exists[code, : len(intents)] = True
         names.append(tuple(intents))
-    kept_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
-    column = place[np.searchsorted(relevant_intents, intent[kept_rows])]
-    judgment = qrels.documents[kept_rows]
+    entry_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
+    column = place[np.searchsorted(relevant_intents, intent[entry_rows])]
+    judgment = qrels.documents[entry_rows]
     order = np.lexsort((column, judgment))
     lowest = flat.grades.copy()
     np.minimum.at(lowest, qrels.documents, qrels.grades)
@@ -302,7 +302,7 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         navigational,
         np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
         column[order],
-        qrels.grades[kept_rows[order]],
+        qrels.grades[entry_rows[order]],
         flat.docs,
         np.arange(len(flat)),
         table is not None,

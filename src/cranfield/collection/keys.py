@@ -1,7 +1,7 @@
-"""Topics as codes, (topic, document) pairs as 64-bit keys.
+"""Codes of topics, and 64-bit keys of (topic, document) pairs.
 
-Keys make matching and the search for duplicates cheap. Equal keys are verified on the strings, so a
-collision costs time and never changes a result.
+Keys make matching and the search for duplicates fast. Equal keys are verified on the strings, so a
+collision costs time, but never changes a result.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplier that spreads keys: the odd number next to 2^64 / golden ratio."""
+"""Multiplier for hashing: the odd number next to 2^64 / golden ratio."""
 
 
 def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
     """Return the distinct topics in order of appearance, and the index of each row's topic."""
-    stretches = topics.rle().struct.unnest()
-    values, lengths = stretches["value"], stretches["len"].to_numpy()
+    segments = topics.rle().struct.unnest()
+    values, lengths = segments["value"], segments["len"].to_numpy()
     names = values.unique(maintain_order=True)
     if len(names) == len(values):
         codes = np.arange(len(names), dtype=np.int32)
@@ -38,14 +38,14 @@ def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
 
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
-    """Compute the key of each (topic, document); equal pairs of any files have equal keys."""
+    """Compute the key of each (topic, document) pair; it does not depend on the file."""
     topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
     return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes])
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
-    """Return the rows of the first (topic, document) that occurs twice, or None."""
-    # Hash tables of polars count faster than NumPy sorts.
+    """Return the two rows of the first repeated (topic, document) pair, or None."""
+    # Polars counts by hash tables, faster than a sort in NumPy.
     if pl.Series(keys).n_unique() == keys.size:
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
@@ -56,7 +56,7 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
 
 
 def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
-    """Return for each row the first row with the same (topic, document)."""
+    """Return the first row with the same (topic, document) pair, for each row."""
     rows = pl.DataFrame({"row": np.arange(keys.size), "key": keys, "topic": codes, "doc": docs})
     first = rows.select(pl.col("row").min().over("key"))["row"].to_numpy()
     is_same = (docs.gather(first) == docs).to_numpy() & (codes[first] == codes)
@@ -66,7 +66,7 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
 
 
 class KeyIndex:
-    """Look up keys in a sorted set of keys by their leading bits; most are absent."""
+    """Index of a set of keys by their leading bits; fast if most queries are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys)
@@ -75,12 +75,11 @@ class KeyIndex:
         if not self._unique:
             # A stable sort takes longer, and only equal keys need it.
             self._order = np.argsort(keys, kind="stable")
-        # 8 places a key: small enough for the cache, and few absent keys get through.
+        # 8 slots per key: small enough for the cache, and few absent keys share a slot.
         bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
         self._first = np.full(1 << bits, -1, dtype=np.int32)
-        # Keys are assigned from the last to the first, so that of those with equal leading bits the
-        # first one remains.
+        # Assigned in reverse order, so that the first of the keys with equal leading bits remains.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
         # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
@@ -103,12 +102,12 @@ class KeyIndex:
 
 
 class Indexed:
-    """A table of documents with an index; workers receive it without the index."""
+    """Base class of tables with an index of documents, which is not sent to workers."""
 
     docs: pl.Series
 
     def __post_init__(self) -> None:
-        # Computed before threads share it.
+        # Computed before several threads use it.
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,7 +119,7 @@ class Indexed:
 
 
 class DocIndex:
-    """Look up documents among a fixed list of them."""
+    """Index of a list of documents."""
 
     def __init__(self, docs: pl.Series) -> None:
         self._docs = docs
@@ -135,6 +134,6 @@ class DocIndex:
 
 
 def spread(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
-    """Repeat each row `counts` times, with as many consecutive integers from `first` on."""
+    """Repeat each row `counts` times, with consecutive integers from its `first` on."""
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(rows, counts), np.repeat(first, counts) + offsets

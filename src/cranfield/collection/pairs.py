@@ -18,11 +18,11 @@ from cranfield.base.text import counted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
 _FEW = 8
-"""Look-ups in dicts are faster than keys of all rows if at most 1 / _FEW of them can match."""
+"""Look-ups in dicts are faster than keys if at most 1 / _FEW of the rows can match."""
 
 
 class Pairs:
-    """Rows of a topic and a document each.
+    """A table whose rows are a topic and a document.
 
     topics: the topics' ids, by code.
     codes: topic of each row, an index into `topics`; shape (rows,).
@@ -53,25 +53,25 @@ class Pairs:
         return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
-        """Pairs (row, row of the others) of the same topic and document, in no order."""
+        """Return pairs (row, row of `others`) of the same topic and document, in no order."""
         own_rows, other_rows = others.index.candidates(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
         is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
         is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
         return own_rows[is_equal], other_rows[is_equal]
 
-    def kept(self) -> Self:
-        """Return the same rows, independent of the data that they were made from."""
+    def detached(self) -> Self:
+        """Return the same rows, independent of the objects that they were read from."""
         return self
 
 
-class Listed(Pairs):
-    """Rows in order of topics, made from dicts; the column of documents is built on request.
+class DictPairs(Pairs):
+    """Rows of a dict of dicts, in order of topics; the column of documents is built on access.
 
-    inside: of each topic, by code, a dict of its documents, in the order of the rows.
+    topic_dicts: the dict of documents of each topic, by code, in the order of the rows.
     """
 
-    inside: Sequence[Mapping[str, Any]]
+    topic_dicts: Sequence[Mapping[str, Any]]
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]
@@ -82,49 +82,48 @@ class Listed(Pairs):
     @cached_property
     def docs(self) -> pl.Series:  # type: ignore[override]
         """Document id of each row, as a polars string column."""
-        return pl.Series("doc", [*chain.from_iterable(self.inside)], dtype=pl.String)
+        return pl.Series("doc", [*chain.from_iterable(self.topic_dicts)], dtype=pl.String)
 
-    def kept(self) -> Self:
-        """Return the same rows, of copies of the dicts, which their owner may change."""
+    def detached(self) -> Self:
+        """Return the same rows with copies of the dicts, which the caller may change later."""
         copy = object.__new__(type(self))
-        copy.__dict__.update(vars(self), inside=tuple(map(dict, self.inside)))
+        copy.__dict__.update(vars(self), topic_dicts=tuple(map(dict, self.topic_dicts)))
         return copy
 
     @cached_property
     def starts(self) -> list[int]:
         """First row of each topic."""
-        return [0, *accumulate(map(len, self.inside))][:-1]
+        return [0, *accumulate(map(len, self.topic_dicts))][:-1]
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
-        """Pairs (row, row of the others) of the same topic and document, in no order."""
-        if not isinstance(others, Listed) or _FEW * len(others.codes) > len(self.codes):
+        """Return pairs (row, row of `others`) of the same topic and document, in no order."""
+        if not isinstance(others, DictPairs) or _FEW * len(others.codes) > len(self.codes):
             return super().matching_rows(others)
         own_rows: list[int] = []
         other_rows: list[int] = []
         codes = others.codes_of(self.topics).tolist()
-        for start, code, docs in zip(self.starts, codes, self.inside, strict=True):
-            other_docs = others.inside[code] if code >= 0 else {}
+        for start, code, docs in zip(self.starts, codes, self.topic_dicts, strict=True):
+            other_docs = others.topic_dicts[code] if code >= 0 else {}
             if common_docs := docs.keys() & other_docs.keys():
-                places, other_places = [*docs], [*other_docs]
-                own_rows += [start + places.index(doc) for doc in common_docs]
-                other_rows += [others.starts[code] + other_places.index(doc) for doc in common_docs]
+                ids, other_ids = [*docs], [*other_docs]
+                own_rows += [start + ids.index(doc) for doc in common_docs]
+                other_rows += [others.starts[code] + other_ids.index(doc) for doc in common_docs]
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 
 class UngradedError(InputError):
-    """Raised for judgments of which none has a grade."""
+    """Raised for judgments without any grade."""
 
 
 def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
-    """Warn of rows without a grade; refuse judgments of which none has one."""
+    """Warn of rows without a grade; refuse judgments without any grade."""
     if dropped == rows:
         raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
     if dropped:
-        are = "has no grade and counts" if dropped == 1 else "have no grade and count"
-        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)
+        verbs = "has no grade and counts" if dropped == 1 else "have no grade and count"
+        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged", stacklevel=6)
 
 
 def warn_of_pairs(source: str, stacklevel: int = 6) -> None:
     """Warn of judgments without grades, which list the relevant documents."""
-    text = f"{source}: no column of grades; each document is read as relevant"
-    warn(text, stacklevel=stacklevel)
+    warn(f"{source}: no column of grades; each document is read as relevant", stacklevel=stacklevel)

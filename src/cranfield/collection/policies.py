@@ -1,4 +1,4 @@
-"""Policies of reading and judging, and their values; imports no large libraries."""
+"""Policies of reading and judging, and their values. Imports no large libraries."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ OF_QRELS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
     "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
 }
-"""Formats of judgments only, and the columns of their lines; unread columns are None.
+"""Formats of judgments only, and the types of the columns of their lines; None for unread columns.
 
-`prels` is of the Million Query and Web tracks: a document's grade, and its probability to be in the
-sample. `xqrels` is of sample_eval.pl: the stratum is before the grade; a grade below 0 is for a
-document that is pooled, but not sampled.
+`prels` is the format of the Million Query and Web tracks, with the probability that a document is
+in the sample. `xqrels` is the format of sample_eval.pl: the stratum precedes the grade; a grade
+below 0 means that a document is in the pool, but not in the sample.
 """
 
 OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
-"""Formats of sampled judgments, and the column that each has for it."""
+"""Formats of sampled judgments, and the column of the sampling in each."""
 
 FORMATS = ("auto", "trec", "ntcir", *OF_QRELS, "csv", "tsv", "json", "jsonl", "parquet")
-"""Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
+"""Formats that can be read; `auto` detects the format by the suffix without archive suffix."""
 
 SEPARATORS = ("auto", "tab", "blank")
-"""Separators of the columns of a text file; `auto` decides by line."""
+"""Separators of the columns of a text file; `auto` detects it for each line."""
 
 NUMBERS = ("auto", "ranks", "scores")
-"""Meanings of the number in runs of topic, document and number; `auto` decides by file."""
+"""Meanings of the number in runs of topic, document and number; `auto` detects it by file."""
 
 OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
@@ -68,8 +68,8 @@ TIES = {
 CHOICES: dict[str, dict[str, str]] = {
     "ties": TIES | {"expected": "the expected score over all orders of tied documents"},
     "topics": {
-        "qrels": "every judged topic; one without results scores as an empty ranking does",
-        "intersection": "for each system the topics that it has results for and that are judged",
+        "qrels": "every judged topic; a topic without results scores as an empty ranking does",
+        "intersection": "for each system the judged topics that it has results for",
         "run": "for each system the topics that it has results for, judged or not",
     },
     "unjudged": {
@@ -81,21 +81,21 @@ CHOICES: dict[str, dict[str, str]] = {
         "unjudged": "a grade below 0 marks a document as pooled but not judged",
     },
 }
-"""Policies, their possible values (the first is the default) and what these do."""
+"""Policies, their values (the first is the default), and the effects of these."""
 
 
 DEEPEST = 10**9
 """Maximum length of a ranking."""
 
 HIGHEST = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
-"""Policies that are a number from 1, or None, and the highest number."""
+"""Policies that are an integer from 1 or None, and the maximum."""
 
 ABOUT_NUMBERS = {
-    "depth": "how many ranks of each ranking count",
-    "max_grade": "highest grade of the scale, where measures depend on it",
+    "depth": "number of top ranks of each ranking that count",
+    "max_grade": "highest grade of the scale, for measures that depend on it",
     "topics_with_grade": "only topics with a document of this grade or higher",
 }
-"""Policies that are a number, and what they do."""
+"""Policies that are a number, and their effects."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,13 @@ class Policies:
 
     @property
     def order(self) -> TieOrder:
-        """The order of tied documents; that of `trec` if every order counts."""
+        """The order of tied documents; `trec` for expected scores over all orders."""
         return "trec" if self.ties == "expected" else self.ties
 
-    def require_order(self, what: str) -> None:
+    def require_order(self, subject: str) -> None:
         """Refuse `expected` ties for a computation from one order of the documents."""
         if self.ties == "expected":
-            raise PolicyError(f"{what} require one order of tied documents, got ties='expected'")
+            raise PolicyError(f"{subject} require one order of tied documents, got ties='expected'")
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""
@@ -158,22 +158,22 @@ PRESETS: dict[str, Policies] = {
 }
 """Policies of other programs, by name.
 
-A preset sets the policies and roundings of a program. It does not remove documents, as BEIR does
-with those whose id is that of the query (`exclude="self"`), nor include options of the program.
+A preset sets the policies and roundings of a program. It does not remove documents whose id is that
+of the query, as BEIR does (`exclude="self"`), and does not include options of the program.
 
-`ndeval` is `ndeval -traditional`, which orders documents by score; without that option it orders
-them by the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
-(`topics="qrels"`). `ntcireval` takes documents in the order of the file,
-and `cwl` ends rankings at rank 1000.
+`ndeval` stands for `ndeval -traditional`, which orders documents by score; without this option the
+program orders them by the rank column (`ties="rank"`). With the option `-c`, `ndeval` and `gdeval`
+include every judged topic (`topics="qrels"`). `ntcireval` orders documents as in the file, and
+`cwl` cuts off rankings after rank 1000.
 
-`trec_eval-9` and `trec_eval-10` do what these versions do: 9 sorts scores as 32-bit floats, 10
+`trec_eval-9` and `trec_eval-10` reproduce these versions: 9 sorts scores as 32-bit floats, 10
 rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and rounds like 9.
 """
 
 
 def policies(compat: str | None = None, **choices: Any) -> Policies:
-    """Return the policies of a preset, or the defaults, with some choices changed."""
+    """Return the policies of a preset, or the defaults, changed by choices other than None."""
     if compat is not None:
         check_choice("compat", compat, PRESETS)
-    start = Policies() if compat is None else PRESETS[compat]
-    return replace(start, **{name: value for name, value in choices.items() if value is not None})
+    preset = Policies() if compat is None else PRESETS[compat]
+    return replace(preset, **{name: value for name, value in choices.items() if value is not None})

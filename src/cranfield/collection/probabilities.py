@@ -1,4 +1,4 @@
-"""Probabilities of relevance: judgments that are a distribution over grades."""
+"""Judgments as probability distributions over grades."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import Framed
 
 DRAWS_PER_BLOCK = 50
-"""Number of draws of one block of random numbers, so that more draws keep the earlier ones."""
+"""Number of draws of a block; each block has its own random numbers, so blocks can be added."""
 
 _GRADE_COLUMN = re.compile(r"p(\d{1,9})")
 _ROUNDING = 0.005
-"""Largest deviation of a sum of probabilities from 1 that counts as rounding."""
+"""Maximum deviation of a sum of probabilities from 1 that is treated as rounding."""
 
 
 def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
@@ -61,7 +61,7 @@ class Probabilities(Framed):
     grades
         The possible grades, 0 or higher, ascending; shape (grades,).
     values
-        Probability of each grade; shape (judgments, grades), rows sum to 1.
+        Probability of each grade; shape (judgments, grades). Rows sum to 1.
     origin
         Source of the rows, for messages.
     """
@@ -81,7 +81,7 @@ class Probabilities(Framed):
         if is_outside.any():
             row = int(is_outside.any(axis=1).argmax())
             value = self.values[row][is_outside[row]][-1]
-            advice = "expected grades are not probabilities: give those of each grade (p0, p1, ...)"
+            advice = "expected grades are not probabilities; use a column per grade (p0, p1, ...)"
             self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)
@@ -103,9 +103,10 @@ class Probabilities(Framed):
         raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
 
     def draw(self, block: int, seed: int) -> Ints:
-        """Draw independent grades; shape (draws of a block, judgments).
+        """Draw independent grades; shape (draws, judgments).
 
-        Those of a topic depend on the seed, the block, and the ids of the topic and its documents.
+        The grades of a topic depend only on the seed, the block, and the ids of the topic and its
+        documents.
         """
         bounds = np.cumsum(self.values[:, :-1], axis=1)
         levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
@@ -118,11 +119,11 @@ class Probabilities(Framed):
         return self.grades[levels]
 
     def at_least(self, grade: int) -> Floats:
-        """Return the probability of a grade or a higher one; shape (judgments,)."""
+        """Return the probability of this grade or a higher one; shape (judgments,)."""
         return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
 
     def to_qrels(self, grades: Ints) -> Qrels:
-        """Return judgments with one grade for each document; shape of `grades` (judgments,)."""
+        """Return judgments with these grades; shape (judgments,)."""
         codes, rows = self.codes.astype(np.int32), {"row": np.arange(len(self))}
         numbers = grades.astype(np.int32)
         return Qrels(self.topics, codes, self.docs, numbers, origin=self.origin, columns=rows)
@@ -150,18 +151,18 @@ def read_probabilities(data: Any) -> Probabilities:
         A path, a data frame or rows, with the columns `topic`, `doc` and `probability` (of
         relevance), or `topic`, `doc`, `p0`, `p1`, `p2`, ... (of each grade); text without a header
         (topic, document, probability); a dict `{topic: {document: probability}}` or
-        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades are certain.
+        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades have probability 1.
 
     Returns
     -------
     Probabilities
-        A document that is not listed is unjudged; one with probability 0 is judged.
+        The probabilities. Documents without a probability are unjudged; probability 0 is judged.
 
     Raises
     ------
     InputError
         For a probability outside 0 to 1, such as an expected grade; for probabilities of grades
-        that do not sum to 1 (rounded ones are rescaled with a warning); a document listed twice.
+        that do not sum to 1 (rounded sums are rescaled with a warning); or for a repeated document.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def read_probabilities(data: Any) -> Probabilities:
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
-    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    table = fitted(columns.select(schema), schema, columns.source, columns.lines)
     frame = table.frame
     table.refuse(
         frame.select("topic", "doc").is_duplicated(),

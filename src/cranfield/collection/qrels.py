@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
 from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
 from cranfield.collection.pairs import Pairs
-from cranfield.collection.run import kept_rows, repeated
+from cranfield.collection.run import repeat_error, rows_of_mask
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import Framed, frame_html
 
@@ -28,21 +28,21 @@ class Qrels(Pairs, Framed):
     Attributes
     ----------
     topics
-        The topics' ids, by code, in order of appearance.
+        Topic ids, by code, in order of appearance.
     codes
         Topic of each judgment, an index into `topics`; shape (judgments,).
     docs
         Document id of each judgment, as a polars string column.
     grades
-        Relevance degree of each judgment: 0 is not relevant, below 0 is judged and not relevant
-        with the meaning of its code kept.
+        Relevance degree of each judgment: 0 is not relevant; grades below 0 are codes of judgments
+        that are not relevant.
     subtopics
-        Subtopic (iteration column) of each judgment; None where no document of a topic is judged
-        in more than one.
+        Subtopic (iteration column) of each judgment; None if no document of a topic is judged for
+        more than one.
     origin
-        Where the rows came from, for messages.
+        Source of the rows, for messages.
     columns
-        Other columns by name, a value a judgment: `class` (equivalence class), `stratum` and
+        Other columns by name, with a value per judgment: `class` (equivalence class), `stratum` and
         `inclusion` (of sampled judgments).
 
     Examples
@@ -75,14 +75,14 @@ class Qrels(Pairs, Framed):
                     f"subtopics must be {len(self.docs)} texts, one per judgment",
                     source=self.origin.name,
                 )
-            # With subtopics a document may occur once in each.
+            # A document may occur once for each subtopic.
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
             noun = "document judged (for one subtopic)"
         repeat = first_repeat(keys, self.docs, codes)
         if repeat is not None:
-            raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, noun)
+            raise repeat_error(repeat, self.origin, self.topics, self.codes, self.docs, noun)
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
@@ -97,13 +97,13 @@ class Qrels(Pairs, Framed):
 
     @cached_property
     def documents(self) -> Indices:
-        """Number of each judgment's (topic, document), in order of appearance."""
+        """Index of each judgment's (topic, document) pair, in order of appearance."""
         first = first_rows(self.keys, self.docs, self.codes)
         return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """Place of each topic, by code, in the order of topics."""
+        """Position of each topic, by code, in sorted order; see :func:`topic_order`."""
         order = {name: place for place, name in enumerate(topic_order(self.topics))}
         return np.array([order[name] for name in self.topics], dtype=np.int64)
 
@@ -113,7 +113,7 @@ class Qrels(Pairs, Framed):
         return int(self.grades.max())
 
     def flat(self) -> Qrels:
-        """Return one judgment a document: over subtopics, the highest grade."""
+        """Return judgments without subtopics: each document has its highest grade."""
         if self.subtopics is None:
             return self
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
@@ -129,13 +129,13 @@ class Qrels(Pairs, Framed):
         )
 
     def _without_check(self, **fields: Any) -> Qrels:
-        """Return judgments with other fields, without checking them for repeats."""
+        """Return judgments with these fields, without the check for repeats."""
         copy = object.__new__(Qrels)
         copy.__dict__.update(topics=self.topics, origin=Origin(self.origin.name), **fields)
         return copy
 
     def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
-        """Return the selected judgments; all topics are kept, also those without judgments.
+        """Return the selected judgments; topics without any of them are kept.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Qrels(Pairs, Framed):
         Raises
         ------
         InputError
-            If no judgment is left.
+            If no judgment is selected.
         PolicyError
             For an array of another shape or type.
 
@@ -156,7 +156,7 @@ class Qrels(Pairs, Framed):
         >>> qrels.restricted((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
-        rows = kept_rows(mask, len(self))
+        rows = rows_of_mask(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
         copy = self._without_check(
@@ -181,7 +181,7 @@ class Qrels(Pairs, Framed):
         return frame_html(self.to_polars(), repr(self), limit=10)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the judgments as a data frame: topic, doc, grade, and other columns if used."""
+        """Return the judgments as a data frame: topic, doc, grade, and any other columns."""
         frame = pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
@@ -195,8 +195,8 @@ class Qrels(Pairs, Framed):
 
 
 def topic_order(topics: Sequence[str]) -> list[str]:
-    """Sort topics: by number when all are numbers, else by the bytes of their names."""
+    """Sort topics: in numeric order if all are numbers, else by the bytes of their ids."""
     if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
-        # Two sorts, since a pair as the key of each topic would trigger garbage collection.
+        # Two sorts, as tuples as keys would trigger garbage collection.
         return sorted(sorted(topics), key=int)
     return sorted(topics)

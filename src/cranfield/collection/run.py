@@ -1,4 +1,4 @@
-"""A run: one system's documents and scores for every topic."""
+"""Runs: the documents and scores of one system for each topic."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run(Pairs, Framed):
-    """One system's ranking for every topic; made by :func:`read_run`.
+    """The rankings of one system, one for each topic; made by :func:`read_run`.
 
     Attributes
     ----------
     name
         Name of the system: the run tag, or the name of the file if it has no tag.
     topics
-        The topics' ids, by code, in order of appearance.
+        Topic ids, by code, in order of appearance.
     codes
         Topic of each row, an index into `topics`; shape (rows,).
     docs
@@ -40,13 +40,13 @@ class Run(Pairs, Framed):
     scores
         Retrieval score of each row, finite; higher is better.
     ranks
-        The rank column of the file, 0 for values that are not integers; None if it has none.
+        The rank column of the file, 0 for values that are not integers; None without a rank column.
     origin
         Source of the rows, for messages.
     described
         Location of the metadata, which :attr:`metadata` reads.
     unranked
-        Mask of the rows whose rank is not an integer; None if each is one; shape (rows,).
+        Mask of the rows whose rank is not an integer, shape (rows,); None if all are integers.
     chunks
         Number of chunks that were merged into documents; 0 if none were.
 
@@ -74,7 +74,7 @@ class Run(Pairs, Framed):
     def __post_init__(self) -> None:
         repeat = first_repeat(self.keys, self.docs, self.codes)
         if repeat is not None:
-            raise repeated(repeat, self.origin, self.topics, self.codes, self.docs)
+            raise repeat_error(repeat, self.origin, self.topics, self.codes, self.docs)
 
     @cached_property
     def metadata(self) -> Metadata | None:
@@ -98,16 +98,16 @@ class Run(Pairs, Framed):
         return frame_html(self.to_polars(), repr(self), limit=10)
 
     def renamed(self, name: str) -> Run:
-        """Return the same run under another name."""
+        """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
         copy = object.__new__(type(self))
-        # Made without __post_init__: the rows were checked for repeats before.
+        # Created without __post_init__, as the rows have been checked for repeats.
         copy.__dict__.update(self.__dict__, name=name)
         return copy
 
     def restricted(self, mask: NDArray[np.bool_]) -> Run:
-        """Return the run with some of its rows, in the same order, and the topics of these.
+        """Return the run with some of its rows, in the same order, and their topics.
 
         Parameters
         ----------
@@ -126,10 +126,10 @@ class Run(Pairs, Framed):
         >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
-        rows = kept_rows(mask, len(self))
+        rows = rows_of_mask(mask, len(self))
         codes = self.codes[rows]
         first = np.full(len(self.topics), rows.size)
-        # Of several rows of a topic the last one assigned counts, which is the first one here.
+        # Assigned in reverse order, so that the first row of each topic remains.
         first[codes[::-1]] = np.arange(rows.size)[::-1]
         by_first = np.argsort(first, kind="stable")[: int((first < rows.size).sum())]
         code_of = np.zeros(len(self.topics), dtype=np.int32)
@@ -141,17 +141,17 @@ class Run(Pairs, Framed):
         return copy
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
-        """Return the run without some rows; a topic that loses all has an empty ranking."""
-        rows = kept_rows(~excluded, len(self))
+        """Return the run without some rows; topics without any other row have an empty ranking."""
+        rows = rows_of_mask(~excluded, len(self))
         return self if rows.size == len(self) else self._rows(rows, self.topics, self.codes[rows])
 
     def merged(self, separator: str) -> Run:
-        """Return the run with the documents of its chunks, each with its best chunk's score.
+        """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
         Parameters
         ----------
         separator
-            Text before which the id of a chunk is that of its document.
+            Separator in ids of chunks; the text before it is the id of the document.
 
         Raises
         ------
@@ -184,9 +184,9 @@ class Run(Pairs, Framed):
     def _rows(
         self, rows: Indices, topics: tuple[str, ...], codes: Codes, docs: pl.Series | None = None
     ) -> Run:
-        """Return the run with some rows, their topics, and perhaps other names of documents."""
+        """Return the run with some rows, and with other topics, codes and perhaps documents."""
         copy = object.__new__(Run)
-        # Made without __post_init__: a part of rows without repeats has none.
+        # Created without __post_init__, as a subset of rows without repeats has none.
         copy.__dict__.update(
             name=self.name,
             topics=topics,
@@ -213,14 +213,14 @@ class Run(Pairs, Framed):
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
 
 
-def kept_rows(mask: NDArray[np.bool_], rows: int) -> Indices:
+def rows_of_mask(mask: NDArray[np.bool_], rows: int) -> Indices:
     mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (rows,):
         raise PolicyError(f"expected {rows} Boolean values, got {mask.dtype} of shape {mask.shape}")
     return np.flatnonzero(mask)
 
 
-def repeated(
+def repeat_error(
     rows: tuple[int, int],
     origin: Origin,
     topics: tuple[str, ...],

@@ -1,7 +1,7 @@
-"""Shards: a partition of the documents, with runs judged shard by shard.
+"""Shards: partitions of the documents, and runs judged by shard.
 
-The hashes of Python and polars change with the version, the machine or the process. They serve
-for look-ups only; no stored result may depend on them.
+Random shards use SipHash, because the hashes of Python and polars change with the version, the
+machine or the process, and no stored result may depend on them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from cranfield.sources.values import ID
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 
 _BLOCK = 1 << 16
-"""Strings hashed at a time, so that memory stays bounded."""
+"""Number of strings hashed at a time, to bound memory."""
 
 
 def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
-    r"""Hash each string's UTF-8 bytes under a key of 128 bits, given as two halves.
+    r"""Hash the UTF-8 bytes of each string under a key of 128 bits, in two halves.
 
-    A string is cut into words \(m\) of 8 bytes, little-endian, the last one filled up with zeros
+    A string is split into words \(m\) of 8 bytes, little-endian, the last one filled up with zeros
     and with the string's length in its highest byte. Four words of state go through two rounds a
     word, and four rounds at the end:
 
@@ -55,7 +55,7 @@ def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
     out = np.empty(len(texts), dtype=np.uint64)
     for start in range(0, len(texts), _BLOCK):
         part = texts.slice(start, _BLOCK)
-        # One string of all strings gives their bytes without a Python object for each.
+        # Concatenation gives the bytes of all strings without a Python object for each.
         data = np.frombuffer(str(part.str.join("").item()).encode() + bytes(8), dtype=np.uint8)
         lengths = part.str.len_bytes().to_numpy().astype(np.int64)
         out[start : start + _BLOCK] = _hashes(data, lengths, key)
@@ -63,7 +63,7 @@ def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
 
 
 def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]) -> Keys:
-    """Hash concatenated strings, those with the same number of words at a time."""
+    """Hash concatenated strings, grouped by their number of words."""
     begins = np.cumsum(lengths) - lengths
     # A word begins at each byte.
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
@@ -80,7 +80,7 @@ def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int,
             _absorb(state, words[positions].astype(np.uint64, copy=False))
             positions = positions + 8
         bits = (length % 8).astype(np.uint64) * np.uint64(8)
-        # Mask the bytes of the next string.
+        # Mask the bytes that belong to the next string.
         last = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
         _absorb(state, last | ((length & 255).astype(np.uint64) << np.uint64(56)))
         state[2] ^= np.uint64(255)
@@ -120,12 +120,12 @@ def _turn(word: Keys, bits: int) -> None:
 
 
 Shards = NDArray[np.int32]
-"""Shard of each document, as an index into the labels; -1 for a document that is in none."""
+"""Shard of each document, as an index into the labels; -1 for a document in no shard."""
 
 _DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
 
 MOST_SHARDS = 10_000
-"""Maximum number of shards; with more, each would have hardly any judgments."""
+"""Maximum number of shards; with more, shards would have hardly any judgments."""
 
 
 class Sharding(ABC):
@@ -176,14 +176,14 @@ class Sharding(ABC):
 
 @dataclass(frozen=True)
 class RandomShards(Sharding):
-    r"""Shards drawn at random, each document on its own: see :func:`random_shards`.
+    r"""Random shards, independent for each document: see :func:`random_shards`.
 
     Attributes
     ----------
     shards
         Number of shards S.
     seed, sampling
-        Seed of the partition, and its number among those of the seed.
+        Seed, and number of the partition among those with this seed.
     """
 
     shards: int
@@ -197,7 +197,7 @@ class RandomShards(Sharding):
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The shards' numbers, from 1."""
+        """The numbers of the shards, from 1."""
         return tuple(str(k + 1) for k in range(self.shards))
 
     @cached_property
@@ -228,23 +228,23 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     .. math:: \mathrm{shard}(d) = \mathrm{SipHash}_{key}(d) \bmod S, \quad
         key = \mathrm{SeedSequence}(seed, (S, sampling))
 
-    So it does not depend on the order of the input, on which runs are there, or on which documents
-    they retrieved, and it is the same with any version of any program. Each document is in each
-    shard with probability 1/S, independently of all others: the sizes of shards are binomial, and
-    not exactly equal. Other seeds, samplings and numbers of shards have independent partitions.
+    It does not depend on the order of the input, the runs, the documents they retrieved, or the
+    version of any program. Each document is in each shard with probability 1/S, independently of
+    other documents, so that the sizes of shards are binomial and not exactly equal. Partitions with
+    different seeds, samplings or numbers of shards are independent.
 
     Source: Voorhees, Samarov and Soboroff (2017), Using replicates in information retrieval
     evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
-    estimation by using shards, who draw their partitions uniformly too.
+    estimation by using shards. Their partitions are uniform, too.
 
     Parameters
     ----------
     shards
         Number of shards S, from 1 to 10,000.
     seed
-        A whole number from 0.
+        Seed of the random numbers, an integer >= 0.
     sampling
-        Number of the partition among several of the same seed, from 0.
+        Number of the partition among those with the same seed, from 0.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     Raises
     ------
     PolicyError
-        For numbers out of their range.
+        For a number outside its range.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
 _SHARDS = Schema(
     "table of shards",
     (DOC, Column("shard", ID)),
-    called="shards",
+    noun="shards",
     formats=FRAMES,
     tuples=None,
     mapping=two_columns("doc", "shard"),
@@ -276,11 +276,11 @@ _SHARDS = Schema(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GivenShards(Indexed, Sharding):
+class TableShards(Indexed, Sharding):
     """Shards from a table: see :func:`read_shards`.
 
-    `labels` are in order of number when all are numbers, else sorted; `codes` index them by
-    document, and each document is there once.
+    `labels` are in numeric order if all are numbers, else sorted; `codes` is the shard of each
+    document of `docs`, which has no repeats.
     """
 
     labels: tuple[str, ...]
@@ -295,16 +295,16 @@ class GivenShards(Indexed, Sharding):
         return out
 
     def describe(self) -> dict[str, Any]:
-        """Return the number of shards and where they came from."""
+        """Return the number of shards and their source."""
         return {"shards": len(self.labels), "shards from": self.name}
 
     def __repr__(self) -> str:
         size = f"{counted(len(self), 'shard')}, {counted(len(self.docs), 'document')}"
-        return f"GivenShards({size})"
+        return f"TableShards({size})"
 
 
-def read_shards(data: Any) -> GivenShards:
-    """Read which shard each document is in.
+def read_shards(data: Any) -> TableShards:
+    """Read the shard of each document.
 
     Parameters
     ----------
@@ -315,13 +315,13 @@ def read_shards(data: Any) -> GivenShards:
 
     Returns
     -------
-    GivenShards
-        The partition. Shards are in order of number when all are numbers, else sorted by name.
+    TableShards
+        The partition. Shards are in numeric order if all are numbers, else sorted by name.
 
     Raises
     ------
     InputError
-        For what cannot be read, lacks a column, or has a document twice.
+        For unreadable input, a missing column, or a repeated document.
 
     Examples
     --------
@@ -329,18 +329,18 @@ def read_shards(data: Any) -> GivenShards:
     >>> parts.labels, parts.of(["d1", "d2", "d9"]).tolist()
     (('law', 'news'), [1, 0, -1])
     """
-    if isinstance(data, GivenShards):
+    if isinstance(data, TableShards):
         return data
     table = read_table(data, _SHARDS)
     docs, names = table.frame["doc"], table.frame["shard"]
     table.refuse(docs.is_duplicated(), lambda row: "document twice in the shards")
     labels = topic_order(names.unique().to_list())
     codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int32)
-    return GivenShards(tuple(labels), docs.rechunk(), codes.to_numpy(), table.source)
+    return TableShards(tuple(labels), docs.rechunk(), codes.to_numpy(), table.source)
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
-    """Return a partition: random for a number of shards, else `shards`, read if necessary."""
+    """Return `shards` as a partition: random for a number, else read if necessary."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):
@@ -349,10 +349,10 @@ def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
 
 
 UNMAPPED = {
-    "error": "refuse runs and judgments with a document that is in no shard",
+    "error": "refuse runs and judgments with a document in no shard",
     "drop": "skip such documents, and count them",
 }
-"""The policies for documents that are in no shard, and what they do."""
+"""Policies for documents in no shard, and their effects."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,14 +364,14 @@ class JudgedShards(Scorable):
     sharding
         The partition.
     shards
-        The judged runs of each shard. All have the same topics and systems.
+        The judged runs of each shard, with the same topics and systems.
     lost
-        Number of retrieved documents that are in no shard and were excluded, by system.
+        Number of excluded retrieved documents, which are in no shard, by system.
     lost_judgments
-        Number of judgments excluded for the same reason.
+        Number of excluded judgments, whose documents are in no shard.
     rel
-        Lowest relevant grade, by which topics without a relevant document are found; None for
-        that of each measure.
+        Lowest relevant grade, which decides whether a topic has a relevant document in a shard;
+        None for the lowest relevant grade of each measure.
     """
 
     sharding: Sharding
@@ -397,7 +397,7 @@ class JudgedShards(Scorable):
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by shard; NaN where a topic has no relevant document in a shard."""
-        # A copy, so that the views that measures share are freed afterwards.
+        # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.scores_by(measures) for judged in copies]
         return [
@@ -434,8 +434,8 @@ class JudgedShards(Scorable):
         Returns
         -------
         polars.DataFrame
-            One row a shard: `shard`, `judgments`, `relevant` (judgments of grade 1 or higher),
-            `topics` (with one of these), and `retrieved` (documents of all systems and topics).
+            One row per shard: `shard`, `judgments`, `relevant` (judgments of grade 1 or higher),
+            `topics` (with a relevant document), and `retrieved` (by all systems for all topics).
         """
         relevant = [judged.recall_base() for judged in self.shards]
         return pl.DataFrame(
@@ -471,12 +471,12 @@ def judge_shards(
     progress: Progress | None = None,
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
-    """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
+    """Judge runs on the whole collection and on each shard of some partitions."""
     policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
     reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **reading):
-        many, qrels_read = read_inputs(runs, qrels, **options)
+        run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
     lowest_judged = 0 if policy.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(measure) for measure in measures} if rel is None else {int(rel)}
@@ -487,12 +487,14 @@ def judge_shards(
     workers = {"jobs": jobs, "backend": backend}
     shared = (whole, *(part for split in splits for part in split.qrels))
     with hint_at_order(runs, qrels, **reading):
-        names, results = judge_each(many, shared, judge_run, progress, **workers)
+        names, results = judge_each(run_list, shared, judge_run, progress, **workers)
 
     def assemble(
         parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, policy, labels=labels).read_as(many.settings)
+        judged = assembled(names, parts, judgments, policy, labels=labels).with_settings(
+            run_list.settings
+        )
         highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged
@@ -509,7 +511,7 @@ def judge_shards(
         by_name = dict(zip(names, n_lost, strict=True))
         sharded.append(JudgedShards(split.sharding, shards, by_name, split.unmapped, rel))
         for _, by_sharding in results:
-            # Otherwise many partitions would be in memory twice.
+            # Free the memory: otherwise the results of each partition would be stored twice.
             by_sharding[s][0].clear()
     return whole_judged, tuple(sharded)
 
@@ -550,7 +552,7 @@ def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int
             raise CranfieldError(
                 f"shard {quoted(sharding.labels[empty[0]])} has no relevant document of any topic"
                 f" ({counted(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
-                " take fewer shards"
+                " use fewer shards"
             )
     return _Split(
         sharding, tuple(qrels.restricted(shard == k) for k in range(n_shards)), int(is_lost.sum())
@@ -560,7 +562,7 @@ def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int
 def _parts(
     run: Run, whole: JudgedRun, split: _Split, unmapped: str, policy: Policies
 ) -> tuple[list[JudgedRun], int]:
-    """Judge a run on each shard, and count its documents that are in none."""
+    """Judge a run on each shard; also return the number of its documents in no shard."""
     shard = split.sharding.of(run.docs)
     if unmapped == "error":
         _check_mapped(run, shard < 0, "document")
@@ -568,13 +570,13 @@ def _parts(
     for k, judgments in enumerate(split.qrels):
         part = judge_one(run.restricted(shard == k), whole.stem, judgments, policy)
         extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
-        # A system that has a topic has it in every shard, also where it retrieved nothing.
+        # A topic of a run is a topic in every shard, even if nothing of the shard is retrieved.
         parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
     return parts, int((shard < 0).sum())
 
 
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:
     if is_lost.any():
-        row, number = int(is_lost.argmax()), counted(int(is_lost.sum()), noun)
-        reason = f"{number} in no shard; unmapped='drop' skips such documents"
+        row, count = int(is_lost.argmax()), counted(int(is_lost.sum()), noun)
+        reason = f"{count} in no shard; unmapped='drop' skips such documents"
         raise table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])

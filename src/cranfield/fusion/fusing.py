@@ -22,7 +22,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.kinds import OneOf, Whole
-from cranfield.base.parallel import ordered_results, own_threads
+from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -154,7 +154,7 @@ def fuse(
         (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
         for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
-    fused_blocks = list(ordered_results(fuse_block, blocks, jobs or own_threads()))
+    fused_blocks = list(ordered_results(fuse_block, blocks, jobs or available_threads()))
     del numbered_tops
     codes, docs, scores, ranks = zip(*fused_blocks, strict=True)
     return Run(

@@ -180,7 +180,7 @@ class Measure(Spec):
             raise MeasureError(f"{self.info.name} takes no cutoff")
 
     @classmethod
-    def called(cls) -> str:
+    def base_name(cls) -> str:
         return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -368,7 +368,7 @@ class Measure(Spec):
         )
         cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
         suffix = "" if suffix_value is None else f"@{cutoff}"
-        return self.called() + self.parameter_text(self.info.at_parameter) + suffix
+        return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 
 
 @cache
@@ -392,7 +392,7 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
     aliases: tuple[str, ...] = attributes.pop("aliases", ())
 
     def register(cls: M) -> M:
-        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
+        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.components
         for label in () if is_listed else (name, *aliases):
             if label in REGISTRY or label in ALIASES:
                 raise MeasureError(f"measure {label} already exists")

@@ -30,7 +30,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import OPEN_PROBABILITY, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
+from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import MAX_EXPONENT, POSITIVE_GAINS, Gain, highest_grade
@@ -187,7 +187,7 @@ class PPlusQ(IntentMeasure):
         }
         informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
 
-        def score(intent: ByIntent) -> Floats:
+        def score(intent: IntentBlock) -> Floats:
             return np.where(
                 intent.navigational[:, None],
                 navigational.score(intent.judged),

@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
+from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 
 MAX_SCORED_LENGTH = 5
 """Maximum length of runs for which all runs are scored."""
@@ -49,7 +49,7 @@ def all_runs(length: int, highest: int) -> JudgedRuns:
         for size in range(length + 1)
         for run in product(range(highest + 1), repeat=size)
     ]
-    return of_grades(np.array(grades), np.full(length, highest), highest, every_grade=True)
+    return runs_of_grades(np.array(grades), np.full(length, highest), highest, every_grade=True)
 
 
 def evenly_spaced(score: Callable[[JudgedRuns], Floats], length: int, highest: int) -> bool:

@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import number, parameter, text_of
-from cranfield.collection.judged.judged_runs import JudgedRuns, by_class
+from cranfield.collection.judged.judged_runs import JudgedRuns, first_of_classes
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
 from cranfield.measures.families import KINDS
@@ -292,4 +292,4 @@ class ByClasses(Wrapping):
         return self.inner.scale_with(highest)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.inner.score(by_class(judged, str(self)))
+        return self.inner.score(first_of_classes(judged, str(self)))

@@ -41,7 +41,7 @@ _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
     _TABLE_KIND,
     (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION_VALUE)),
-    called="predictions",
+    noun="predictions",
     otherwise="csv",
     tuples=("topic", "predictor", "prediction", "system"),
     mapping=columns_of_mapping(_TABLE_KIND),

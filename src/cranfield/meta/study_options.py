@@ -16,7 +16,7 @@ MAX_REPEATS = 10**6
 
 Repeats = Annotated[int, Whole(1, MAX_REPEATS)]
 Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
-Seed = Annotated[int, Whole(0, called="the seed")]
+Seed = Annotated[int, Whole(0, noun="the seed")]
 Rel = Annotated[int, Whole(1)]
 Proportion = Annotated[float, Share()]
 Depth = Annotated[int | None, Whole(1, DEEPEST)]

@@ -80,7 +80,7 @@ from scipy import fft
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads, processors
+from cranfield.base.parallel import in_threads, n_processors
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
@@ -581,7 +581,7 @@ def compute_distribution(
     sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
-        inversion, error = invert(sets, max_error, memory, jobs or processors(), rounding)
+        inversion, error = invert(sets, max_error, memory, jobs or n_processors(), rounding)
         methods.append((error, inversion))
     # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))

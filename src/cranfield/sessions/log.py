@@ -445,7 +445,9 @@ class ConcatenatedSessions(Sequence[Run]):
         judged = add_queries(judged)
         clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
         annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=annotations, views={}).read_as(self.sessions.runs_read)
+        judged = replace(judged, annotations=annotations, views={}).with_settings(
+            self.sessions.runs_read
+        )
         if not is_condensed:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()

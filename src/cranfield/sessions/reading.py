@@ -29,7 +29,7 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.text import XmlReader
-from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
+from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 
 _NO_TIME = frozenset({"", "na", "nan"})
 
@@ -54,7 +54,7 @@ def _query(cell: Any) -> str | None:
 
 POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
 SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
-TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
+TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
@@ -85,8 +85,8 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
-        optional("start", SECONDS, called="time"),
-        optional("end", SECONDS, called="time"),
+        optional("start", SECONDS, noun="time"),
+        optional("end", SECONDS, noun="time"),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),

@@ -30,7 +30,7 @@ _TESTS = Schema(
         schemas.Column("topics", WHOLE),
         schemas.optional("name", LABEL),
     ),
-    called="the tests",
+    noun="the tests",
     otherwise="csv",
     tuples=("t", "topics", "name"),
 )

@@ -1,4 +1,4 @@
-"""Locations of files: patterns, URLs, compressed archives."""
+"""Access to files: patterns, URLs, compressed archives."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ LIMITS = {
 }
 """Default limits, by the environment variable that changes each.
 
-Maximum ratio of decompressed to compressed size (text of runs becomes five to twenty times larger);
-maximum bytes of a line; of blanks and zeros at the beginning of a file that is read as a whole, and
-of consecutive blank lines and comments; maximum number of JSON objects and XML elements, which take
-far more memory than their text.
+Maximum ratio of decompressed to compressed size (five to twenty for the text of runs); maximum
+number of bytes of a line; of blanks and zeros at the beginning of a file that is read as a whole,
+and of consecutive blank lines and comments; maximum number of JSON objects and XML elements, which
+take far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
-"""Decompressed bytes up to which the ratio is not limited."""
+"""Decompressed size in bytes up to which the ratio is not limited."""
 
 
 class BeyondLimitError(InputError):
-    """Raised for input beyond a limit; the message names the setting of the limit."""
+    """Raised for input beyond a limit; the message names the variable that sets the limit."""
 
     def __init__(self, reason: str, limit: str = "", **place: Any) -> None:
         super().__init__(f"{reason}; {limit} sets the limit" if limit else reason, **place)
@@ -62,9 +62,9 @@ def limit(name: str) -> int:
 
 
 class _Stream(io.RawIOBase):
-    """Bytes of a function that returns up to a number of them, and none at the end.
+    """Stream of a function that returns up to a number of bytes, and no bytes at the end.
 
-    owner: an object that lives as long as the stream.
+    owner: an object to keep alive as long as the stream.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with some of the content; 0 at the end."""
+        """Read bytes into the buffer; return their number, 0 at the end."""
         data = self._read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -99,7 +99,7 @@ def check_size(size: int, compressed_size: int, max_ratio: int | None = None) ->
 
 
 def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
-    """Return the content of an archive, up to the maximum ratio."""
+    """Return a stream of the content of an archive, limited by the maximum ratio."""
     max_ratio = limit("CRANFIELD_MAX_RATIO")
     size = compressed_size = 0
 
@@ -113,7 +113,7 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
 
     def read(n_bytes: int) -> bytes:
         nonlocal size
-        # One piece at a time, so that what comes before damage is read.
+        # One block at a time, so that the content before any damage is read.
         data: bytes = content.read1(n_bytes)  # type: ignore[attr-defined]
         size += len(data)
         check_size(size, compressed_size, max_ratio)
@@ -128,18 +128,18 @@ def check_line(size: int, max_size: int) -> None:
         raise BeyondLimitError(f"has a line of more than {max_size:,} bytes", "CRANFIELD_MAX_LINE")
 
 
-def check_parts(text: str | bytes, sign: Any) -> None:
-    """Refuse too many JSON objects or XML elements, counted by the sign they begin with."""
+def check_parts(text: str | bytes, opening: Any) -> None:
+    """Refuse too many JSON objects or XML elements, counted by their opening character."""
     max_parts = limit("CRANFIELD_MAX_PARTS")
-    # Most text is short.
-    if len(text) > max_parts and text.count(sign) > max_parts:
+    # Most text is too short, and need not be counted.
+    if len(text) > max_parts and text.count(opening) > max_parts:
         raise BeyondLimitError(
             f"has more than {max_parts:,} objects or elements", "CRANFIELD_MAX_PARTS"
         )
 
 
 def check_beginning(head: bytes) -> None:
-    """Refuse content that begins with as many blanks and zeros as the limit."""
+    """Refuse content whose leading blanks and zeros reach the limit."""
     size = limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
@@ -148,11 +148,11 @@ def check_beginning(head: bytes) -> None:
 
 
 _MAX_PATTERN = 4096
-"""Maximum length of a pattern; longer ones would take minutes, and no path is longer."""
+"""Maximum length of a pattern; no path is longer, and a longer pattern would take minutes."""
 
 
 def matches(path: str) -> list[str] | None:
-    """Return the files and folders that match a pattern, by name; None if it is not a pattern.
+    """Return the sorted files and folders that match a pattern; None if it is not a pattern.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def matches(path: str) -> list[str] | None:
 
 
 def test_path(test: Callable[[Path], bool], path: str | Path) -> bool:
-    """Return the result of a test of a path; False if it is invalid or cannot be reached."""
+    """Apply a test to a path; return False if the path is invalid or cannot be accessed."""
     try:
         return test(Path(path))
     except (OSError, ValueError):
@@ -177,7 +177,7 @@ def test_path(test: Callable[[Path], bool], path: str | Path) -> bool:
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
 _SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
-"""Bytes requested at a time."""
+"""Number of bytes requested at a time."""
 
 Answer = TypeVar("Answer")
 
@@ -188,12 +188,12 @@ def is_url(path: str) -> bool:
 
 
 def safe_path(path: str) -> str:
-    """Return a path without the user and password of a URL, for messages."""
+    """Return a path for messages, without the user and password of a URL."""
     return _SECRET.sub("", path) if "@" in path else path
 
 
 def path_of(path: str) -> str:
-    """Return the part of a URL that names a file, without its query and the archive it is in."""
+    """Return the part of a URL that names a file, without query and enclosing archive."""
     if "://" not in path or not is_url(path):
         return path
     url = next(part for part in path.split("::") if "://" in part)
@@ -201,10 +201,10 @@ def path_of(path: str) -> str:
 
 
 def open_url(url: str) -> IO[bytes]:
-    """Open a remote file; errors, also those of later reads, are raised as InputError."""
-    system, path = _system(url)
+    """Open a remote file; errors, also of later reads, are raised as InputError."""
+    system, path = _file_system(url)
     file = _call(url, lambda: system.open(path, "rb"))
-    # Without its file system, an archive would be closed.
+    # An archive is closed when its file system is deleted.
     stream = _Stream(lambda size: _call(url, lambda: file.read(size)), file.close, owner=system)
     return io.BufferedReader(stream, _BLOCK)
 
@@ -212,15 +212,15 @@ def open_url(url: str) -> IO[bytes]:
 def size_of(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
-        system, path = _system(url)
+        system, path = _file_system(url)
         return int(_call(url, lambda: system.size(path)) or 0)
     except CranfieldError:
         return 0
 
 
 def list_files(url: str, *, pattern: bool) -> list[str] | None:
-    """List the files of a remote folder, or those that match a pattern; None for a file."""
-    system, path = _system(url)
+    """List the files of a remote folder, or the files that match a pattern; None for a file."""
+    system, path = _file_system(url)
     # Over HTTP, fsspec would list the links of a page.
     if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
         return None
@@ -243,16 +243,17 @@ def _is_file(info: Any) -> bool:
     return bool(info["type"] == "file")
 
 
-def _system(url: str) -> tuple[Any, str]:
+def _file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
-    user, extra = f"{safe_path(url)}: reading it", "'cranfield[remote]'"
-    fsspec = optional_module("fsspec", install=extra, user=user)
+    fsspec = optional_module(
+        "fsspec", install="'cranfield[remote]'", user=f"{safe_path(url)}: reading it"
+    )
     location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
     return location
 
 
 def _call(url: str, function: Callable[[], Answer]) -> Answer:
-    """Call fsspec, whose file systems raise the errors of any library, as InputError."""
+    """Call fsspec; errors of any library are raised as InputError."""
     try:
         return function()
     except CranfieldError:
@@ -273,18 +274,18 @@ _TAR_AT = 257
 _MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-"""Head of a Zstandard frame without content, with which any archive may begin."""
+"""Head of a Zstandard frame without content, which may precede any archive."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
-"""Names of the exceptions of decompressors; `error` is zlib's. Modules are loaded lazily."""
+"""Names of exceptions of decompressors (`error` is of zlib), whose modules are loaded lazily."""
 
 
 class DamagedError(Exception):
-    """Raised if data after an archive is not another archive."""
+    """Raised for invalid data in or after an archive."""
 
 
 def decompressed(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of the content, decompressed if its first bytes are those of an archive."""
+    """Return a stream of the content, decompressed if it begins like an archive."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     decompress = _decompressor(raw.peek(10)[:10])
@@ -297,29 +298,29 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
         import gzip
 
         return lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
-    # 'BZh' alone could begin a topic.
+    # 'BZh' alone could be the beginning of a topic.
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return lambda raw: _joined(raw, bz2.BZ2Decompressor)
+        return lambda raw: _concatenated(raw, bz2.BZ2Decompressor)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lambda raw: _joined(raw, lzma.LZMADecompressor)
-    zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
-    return _zstd().ZstdFile if zstd else None
+        return lambda raw: _concatenated(raw, lzma.LZMADecompressor)
+    is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
+    return _zstd().ZstdFile if is_zstd else None
 
 
-def bundle(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
-    """Return `zip` or `tar` if a stream begins like such an archive, else an empty string.
+def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
+    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names.
 
-    Also the names of the first files in it, and another one if there are more.
+    There are at most `max_names` + 1 names.
     """
     head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
     kind = "tar" if head[_TAR_AT:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind
     names: list[str] = []
-    # The archive may be damaged in any way; the caller refuses it anyway.
+    # The archive may be damaged in any way; the caller refuses archives of files anyway.
     with suppress(Exception):
         if kind == "zip":
             from zipfile import ZipFile
@@ -346,9 +347,9 @@ def _zstd() -> Any:
     return zstd
 
 
-def _joined(raw: IO[bytes], make: Callable[[], Any]) -> IO[bytes]:
-    """Decompress concatenated streams, to the last byte, unlike with Python's own readers."""
-    decompressor = make()
+def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
+    """Decompress concatenated streams; unlike Python's own readers, refuse trailing data."""
+    decompressor = create()
 
     def read(size: int) -> bytes:
         nonlocal decompressor
@@ -362,7 +363,7 @@ def _joined(raw: IO[bytes], make: Callable[[], Any]) -> IO[bytes]:
                     data = raw.read(_BUFFER)
                 if not data:
                     return b""
-                decompressor = make()
+                decompressor = create()
                 data = data.lstrip(b"\0")
             elif decompressor.needs_input and not (data := raw.read(_BUFFER)):
                 raise EOFError("the file ends before the end of the archive")
@@ -389,5 +390,5 @@ def compressor_for(path: str) -> Callable[[bytes], bytes] | None:
     if suffix not in {".gz", ".bz2", ".xz"}:
         return None
     compress = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix]).compress
-    # No time stamp, so that the same run gives the same bytes.
+    # Without a time stamp, equal content gives equal bytes.
     return partial(compress, mtime=0) if suffix == ".gz" else compress

@@ -24,7 +24,7 @@ from cranfield.base.text import some_of
 from cranfield.sources.archives import (
     DAMAGED,
     BeyondLimitError,
-    bundle,
+    archive_of_files,
     check_beginning,
     check_line,
     decompressed,
@@ -37,10 +37,10 @@ from cranfield.sources.archives import (
 )
 
 CHUNK = 4 << 20
-"""Bytes parsed at a time in a thread; enough to make the start-up time negligible."""
+"""Bytes parsed at a time in a thread, enough to make the overhead negligible."""
 
 TOGETHER = 4
-"""Number of chunks read at a time by a single thread."""
+"""Number of chunks that a single thread reads at a time."""
 
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -55,16 +55,18 @@ FORMAT_OF_SUFFIX = {
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 _RATIO = 10
-"""Approximate ratio of the content of an archive to its size."""
+"""Approximate ratio of decompressed to compressed size."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
-    A relative path starts from `folder`; by default the working directory. `encoding` is that of
-    text. `content` is that of the file if it is in memory already; `remaining` are its chunks if
-    some have been read. `label` is the name of the file in messages, by default its path.
+    path, folder: a relative path starts from `folder`, by default the working directory.
+    encoding: encoding of text.
+    content: content of the file if it is in memory.
+    remaining: chunks of the file, if its beginning has been read.
+    label: name of the file in messages, by default its path.
     """
 
     path: str
@@ -85,25 +87,27 @@ class Source:
     def name(self) -> str:
         return self.label or ("standard input" if self.path == "-" else safe_path(self.path))
 
-    def _plain(self) -> Path:
+    def _content_path(self) -> Path:
         path = Path(path_of(self.path))
         return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
 
     @property
     def stem(self) -> str:
-        """File name without folder, archive suffix and format suffix; always proper text."""
+        """File name without folder, archive suffix and format suffix; always valid Unicode."""
         if self.path == "-":
             return "stdin"
         try:
-            return self._plain().stem.encode(errors="surrogateescape").decode(errors="replace")
+            return (
+                self._content_path().stem.encode(errors="surrogateescape").decode(errors="replace")
+            )
         except UnicodeEncodeError:
             # No file has this name; opening it raises the error.
             return "run"
 
     @property
     def suffix(self) -> str:
-        """Suffix of the format, lower case, archive suffixes removed."""
-        return "" if self.path == "-" else self._plain().suffix.lower()
+        """Suffix of the format in lower case, without archive suffix."""
+        return "" if self.path == "-" else self._content_path().suffix.lower()
 
     @property
     def size(self) -> int:
@@ -124,16 +128,19 @@ class Source:
             return
         with self.open_raw() as raw:
             stream = decompressed(raw)
-            kind, names = bundle(stream)
+            kind, names = archive_of_files(stream)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
-                advice = "extract it, and name the folder or its files"
-                raise InputError(f"is a {kind} archive of files{files}; {advice}", source=self.name)
+                raise InputError(
+                    f"is a {kind} archive of files{files}; extract it, and name the folder or its"
+                    " files",
+                    source=self.name,
+                )
             yield stream
 
     @contextmanager
     def open_raw(self) -> Iterator[IO[bytes]]:
-        """Open for reading unchanged; errors are raised as InputError."""
+        """Open for reading without decompression; errors are raised as InputError."""
         try:
             if is_url(self.path):
                 with open_url(self.path) as raw:
@@ -163,7 +170,7 @@ class Source:
             raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
-        """Return the content as a whole; text in UTF-8."""
+        """Return the whole content, text as UTF-8."""
         if self.remaining is not None:
             return self.as_utf8(b"".join(self.remaining))
         max_bytes = limit("CRANFIELD_MAX_BLANK")
@@ -171,8 +178,8 @@ class Source:
             content = stream.read(max_bytes)
             check_beginning(content)
             if len(content) == max_bytes:
-                lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
-                content = _with_lines(content, stream) if lines else content + stream.read()
+                has_lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
+                content = _with_lines(content, stream) if has_lines else content + stream.read()
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
@@ -180,7 +187,7 @@ class Source:
         if text.isascii():
             return text
         if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
-            reason = "begins with a byte order mark, as joined files do: remove it"
+            reason = "begins with a byte order mark, as in concatenated files; remove it"
         else:
             try:
                 decoded = text.decode(self.encoding)
@@ -206,7 +213,7 @@ class Source:
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
-            # It is not closed here: the frames of an error may still refer to it.
+            # It is not closed here, as the frames of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
@@ -215,22 +222,22 @@ class Source:
             yield from self.remaining
             return
         with self.open() as stream:
-            first, max_size = True, limit("CRANFIELD_MAX_LINE")
+            is_first, max_size = True, limit("CRANFIELD_MAX_LINE")
             while data := stream.read(size or CHUNK):
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
                         check_line(len(data) + max_size, max_size)
-                    # JSON may well be one line.
+                    # JSON may be a single long line.
                     check_beginning(data + end_of_line)
                     end_of_line += stream.readline()
                 chunk = data + end_of_line if end_of_line else data
-                if first:
+                if is_first:
                     if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
                         reason = "is UTF-16 text; save it as UTF-8"
                         raise InputError(reason, source=self.name, line=1)
                     chunk = chunk.removeprefix(BOM_UTF8)
-                    first = False
+                    is_first = False
                     if b"\r" in chunk and b"\n" not in chunk:
                         # Lines ended by a lone carriage return would look like one long line.
                         chunk = chunk.replace(b"\r", b"\n")
@@ -273,11 +280,11 @@ def check_encoding(encoding: str) -> None:
 
 
 class LineMap(Sequence[int]):
-    """Line numbers of rows, stored per chunk, almost always as the first line only."""
+    """Line numbers of rows, stored by chunk: the first line, and the others only if needed."""
 
     def __init__(self) -> None:
         self._n_rows = 0
-        # First row, its line, and lines of all rows where some lines have none.
+        # First row, its line, and the lines of all rows if some lines have no row.
         self._chunks: list[tuple[int, int, NDArray[np.int64] | None]] = []
 
     def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:

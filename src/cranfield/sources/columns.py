@@ -20,7 +20,7 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
-from cranfield.sources.schemas import AS_USUAL, SUCCESS, Lines, Schema, fields_of, spelt
+from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fields_of, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -29,7 +29,7 @@ _DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c",
 
 @dataclass(frozen=True)
 class Columns:
-    """Named columns of the input, each read when it is requested by its index."""
+    """Named columns of the input; `cells` reads a column by its index."""
 
     source: str
     names: Sequence[object]
@@ -52,25 +52,27 @@ class Columns:
     ) -> Columns:
         return cls(source, names, lambda k: [row[k] for row in rows], lines)
 
-    def matched(self, schema: Schema, called: Mapping[str, str] = AS_USUAL) -> dict[str, Cells]:
-        """Select the columns of a schema, by the names `called` or those of the schema."""
-        places = schema.places(self.names, self.source, called)
-        self.tell_unused(schema, [*places.values()], called)
+    def select(
+        self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES
+    ) -> dict[str, Cells]:
+        """Select the columns of a schema by the user's own names, or else by the usual ones."""
+        places = schema.places(self.names, self.source, own_names)
+        self.check_unused(schema, [*places.values()], own_names)
         return {name: self.cells(k) for name, k in places.items()}
 
     def table(
-        self, schema: Schema, called: Mapping[str, str] = AS_USUAL, *, empty: bool = False
+        self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES, *, empty: bool = False
     ) -> Table:
-        """Select the columns of a schema, as :meth:`matched`, and convert them."""
-        return fitted(self.matched(schema, called), schema, self.source, self.lines, empty=empty)
+        """Select the columns of a schema, as :meth:`select` does, and convert them."""
+        return fitted(self.select(schema, own_names), schema, self.source, self.lines, empty=empty)
 
-    def tell_unused(
-        self, schema: Schema, used: Collection[int], called: Collection[str] = ()
+    def check_unused(
+        self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
-        """Warn of columns that nothing reads; refuse those that change the meaning of rows.
+        """Warn of unused columns; refuse those that change the meaning of rows.
 
-        A second column of grades is refused, too, unless the user named the first one (`called`),
-        and so is a row that repeats the names of the columns, as in joined files.
+        A second column of grades is refused, too, unless `own_names` has a name for the first one,
+        and so is a row that repeats the names of the columns, as in concatenated files.
         """
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns"
@@ -79,10 +81,10 @@ class Columns:
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
-                some = some_of(map(quoted, values), 3)
+                examples = some_of(map(quoted, values), 3)
                 raise InputError(
-                    f"column {quoted(self.names[k])} ({some}) may give the {kind} of rows, which a"
-                    f" {schema.kind} does not take into account: {_ADVICE[kind]}",
+                    f"column {quoted(self.names[k])} ({examples}) may be the {kind} of rows, which"
+                    f" a {schema.kind} does not take into account; {_ADVICE[kind]}",
                     source=self.source,
                 )
         # Not reported: columns with a single value, with a text for each identifier, or with a copy
@@ -94,15 +96,15 @@ class Columns:
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 are_grades = len(numbers) > 0 and not numbers.null_count()
-                if are_grades and (texts != used_texts).any() and "grade" not in called:
+                if are_grades and (texts != used_texts).any() and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                     raise InputError(
                         f"has two columns of grades: {pair}; remove one, or select one:"
-                        f" columns={{'grade': ...}}",
+                        " columns={'grade': ...}",
                         source=self.source,
                     )
                 if describes and not (are_grades and (texts != used_texts).any()):
-                    # The text of an answer, from which the grade was derived.
+                    # The text of the answer from which the grade was derived.
                     continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
             n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
@@ -127,18 +129,18 @@ class Columns:
 
 
 _MAX_CHECKED = 100
-"""Number of unused columns whose values are checked: the first ones."""
+"""Maximum number of unused columns whose values are checked."""
 
 _ADVICE = {
-    "status": "keep the rows that count, and remove the column",
-    "count": "give one row for each time, and remove the column",
-    "weight": "give rows of equal weight, and remove the column",
-    "support": "call it support, or remove it",
-    "currency": "give amounts of one currency, and remove the column",
+    "status": "keep the valid rows, and remove the column",
+    "count": "repeat each row as often as it occurred, and remove the column",
+    "weight": "use rows of equal weight, and remove the column",
+    "support": "rename it to support, or remove it",
+    "currency": "use amounts in one currency, and remove the column",
     "experiment": "keep the rows of one experiment, and remove the column",
     "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
-    "judge": "give a table for each judge",
+    "judge": "write a table for each judge",
 }
 """Advice on tables with a decisive column."""
 
@@ -149,13 +151,13 @@ def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True
-    # Codes are those of requests: numbers do not show whether 0 or 1 is success.
-    codes = name.endswith(("status", "state")) and values <= {"0", "1"}
-    return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
+    # A code of 0 or 1 does not tell whether it means success, so it is not refused.
+    are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    return kind == "status" and (are_codes or {value.casefold() for value in values} <= SUCCESS)
 
 
 def _texts(cells: Cells) -> pl.Series:
-    """Return cells as text without blanks around it; cells without a value are empty."""
+    """Return cells as text without surrounding blanks; empty for missing values."""
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.fill_null("").str.strip_chars()
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
@@ -163,10 +165,11 @@ def _texts(cells: Cells) -> pl.Series:
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:
+    """Read the columns of a file, a data frame, rows or a mapping."""
     check_fork()
     if isinstance(data, (str, PathLike)):
         return columns_of_file(Source.of(data), schema)
-    source = schema.called or schema.kind
+    source = schema.noun or schema.kind
     if isinstance(data, Mapping | list) and (columns := _columns_of_json(data, schema, source)):
         return columns
     if is_frame(data):
@@ -175,15 +178,15 @@ def read_columns(data: Any, schema: Schema) -> Columns:
         are_named = levels and all(isinstance(level, str) for level in levels)
         has_index = are_named and not {*levels} & {*data.columns}
         return columns_of_frame(data.reset_index() if has_index else data, source)
-    rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
-    if rows and schema.tuples is not None:
+    are_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
+    if are_rows and schema.tuples is not None:
         return columns_of_records(list(data), schema, source)
-    noun = schema.called or f"a {schema.kind}"
+    noun = schema.noun or f"a {schema.kind}"
     raise InputError(f"{type(data).__name__} cannot be read as {noun}")
 
 
 def is_frame(data: Any) -> bool:
-    # Asking a lazy frame itself for its columns would cost, and warn.
+    # A lazy frame resolves its schema, with a warning, if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
@@ -192,8 +195,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     import narwhals.stable.v1 as nw
 
     with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
-        # Each library raises its own errors, such as for a repeated name. Relations of DuckDB and
-        # others, of which narwhals only reads the names, are converted by Arrow.
+        # Each library raises its own errors, such as for a repeated name. Narwhals reads only the
+        # names of relations of DuckDB and others, so these are converted by Arrow.
         frame = nw.from_native(data)
         if nw.get_level(frame) == "interchange":
             has_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
@@ -206,7 +209,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         series: Any = frame.get_column(names[k])
         if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
             return native
-        # Object columns may hold any values, and Arrow has no type for complex numbers and wide
+        # Object columns may hold any values, and Arrow has no type for complex numbers and large
         # integers: these are read as Python values.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
@@ -236,7 +239,7 @@ def columns_of_records(
     source: str,
     lines: Sequence[int] | None = None,
 ) -> Columns:
-    """Read mappings, named tuples, data classes, or plain tuples if the schema has them."""
+    """Read mappings, named tuples, data classes, or plain tuples if the schema allows them."""
     if not rows:
         raise schema.empty(source)
     shape, tuples = _shape(rows[0]), schema.tuples or ()
@@ -263,7 +266,7 @@ def columns_of_records(
 
 
 def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
-    """Return the kind of a row: mapping, fields of a named tuple, or length of a plain one."""
+    """Return `Mapping`, the fields of a named tuple, or the length of a plain tuple; else None."""
     if isinstance(row, Mapping):
         return Mapping
     fields = getattr(row, "_fields", None) or getattr(row, "__dataclass_fields__", None)
@@ -273,7 +276,7 @@ def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
 
 
 def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
-    """Read a file with named columns, or lines of a schema that has them."""
+    """Read a file with named columns, or lines of text if the schema allows them."""
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
     form = form if form in schema.formats else schema.otherwise
     if not form and schema.lines is None:
@@ -307,7 +310,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 def _columns_of_json(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Read records, also those that hold lists, or a mapping; None if the schema reads no such."""
+    """Read records or a mapping from JSON; None if the schema does not allow their form."""
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
@@ -320,7 +323,7 @@ def _columns_of_json(
 
 
 def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
-    """Read CSV: fast where each line is a row without quotes, exact everywhere else."""
+    """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
         (names, *rows), lines = separated(decoded(raw, source), source, separator)
@@ -329,7 +332,7 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
         columns = Columns(source, names, cells.__getitem__, lines[1:])
     filled = [str(name) for name in columns.names if name]
     for name in filled:
-        # Equal numbers mean that the header is missing, which the check of columns reports.
+        # Equal numbers mean that the header is missing, which `Schema.places` reports.
         if filled.count(name) > 1 and not is_number(name):
             raise InputError(f"has two columns {quoted(name)}", source=source)
         if "\0" in name:
@@ -340,7 +343,7 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
 def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
-    # Polars would decompress what begins like an archive, without a limit.
+    # Polars would decompress data that begin like an archive, without a limit.
     if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, *_DECOMPRESSED_BY_POLARS)):
         return None
     try:
@@ -384,7 +387,7 @@ def check_parquet_file(path: str) -> None:
 
 @contextmanager
 def reading_parquet(source: str) -> Iterator[None]:
-    """Turn errors of reading a checked Parquet file into an InputError of one line."""
+    """Convert errors of reading a checked Parquet file to an InputError of one line."""
     with refusing("is not readable Parquet", source), quiet_panics():
         yield
 
@@ -395,7 +398,7 @@ def refusing(
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
 ) -> Iterator[None]:
-    """Turn errors of a library into an InputError of one line."""
+    """Convert errors of a library to an InputError of one line."""
     try:
         yield
     except CranfieldError:
@@ -405,7 +408,7 @@ def refusing(
         if isinstance(error, pl.exceptions.PanicException):
             # Its message is meant for the authors of the reader.
             reason = "its content is inconsistent"
-        # It may show the text of cells, of any length.
+        # The reason may quote cells of any length.
         message = plain(reason[:201])
         cut = f"{message[:200]}…" if len(message) > 200 else message
         raise InputError(f"{problem}: {cut}", source=source) from None
@@ -414,27 +417,29 @@ def refusing(
 def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
     rows: list[list[Any]] = []
     numbers: list[int] = []
-    semicolons = None
+    has_semicolons = None
     required = " ".join(form.names[: form.n_required])
-    optional = "" if form.loose else "".join(f" [{n}]" for n in form.names[form.n_required :])
+    optional = "" if form.has_more else "".join(f" [{n}]" for n in form.names[form.n_required :])
     with in_source(source):
         for number, line in lines_of(text):
             fields = form.cut(line)
             if not fields:
                 continue
             has_semicolon = ";" in line and "\t" not in line
-            if getattr(form.cut, "func", None) is fields_of and semicolons not in {
+            if getattr(form.cut, "func", None) is fields_of and has_semicolons not in {
                 None,
                 has_semicolon,
             }:
-                separators = "semicolons" if semicolons else "blanks"
+                separators = "semicolons" if has_semicolons else "blanks"
                 raise InputError(f"expected {separators} between fields as above", line=number)
-            semicolons = has_semicolon
-            if len(fields) < form.n_required or (len(fields) > len(form.names) and not form.loose):
+            has_semicolons = has_semicolon
+            if len(fields) < form.n_required or (
+                len(fields) > len(form.names) and not form.has_more
+            ):
                 expected = f"{form.n_required} columns ({required}{optional})"
                 reason = f"expected {expected} in a line of {things}, got {len(fields)}"
                 raise InputError(reason, line=number)
-            if rows and not form.loose and len(fields) != len(rows[0]):
+            if rows and not form.has_more and len(fields) != len(rows[0]):
                 reason = f"expected {len(rows[0])} columns as above, got {len(fields)}"
                 raise InputError(reason, line=number)
             rows.append(fields)
@@ -445,52 +450,60 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
 
 
 def three_columns(
-    data: Mapping[Any, Any], names: tuple[str, str, str], inside: str, source: str
+    data: Mapping[Any, Any], names: tuple[str, str, str], inner_form: str, source: str
 ) -> dict[str, list[Any]]:
-    """Return the columns of a mapping of mappings."""
-    pairs = pairs_of(data, names[0], inside, source)
+    """Convert a mapping of mappings, whose items are described by `inner_form`, to columns."""
+    pairs = pairs_of(data, names[0], inner_form, source)
     rows = [(name, key, value) for name, mapping in pairs for key, value in mapping.items()]
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
 def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Return the keys and values of a mapping as columns."""
+    """Return a function that converts a mapping to columns of its keys and of its values."""
     return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
 
 
 def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Return a function that reads the values of a mapping as columns of a kind of table."""
+    """Return a function that reads a mapping whose values are the columns of a table."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         for values in data.values():
             if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                reason = f"a mapping is a {kind} when its values are columns"
-                raise InputError(reason, source=source)
+                reason = f"expected columns as the values of a mapping for a {kind}"
+                raise InputError(f"{reason}, got {type(values).__name__}", source=source)
         listed = {
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
         }
         if len({len(values) for values in listed.values()}) > 1:
-            raise InputError("columns are of different lengths", source=source)
+            raise InputError("expected columns of equal length", source=source)
         return listed
 
     return columns
 
 
 def pairs_of(
-    data: Mapping[Any, Any], outer: str, inside: str, source: str
+    data: Mapping[Any, Any], outer: str, inner_form: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
     """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
-            got = f"{outer} {quoted(name)}, got {type(mapping).__name__}"
-            raise InputError(f"expected {{{inside}}} for {got}", source=source)
+            raise InputError(
+                f"expected {{{inner_form}}} for {outer} {quoted(name)},"
+                f" got {type(mapping).__name__}",
+                source=source,
+            )
         yield name, mapping
 
 
 @dataclass(frozen=True)
 class Table:
-    """All columns of a schema, null if missing; `names` of present columns, `lines` if known."""
+    """A table with all columns of its schema.
+
+    frame: the columns; those that the input lacks are null.
+    names: the columns that the input has.
+    lines: the line of each row, if known.
+    """
 
     frame: pl.DataFrame
     source: str
@@ -502,20 +515,20 @@ class Table:
         numbers = pl.col(pl.Float64).fill_null(float("nan"))
         return self.frame.with_columns(numbers).iter_rows()
 
-    def refuse(self, bad: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
-        """Refuse the first of some bad rows; `reason` gets its cells."""
-        if bad.any():
-            row = int(bad.arg_true()[0])
+    def refuse(self, is_invalid: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
+        """Raise an error for the first invalid row, if any; `reason` is called with its cells."""
+        if is_invalid.any():
+            row = int(is_invalid.arg_true()[0])
             cells = self.frame.row(row, named=True)
             line = None if self.lines is None else int(self.lines[row])
-            place = {"topic": cells.get("topic"), "doc": cells.get("doc")}
-            raise InputError(reason(cells), source=self.source, line=line, **place)
+            subject = {"topic": cells.get("topic"), "doc": cells.get("doc")}
+            raise InputError(reason(cells), source=self.source, line=line, **subject)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
-        """Return the rows at some places, with their lines."""
+        """Return the selected rows, with their lines."""
         lines = None if self.lines is None else np.asarray(self.lines)[np.asarray(rows)]
         return replace(self, frame=self.frame[rows], lines=lines)
 
@@ -538,7 +551,7 @@ def read_table(data: Any, schema: Schema) -> Table:
     return read_columns(data, schema).table(schema)
 
 
-_WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
+_MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
@@ -550,15 +563,15 @@ def fitted(
     *,
     empty: bool = False,
 ) -> Table:
-    """Convert the columns to the types of the schema; refuse the first row that does not fit.
+    """Convert the columns to the types of the schema; refuse the first invalid row.
 
-    empty: whether there may be no rows.
+    empty: whether a table without rows is valid.
     """
     series_by_name = {}
     for column in schema.columns:
         if column.name not in cells:
             continue
-        noun, column_cells = column.called or column.name, cells[column.name]
+        noun, column_cells = column.noun or column.name, cells[column.name]
         series, bad = column.kind.column(column.name, column_cells)
         if bad is not None:
             topics = cells.get("topic") if column.name != "topic" else None
@@ -566,15 +579,18 @@ def fitted(
             try:
                 cell = column_cells[bad]
             except (ValueError, OverflowError) as error:
-                # A time outside the years of Python dates.
+                # For a time beyond the range of Python dates.
                 cell = str(error)
             reason = column.kind.reason(noun, cell)
             raise wrong_row(bad, reason, source, lines, topic)
-        if series.dtype == pl.String and (is_gap := series.is_in(_WRITTEN_GAPS)).any():
-            texts = some_of(map(quoted, series.filter(is_gap).unique(maintain_order=True)), 3)
-            number = counted(int(is_gap.sum()), "row")
-            note = f"{noun} is {texts} in {number}, read as text, not as missing"
-            warn(f"{source}: {note}", stacklevel=4)
+        if series.dtype == pl.String and (is_missing_text := series.is_in(_MISSING_TEXTS)).any():
+            texts = series.filter(is_missing_text).unique(maintain_order=True)
+            rows = counted(int(is_missing_text.sum()), "row")
+            warn(
+                f"{source}: {noun} is {some_of(map(quoted, texts), 3)} in {rows}, read as text, not"
+                " as missing",
+                stacklevel=4,
+            )
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not empty:

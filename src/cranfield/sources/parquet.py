@@ -1,6 +1,6 @@
 """Checks of Parquet files before they are read.
 
-Polars trusts the sizes and counts in a file, and may end the process if they are far off. So the
+Polars trusts the sizes and counts in a file, and may crash the process if they are wrong. So the
 footer and the page headers are read here, in the compact protocol of Thrift, and compared with the
 file and with each other; pages are compared with their checksums, which Polars ignores.
 """
@@ -21,20 +21,20 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.sources.archives import check_size
 
-_CALM = 0.1
-"""Seconds without output after which no other thread is expected to panic."""
+_QUIET_SECONDS = 0.1
+"""Seconds without output after which no further thread is expected to panic."""
 
 
-def _await_silence(file: IO[bytes]) -> None:
-    """Wait until nothing more is written: other threads panic a little later."""
+def _wait_for_silence(file: IO[bytes]) -> None:
+    """Wait until nothing more is written, as other threads may panic a little later."""
     before = -1
     while (size := os.fstat(file.fileno()).st_size) > before:
         before = size
-        time.sleep(_CALM)
+        time.sleep(_QUIET_SECONDS)
 
 
 class _HeldStderr:
-    """The standard error of the process, held back while threads read files."""
+    """The standard error of the process, redirected to a file while threads read Parquet."""
 
     lock = Lock()
     users = 0
@@ -48,13 +48,13 @@ _HELD = _HeldStderr()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Hold back standard error, and drop it if a panic is raised."""
+    """Redirect standard error, and discard its text if a panic is raised."""
     held = _HELD
     with held.lock:
         held.users += 1
         if held.users == 1:
             held.panicked = False
-            # There may be no standard error, and no room for a file.
+            # There may be no standard error, or no space for a file.
             with contextlib.suppress(OSError):
                 held.stderr = os.dup(2)
                 held.file = tempfile.TemporaryFile()  # noqa: SIM115
@@ -72,10 +72,10 @@ def quiet_panics() -> Iterator[None]:
 
 
 def _release(held: _HeldStderr) -> None:
-    """Write what was held back, unless a thread panicked."""
+    """Restore standard error, and write the redirected text unless a thread panicked."""
     if held.file is not None:
         if held.panicked:
-            _await_silence(held.file)
+            _wait_for_silence(held.file)
         os.dup2(held.stderr, 2)
         with held.file as file:
             file.seek(0)
@@ -91,8 +91,8 @@ _MAGIC = b"PAR1"
 _DEEPEST = 32
 _REPEATED = 2
 _DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
-_COUNTED_IN = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}
-"""By kind of page, the field with its specific header, whose field 1 is the number of values."""
+_HEADER_FIELDS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}
+"""Field with the specific header of a kind of page; its field 1 is the number of values."""
 
 _VALUE_SIZE = 8
 """Approximate bytes of a value in memory."""
@@ -108,7 +108,7 @@ class _DamagedError(InputError):
 
 
 def check_parquet(data: memoryview) -> None:
-    """Refuse a file with inconsistent sizes, counts or checksums, or with a large content."""
+    """Refuse a file with inconsistent sizes, counts or checksums, or with too large content."""
     footer, end = _footer(data)
     leaves = _leaves(footer)
     groups = [_struct(group) for group in _list(footer, 4)]
@@ -120,14 +120,14 @@ def check_parquet(data: memoryview) -> None:
     for group, height in zip(groups, rows, strict=True):
         columns = _list(group, 1)
         if len(columns) != len(leaves):
-            raise _DamagedError("a row group has other columns than the schema")
-        for column, flat in zip(columns, leaves, strict=True):
+            raise _DamagedError("the columns of a row group differ from the schema")
+        for column, is_flat in zip(columns, leaves, strict=True):
             chunk = _chunk(_struct(column), end)
-            if flat and chunk.values != height:
+            if is_flat and chunk.values != height:
                 raise _DamagedError("the number of values of a column is not the number of rows")
             compressed += chunk.end - chunk.start
             if compressed > len(data):
-                # Pages that occur repeatedly would take forever.
+                # Reading repeated pages could take forever.
                 raise _DamagedError("its columns overlap")
             total += sum(_pages(data, chunk))
             check_size(total, len(data))
@@ -142,7 +142,7 @@ class _Chunk(NamedTuple):
 
 
 def _footer(data: memoryview) -> tuple[Struct, int]:
-    """Read the footer of a file; return it with its start."""
+    """Return the footer of a file and its position."""
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise _DamagedError("it does not begin and end as Parquet does")
     size = int.from_bytes(data[-8:-4], "little")
@@ -153,21 +153,21 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
 
 
 def _leaves(footer: Struct) -> list[bool]:
-    """Return for each leaf column whether it has one value per row."""
+    """Return a flag per leaf column: True if it has one value per row."""
     schema = [_struct(element) for element in _list(footer, 2)]
     leaves: list[bool] = []
 
-    def walk(place: int, flat: bool, depth: int) -> int:
-        if place >= len(schema) or depth > _DEEPEST:
+    def walk(position: int, is_flat: bool, depth: int) -> int:
+        if position >= len(schema) or depth > _DEEPEST:
             raise _DamagedError("its schema has other columns than it declares")
-        flat = flat and schema[place].get(3) != _REPEATED
-        children = _count(schema[place], 5, "columns") if 5 in schema[place] else 0
+        is_flat = is_flat and schema[position].get(3) != _REPEATED
+        children = _count(schema[position], 5, "columns") if 5 in schema[position] else 0
         if depth and not children:
-            leaves.append(flat)
-        place += 1
+            leaves.append(is_flat)
+        position += 1
         for _ in range(children):
-            place = walk(place, flat, depth + 1)
-        return place
+            position = walk(position, is_flat, depth + 1)
+        return position
 
     if walk(0, True, 0) != len(schema):
         raise _DamagedError("its schema has other columns than it declares")
@@ -176,12 +176,13 @@ def _leaves(footer: Struct) -> list[bool]:
 
 def _chunk(column: Struct, end: int) -> _Chunk:
     if 1 in column:
-        raise _DamagedError("a column is in another file")
-    about = _struct(column.get(3))
-    starts = [_count(about, 9, "bytes")]
-    if about.get(11):
-        starts.append(_count(about, 11, "bytes"))
-    chunk = _Chunk(min(starts), min(starts) + _count(about, 7, "bytes"), _count(about, 5, "values"))
+        raise _DamagedError("a column is in another file, which is not supported")
+    metadata = _struct(column.get(3))
+    start = _count(metadata, 9, "bytes")
+    if metadata.get(11):
+        start = min(start, _count(metadata, 11, "bytes"))
+    size, n_values = _count(metadata, 7, "bytes"), _count(metadata, 5, "values")
+    chunk = _Chunk(start, start + size, n_values)
     if chunk.values and (chunk.start < len(_MAGIC) or chunk.end > end):
         raise _DamagedError("a column lies outside the file")
     return chunk
@@ -192,20 +193,20 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     reader = _Thrift(data[: chunk.end], chunk.start)
     n_missing = chunk.values
     while n_missing > 0:
-        if reader.place >= chunk.end:
+        if reader.position >= chunk.end:
             raise _DamagedError("a column has fewer values than it declares")
         page = reader.struct()
-        start = reader.place
-        reader.place += _count(page, 3, "bytes")
-        if reader.place > chunk.end:
+        start = reader.position
+        reader.position += _count(page, 3, "bytes")
+        if reader.position > chunk.end:
             raise _DamagedError("a page is larger than its column")
         crc = page.get(4)
         # The checksum may be a negative number.
-        if isinstance(crc, int) and zlib.crc32(data[start : reader.place]) != crc % (1 << 32):
+        if isinstance(crc, int) and zlib.crc32(data[start : reader.position]) != crc % (1 << 32):
             raise _DamagedError("a page does not match its checksum")
         kind = _count(page, 1, "kind of a page")
         if kind != _INDEX:
-            values = _count(_struct(page.get(_COUNTED_IN.get(kind, -1))), 1, "values")
+            values = _count(_struct(page.get(_HEADER_FIELDS.get(kind, -1))), 1, "values")
             n_missing -= values if kind in (_DATA, _DATA_2) else 0
         yield _count(page, 2, "bytes")
     if n_missing:
@@ -214,7 +215,7 @@ def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
 
 def _struct(value: Any) -> Struct:
     if not isinstance(value, dict):
-        raise _DamagedError("a part of its footer or of a page's head is missing")
+        raise _DamagedError("a part of its footer or of a page header is missing")
     return value
 
 
@@ -233,14 +234,14 @@ def _count(struct: Struct, field: int, unit: str) -> int:
 
 
 class _Thrift:
-    """The compact protocol of Thrift, read from a place on.
+    """Reader of the compact protocol of Thrift, from a position on.
 
-    Structs are dicts by the numbers of their fields.
+    Structs are dicts whose keys are the numbers of fields.
     """
 
-    def __init__(self, data: memoryview, place: int) -> None:
+    def __init__(self, data: memoryview, position: int) -> None:
         self._data = data
-        self.place = place
+        self.position = position
 
     def struct(self, depth: int = 0) -> Struct:
         if depth > _DEEPEST:
@@ -263,19 +264,19 @@ class _Thrift:
         if kind in (9, 10):
             head = self._byte()
             size = head >> 4 if head >> 4 < 15 else self._unsigned()
-            if depth > _DEEPEST or size > len(self._data) - self.place:
+            if depth > _DEEPEST or size > len(self._data) - self.position:
                 raise _DamagedError("a list in its footer is longer than the file")
             return [self._value(head & 15, depth + 1) for _ in range(size)]
         if kind == 12:
             return self.struct(depth + 1)
         # Parquet has no maps.
-        raise _DamagedError("its footer or a page's head has a field of unknown type")
+        raise _DamagedError("its footer or a page header has a field of unknown type")
 
     def _bytes(self, size: int) -> memoryview:
-        end = self.place + size
+        end = self.position + size
         if end > len(self._data):
             raise _DamagedError("its footer or a page header is truncated")
-        data, self.place = self._data[self.place : end], end
+        data, self.position = self._data[self.position : end], end
         return data
 
     def _byte(self) -> int:

@@ -1,9 +1,9 @@
 """Schemas of tables: the columns of each kind of table, and their usual names.
 
-Every reader takes the names of a column from here, so that a name means the same in every file
-and command. The names of one meaning are in groups: a table with names of two groups is read by
-the first one, so that the identifier `doc_id` wins over `doc`, which may be its text; a table
-with two names of one group is refused.
+All readers use the names of columns below, so that a name means the same in every file and command.
+The names of one meaning are in groups. If a table has names of two groups, the first group wins, so
+that the identifier `doc_id` wins over `doc`, which may be its text; a table with two names of one
+group is refused.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "value": ("score value metric_value measure_value",),
     }
 )
-"""Names of the columns of each meaning, in groups; a name that is not here has no others."""
+"""Usual names of the columns of each meaning, in groups; other columns have no aliases."""
 
 DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
@@ -180,7 +180,7 @@ Names that end in `status` belong to the kind `status`, too.
 SUCCESS = frozenset(
     {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
 )
-"""Values of a status column that do not exclude a row."""
+"""Values of a status column that do not exclude its row."""
 
 SUMMARIES = frozenset(
     {
@@ -196,27 +196,27 @@ PLAIN = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )
-"""Names of columns that only describe the subject of rows; they are ignored."""
+"""Names of columns that only describe rows; they are ignored without a warning."""
 
 
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
 
 FRAMES = frozenset({"csv", "tsv", "parquet"})
-"""Formats with named columns that can only hold a table."""
+"""Formats with named columns that hold nothing but a table."""
 
 
-AS_USUAL: Mapping[str, str] = MappingProxyType({})
-"""Default of names set by the user: none, so that all columns have their usual names."""
+NO_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
+"""No names set by the user: all columns have their usual names."""
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Names that pandas or Polars give to an index or to a second column; an index may have none."""
 
 
 def spelt(name: object) -> str:
-    """Spell the name of a column in lower case, without blanks, hyphens and the like.
+    """Normalise the name of a column: lower case, without blanks, hyphens, dots and colons.
 
-    The `Input.` and `Answer.` that MTurk puts before names are removed, too.
+    The prefixes `Input.` and `Answer.` of MTurk are removed, too.
     """
     return re.sub(r"^(Input|Answer)\.|[\s_.:-]+", "", str(name)).casefold()
 
@@ -230,7 +230,7 @@ class Column:
     """A column: its name, the kind of its values, and its meaning.
 
     `meaning` is a key of :data:`~cranfield.sources.schemas.GROUPS`, which has its usual
-    names; by default the name of the column, and None if the user set the name. `called` is the
+    names; by default the name of the column, and None if the user set the name. `noun` is the
     noun for its values in messages, by default the name of the column.
     """
 
@@ -238,11 +238,11 @@ class Column:
     kind: Kind
     meaning: str | None = ""
     required: bool = True
-    called: str = ""
+    noun: str = ""
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The usual names, those that win first."""
+        """The usual names, by decreasing priority."""
         meaning = self.name if self.meaning == "" else self.meaning
         groups = [tuple(names.split()) for names in GROUPS.get(meaning or "", ())]
         is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
@@ -254,7 +254,7 @@ class Column:
         return tuple(name for group in self.groups for name in group)
 
     def named_in(self, names: Sequence[object]) -> list[int]:
-        """Return the positions of the names that are in the first group that occurs in a table."""
+        """Return the positions of this column's names of the first group that occurs in a table."""
         spelt_names = [spelt(name) for name in names]
         for group in self.groups:
             usual = {*map(spelt, group)}
@@ -264,17 +264,17 @@ class Column:
         return []
 
 
-def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") -> Column:
-    return Column(name, kind, meaning, required=False, called=called)
+def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") -> Column:
+    return Column(name, kind, meaning, required=False, noun=noun)
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a header; further fields are ignored if they are `loose`."""
+    """Lines of text without a header; `has_more` is whether further fields are ignored."""
 
     names: tuple[str, ...]
     n_required: int
-    loose: bool = False
+    has_more: bool = False
     cut: Callable[[str], list[str]] = str.split
 
 
@@ -282,11 +282,11 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, called, hint: words for messages: the kind of table, the noun for the input, and advice
-        if no other reason is likely.
+    kind, noun, hint: for messages: the kind of table, the noun for the input, and advice if no
+        other reason is likely.
     columns: its columns; a warning lists other columns of a table.
-    is_selected: whether the user selected the columns, so that no warning lists others.
-    decisive: kinds of columns, of `DECISIVE`, that change the meaning of rows, and are refused.
+    is_selected: whether the user selected the columns, so that other columns cause no warning.
+    decisive: kinds of `DECISIVE` columns that are refused.
     formats: formats with named columns that are read, by suffix; files with another suffix are
         `lines`, or files of the format `otherwise`.
     tuples: columns of a plain tuple, required ones first; None if rows in memory are refused.
@@ -298,7 +298,7 @@ class Schema:
 
     kind: str
     columns: tuple[Column, ...]
-    called: str = ""
+    noun: str = ""
     formats: frozenset[str] = NAMED
     lines: Lines | None = None
     otherwise: str = ""
@@ -323,22 +323,22 @@ class Schema:
         return tuple(column.name for column in self.columns if column.required)
 
     def places(
-        self, names: Sequence[object], source: str, called: Mapping[str, str] = AS_USUAL
+        self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Find the place of each column, by its name in `called` or by any of its usual names.
+        """Return the position of each column, by its own name or by any of its usual names.
 
         Usual names match in any spelling. Two columns with names of one group are refused.
         """
         places = {}
         for column in self.columns:
-            if column.name in called:
-                places[column.name] = place_of(called[column.name], names, source, column.name)
+            if column.name in own_names:
+                places[column.name] = place_of(own_names[column.name], names, source, column.name)
                 continue
-            # A column has one meaning.
+            # Each column of the table has one meaning only.
             matches = [k for k in column.named_in(names) if k not in places.values()]
             if len(matches) > 1:
                 pair = " and ".join(quoted(names[k]) for k in matches[:2])
-                noun = column.called or column.name
+                noun = column.noun or column.name
                 advice = self.hint.format(name=column.name) or "; remove or rename one"
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
@@ -350,41 +350,43 @@ class Schema:
         return places
 
     def column_of(self, name: object) -> str | None:
-        """Return the column that has a usual name, or None."""
+        """Return the column with this usual name, or None."""
         word = spelt(name)
         matches = (col.name for col in self.columns if word in map(spelt, col.names))
         return next(matches, None)
 
     def columns_of(self, names: Iterable[object]) -> list[str]:
-        """Return the columns that have some usual names; refuse two names of one column."""
+        """Return the columns with these usual names; refuse two names of one column."""
         columns: list[str] = []
         for name in names:
             column = self.column_of(name)
             if column is None or column in columns:
                 expected = ", ".join(col.name for col in self.columns)
-                reason = f"expected one of: {expected}" if column is None else f"a second {column}"
-                raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
+                reason = f"unknown column {quoted(name)} in columns; expected one of: {expected}"
+                if column is not None:
+                    reason = f"columns must name each column once, got a second {column}"
+                raise PolicyError(reason)
             columns.append(column)
         return columns
 
     def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
-        """Return the names in a table that the user set, by column; keys are any usual names."""
+        """Return the names that the user set, by column; keys of `columns` are any usual names."""
         names = columns or {}
         return dict(zip(self.columns_of(names), map(str, names.values()), strict=True))
 
     @staticmethod
     def describes(name: object) -> bool:
-        """Return True if the name is that of a column that only describes rows."""
+        """Return True if a column of this name only describes rows."""
         return spelt(name) in _PLAIN
 
     def unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
-        """Return unused columns: those to report, those of a used meaning, and decisive ones.
+        """Return the positions of three groups of unused columns.
 
-        The first are a list, without columns that only describe rows. The second are mapped to the
-        position and the schema of the used column, and the third to their kind, a key of
-        `DECISIVE`. If the user selected the columns, only the third are returned.
+        Columns to report, without those that only describe rows; other columns of a used meaning,
+        with the position and the declaration of the used column; and decisive columns, with their
+        kind, a key of `DECISIVE`. If the user selected the columns, only the last are returned.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         kinds = {
@@ -419,13 +421,15 @@ class Schema:
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
     def _headless_reason(self, _: Column, names: Sequence[object]) -> str:
-        """Describe a table without column names, with names that may be expected."""
+        """Describe a table without column names, with an example of a header."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         example = ",".join(usual or self.required)
         # The CSV reader renames repeated names.
         first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
-        reason = f"does not name its columns: the first line is {first_line}"
-        return f"{reason}; write a line such as {example} above it"
+        return (
+            f"does not name its columns: the first line is {first_line}; write a line such as"
+            f" {example} above it"
+        )
 
     def _header_hint(self, names: Sequence[object]) -> str:
         """Describe a likely mistake in the header of a file."""
@@ -434,7 +438,7 @@ class Schema:
         if ";" in name:
             return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
-            return "; a file with commas between columns needs the suffix .csv"
+            return "; a file with commas between columns requires the suffix .csv"
         if len(self.lines_as_rows) != len(name.split()):
             return ""
         fields = " ".join(self.lines_as_rows)
@@ -442,18 +446,19 @@ class Schema:
 
 
 def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
-    """Find a column by its requested name: exactly, else in any spelling."""
+    """Return the position of a column by its own name: exactly, else in any spelling."""
     for spelling in (str, spelt):
-        if (sought := spelling(name)) in (spellings := [*map(spelling, names)]):
-            return spellings.index(sought)
+        spellings = [*map(spelling, names)]
+        if spelling(name) in spellings:
+            return spellings.index(spelling(name))
     columns = ", ".join(quoted(other) for other in names[:12])
     reason = f"has no column {quoted(name)}, requested as {role}; columns: {columns}"
     raise InputError(reason, source=source)
 
 
 def between_tabs(line: str, widths: Collection[int]) -> list[str]:
-    """Split a line at tabs if the number of fields is one of the widths, else return no fields."""
-    # A tab at the start follows an empty field, unless there are too many fields.
+    """Split a line at tabs; return no fields if their number is not one of the widths."""
+    # A leading tab follows an empty field, unless there are then too many fields.
     for text in (line.rstrip(), line.strip(), line) if "\t" in line else ():
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) in widths:
@@ -462,7 +467,7 @@ def between_tabs(line: str, widths: Collection[int]) -> list[str]:
 
 
 def fields_of(line: str, widths: Collection[int]) -> list[str]:
-    """Cut a line at its tabs, semicolons or blanks; a comment has no fields."""
+    """Split a line at its tabs, semicolons or blanks; a comment has no fields."""
     if line.lstrip().startswith("#"):
         return []
     if fields := between_tabs(line, widths):
@@ -477,7 +482,7 @@ def schema_of_lines(
     *columns: Column,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
 ) -> Schema:
-    """Describe tables that may be lines of text or tuples, with the columns in this order."""
+    """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)

@@ -1,4 +1,4 @@
-"""Parsing of text that holds a table: lines, separated cells, JSON, XML."""
+"""Parse text: lines, separated cells, JSON, XML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.sources.chunks import Source
 
 
 class XmlReader:
-    """Base class of XML parsers of known elements; external files and entities are refused."""
+    """Base class of XML parsers; entities and external files are refused."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -45,13 +45,13 @@ class XmlReader:
         return InputError(reason, source=self.source.name, line=self.parser.CurrentLineNumber)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element."""
+        """Handle the start of an element."""
 
     def end(self, tag: str) -> None:
-        """End an element."""
+        """Handle the end of an element."""
 
     def data(self, text: str) -> None:
-        """Collect text."""
+        """Handle text."""
 
     def _entity(self, *_: object) -> None:
         raise self.wrong("declares entities, which are not supported")
@@ -61,7 +61,7 @@ class XmlReader:
 
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
-"""Separators of cells, the most usual first."""
+"""Separators of cells, the most common first."""
 
 
 def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
@@ -74,17 +74,17 @@ def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:
-    """Return the lines that are not empty, with their numbers; other blanks may be in a name."""
+    """Return the lines that are not blank, with their numbers."""
     lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
     return [(number, line) for number, line in lines if line.strip()]
 
 
 def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows, the head first, each as long as the head; with the line of each.
+    """Split text into rows as long as the header, which is the first; return the line of each.
 
-    Rows may have further cells without a value, as where lines end with a separator.
+    Rows may have further empty cells, such as after a trailing separator.
     """
-    # If CR ends the lines, it also ends those in cells.
+    # If CR ends the lines, it is also the line end in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[tuple[str, ...]] = []
@@ -98,7 +98,7 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
                     got = f"{len(row)} separated by {SEPARATORS[separator]}"
                     reason = f"expected {width} cells as in the header, got {got}"
                     raise InputError(reason, source=source, line=start)
-                # Tuples of text cost the garbage collector little.
+                # The garbage collector does not track tuples of text.
                 rows.append(tuple(row[:width]))
                 lines.append(start)
             start = reader.line_num + 1
@@ -112,7 +112,7 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     """Parse JSON; refuse invalid JSON, duplicate keys, and too many objects or arrays."""
     with in_source(source):
-        # Numbers in arrays do not count.
+        # Numbers in arrays are not limited.
         check_parts(text, "{")
         check_parts(text, "[")
     try:
@@ -130,7 +130,7 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
 
 
 class _DuplicateKeyError(ValueError):
-    """Raised if an object has a key twice; the message is the key."""
+    """Raised for a repeated key in an object; the message is the key."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
-    """Read JSON lines: the value of each line that is not empty, and its number."""
+    """Parse JSON lines; return the value and the number of each line that is not empty."""
     with in_source(source):
         check_parts(text, "{")
         check_parts(text, "[")

@@ -21,7 +21,7 @@ Cells = Sequence[Any] | pl.Series
 _COMPLEX = (complex, np.complexfloating)
 """NumPy converts these to real numbers, with a warning."""
 
-_NO_NUMBER = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
+_NOT_NUMBERS = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
 """Types that Python and NumPy would convert to numbers."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -29,7 +29,7 @@ _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
 
 _BLANKS = " \t\n\r\v\f"
-"""Characters to strip from values: no blanks of other scripts, and no separators of files."""
+"""Blanks to strip from values; blanks of other scripts may be part of an id."""
 
 
 def is_number(text: str) -> bool:
@@ -50,7 +50,7 @@ def integer_in(text: str) -> int | None:
 
 
 def whole_in(text: str) -> int | None:
-    """Read an integer of 32 bits, also with a point and zeros after it, such as `2.0`."""
+    """Read an integer of 32 bits, perhaps with zeros after a point, such as `2.0`; else None."""
     whole, _, zeros = text.partition(".")
     return None if zeros.strip("0") else integer_in(whole)
 
@@ -82,7 +82,7 @@ def finite(cell: Any) -> float | None:
     """Return a cell as a finite number in ASCII digits, or None."""
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(_BLANKS)) else None
-    if isinstance(cell, _NO_NUMBER):
+    if isinstance(cell, _NOT_NUMBERS):
         return None
     try:
         number = float(cell)
@@ -107,10 +107,10 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
 
 
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
-"""Words that stand for no grade, in any case."""
+"""Words for a missing grade, in any case."""
 
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
-"""Words that tools write for an unknown user, in any case."""
+"""Words that other tools write for an unknown user, in any case."""
 
 _TRUTHS = {"true": 1, "false": 0}
 
@@ -135,7 +135,7 @@ def _truth(cell: Any) -> int | None:
 
 
 def plain(cell: Any) -> Any:
-    """Convert floats that are integers to integers, as for ids that other tools read as floats."""
+    """Convert a float that is an integer to an integer, as other tools read ids as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
@@ -146,9 +146,9 @@ class Kind:
     read: converts a Python value to one of the column; None for an invalid value.
     dtype: type of the column.
     problem: the problem of an invalid value, for messages, or a function that returns it.
-    missing: returns True for invalid values that become null; by default none do.
-    exact: the types of Python and of polars that are converted as a whole; None if each value
-        is checked.
+    missing: returns True for invalid values that become null; by default there are none.
+    exact: types of Python and of polars whose columns are converted as a whole; None if each value
+        is converted.
     prepare: changes a column before its values are converted.
     """
 
@@ -160,9 +160,9 @@ class Kind:
     prepare: Callable[[Cells], Cells] | None = None
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
-        """Convert a column; also return the first row with an invalid value."""
+        """Convert a column; also return the first row with an invalid value, or None."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._whole(cells)
+        series = self._converted_column(cells)
         if series is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else cells
             series = pl.Series([self.read(cell) for cell in listed], dtype=self.dtype)
@@ -181,7 +181,7 @@ class Kind:
             text = f"of type {type(cell).__name__}, too long to show,"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _whole(self, cells: Cells) -> pl.Series | None:
+    def _converted_column(self, cells: Cells) -> pl.Series | None:
         """Convert a column of a plain type as a whole; None for any other type."""
         if self.exact is None:
             return None
@@ -207,17 +207,18 @@ class Kind:
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:
-            # Either all have the usual form, or each is checked.
+            # If any text has an unusual form, each value is converted.
             texts = pl.DataFrame({"": series.str.strip_chars(_BLANKS)})
             expression = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             numbers = texts.select(expression).to_series()
             return None if numbers.null_count() else numbers
         if not (dtype.is_integer() or dtype in {pl.Float32, pl.Float64}):
             return None
-        number = series.cast(self.dtype, strict=False)
+        numbers = series.cast(self.dtype, strict=False)
         if self.dtype == pl.Float64:
-            return number.set(~number.is_finite().fill_null(False), None)
-        return number.set((number != series).fill_null(True), None) if dtype.is_float() else number
+            return numbers.set(~numbers.is_finite().fill_null(False), None)
+        is_changed = (numbers != series).fill_null(True)
+        return numbers.set(is_changed, None) if dtype.is_float() else numbers
 
 
 def _grade(cell: Any) -> int | None:
@@ -245,24 +246,24 @@ def _identifier(cell: Any) -> str | None:
     return cell.strip(_BLANKS) or None
 
 
-def anything(cell: Any) -> bool:
-    """Return True: every invalid value is missing."""
+def any_value(cell: Any) -> bool:
+    """Return True: every invalid value becomes null."""
     return True
 
 
 ID = Kind(_identifier, problem="not text or an integer", exact=(str, pl.String))
 """The id of a document, topic or group; integers become their digits.
 
-Blanks around it are removed, as between the fields of a line of text.
+Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
+TAG = Kind(_identifier, missing=any_value, exact=(str, pl.String))
 """An id, or null for any other value."""
 
 
 def _label(cell: Any) -> str | None:
-    nested = isinstance(cell, (list, tuple, set, dict))
-    return None if nested or absent(cell) else str(plain(cell)).strip() or None
+    is_nested = isinstance(cell, (list, tuple, set, dict))
+    return None if is_nested or absent(cell) else str(plain(cell)).strip() or None
 
 
 LABEL = Kind(_label, problem="not text or a number")
@@ -275,11 +276,11 @@ NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float6
 
 
 def no_integer(cell: Any) -> str:
-    """Return the reason why a grade is invalid."""
+    """Describe an invalid grade, with advice."""
     number = finite(cell)
-    decimal = number is not None and number % 1
+    is_decimal = number is not None and number % 1
     advice = ""
-    if decimal:
+    if is_decimal:
         advice = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
     elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}|^[^\W\d_]$", cell):
         advice = "; words are not read: map them to integer grades, such as 'relevant' to 1"
@@ -294,5 +295,5 @@ WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = Kind(_grade, pl.Int32, missing=anything, exact=(int, pl.Int64))
+RANK = Kind(_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
 """An integer, or null for any other value."""

@@ -27,7 +27,7 @@ from cranfield.sources.columns import (
     read_table,
 )
 from cranfield.sources.schemas import Column, Lines, Schema, optional
-from cranfield.sources.values import LABEL, NAME, Kind, absent, anything
+from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value
 from cranfield.texts.gold import (
     AMOUNT,
     IMPORTANCE,
@@ -49,7 +49,7 @@ from cranfield.texts.gold import (
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
 _LENGTH_MARK = "syslen="
-ANSWER_TEXT = replace(TEXT, missing=anything)
+ANSWER_TEXT = replace(TEXT, missing=any_value)
 
 ANSWERS = Schema(
     "table of answers",
@@ -60,9 +60,9 @@ ANSWERS = Schema(
         optional("length", AMOUNT),
         optional("text", ANSWER_TEXT),
     ),
-    called="answers",
+    noun="answers",
     decisive=("status", "support"),
-    lines=Lines(_NTCIR_COLUMNS, 2, loose=True),
+    lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
 
@@ -215,7 +215,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
         data = list(_answer_rows(data))
     columns = read_columns(data, ANSWERS)
-    cells = columns.matched(ANSWERS)
+    cells = columns.select(ANSWERS)
     n_rows = len(cells["topic"])
     check_name_used(name, "system" not in cells)
     cells.setdefault("system", [name or stem_of(data)] * n_rows)
@@ -333,7 +333,7 @@ ASSIGNMENTS = Schema(
         optional("answer_text", ANSWER_TEXT, None),
         optional("candidate_text", ANSWER_TEXT, None),
     ),
-    called="nugget assignments",
+    noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
     otherwise="jsonl",
     decisive=(),

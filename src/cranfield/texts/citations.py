@@ -84,7 +84,7 @@ _CITATIONS = Schema(
         optional("support", SUPPORT),
         *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
     ),
-    called="citations",
+    noun="citations",
     otherwise="csv",
     nested=_read_answers,
 )
@@ -96,7 +96,7 @@ _SUPPORT = replace(
         *(TOPIC, Column("sentence", LABEL), SYSTEM),
         *(Column("citation", LABEL, "cited"), Column("support", SUPPORT)),
     ),
-    called="support",
+    noun="support",
     nested=None,
 )
 

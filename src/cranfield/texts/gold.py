@@ -142,12 +142,12 @@ NUGGETS = Schema(
     "table of nuggets",
     (
         *(TOPIC, NUGGET, optional("weight", AMOUNT)),
-        optional("vital_length", AMOUNT, "vital length", called="vital length"),
+        optional("vital_length", AMOUNT, "vital length", noun="vital length"),
         optional("importance", IMPORTANCE),
         optional("assessor", LABEL, "worker"),
     ),
-    called="nuggets",
-    lines=Lines(_NTCIR_COLUMNS, 4, loose=True),
+    noun="nuggets",
+    lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
 

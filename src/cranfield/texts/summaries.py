@@ -52,11 +52,11 @@ def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[A
 _TEXTS = Schema(
     "table of texts",
     (TOPIC, Column("text", TEXT), SYSTEM),
-    called="summaries",
+    noun="summaries",
     otherwise="csv",
     mapping=_system_columns,
 )
-_REFERENCES = replace(_TEXTS, called="references", mapping=_reference_columns)
+_REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
 _ADVICE = "; use tokeniser='unicode' for words of all scripts"

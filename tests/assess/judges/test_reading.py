@@ -92,9 +92,7 @@ def test_an_answer_without_a_grade_is_no_grade_0(absent: object) -> None:
 @pytest.mark.parametrize("name", ["model", "Judge", "model_name"])
 def test_labels_of_several_judges_are_not_those_of_one(name: str) -> None:
     rows = [{"topic": "q", "doc": doc, "grade": 1, name: of} for doc, of in ("ax", "by")]
-    with pytest.raises(
-        cf.InputError, match=f"column '{name}' .'x', 'y'. may give the judge of rows"
-    ):
+    with pytest.raises(cf.InputError, match=f"column '{name}' .'x', 'y'. may be the judge of rows"):
         cf.assess.read_judges({"llm": rows})
     [judge] = cf.assess.read_judges({"llm": [{**row, name: "x"} for row in rows]})
     assert len(judge.labels) == 2

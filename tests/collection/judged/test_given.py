@@ -26,9 +26,9 @@ def test_what_is_read_already_is_taken_in_either_order() -> None:
         assert cf.evaluate(qrels, runs, "AP")["AP"].values.tolist() == right
     assert cf.evaluate(FEW, run, "AP")["AP"].values.tolist() == right
     assert cf.judge(qrels, run).systems == ("run",)
-    with pytest.raises(cf.InputError, match="both are judgments; runs come first"):
+    with pytest.raises(cf.InputError, match="got judgments twice; runs come first"):
         cf.evaluate(qrels, qrels, "AP")
-    with pytest.raises(cf.InputError, match="both are runs; runs come first"):
+    with pytest.raises(cf.InputError, match="got runs twice; runs come first"):
         cf.evaluate(run, run, "AP")
 
 
@@ -179,7 +179,7 @@ def test_measures_and_runs_without_names_are_told_how_to_write() -> None:
     with pytest.raises(cf.PolicyError, match=r"cf\.evaluate\(runs, qrels, \['AP', 'nDCG@10'\]\)"):
         cf.evaluate(DEEP, FEW, "AP", "nDCG@10")
     frame = pd.DataFrame({"qid": ["1"], "docno": ["a"], "score": [0.5]})
-    with pytest.raises(cf.InputError, match=r"as in \{'bm25': one, 'dense': other\}"):
+    with pytest.raises(cf.InputError, match=r"as in \{'bm25': first, 'dense': second\}"):
         cf.evaluate([frame, frame], {"1": {"a": 1}}, "AP")
     both = cf.evaluate({"bm25": frame, "dense": frame}, {"1": {"a": 1}}, "AP")
     assert both.systems == ("bm25", "dense")

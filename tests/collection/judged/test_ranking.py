@@ -115,17 +115,17 @@ def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     assert order.contradictions == contradictions(run, ties)
 
 
-def test_only_asked_ties_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_asked_ties_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are looked at for the groups of what is asked, and for no others."""
     run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
     seen: list[int] = []
-    settled = Order._settled
+    settled = Order._resolved
 
     def watched(order: Order, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         seen.extend(firsts.tolist())
         return settled(order, firsts, sizes)
 
-    monkeypatch.setattr(Order, "_settled", watched)
+    monkeypatch.setattr(Order, "_resolved", watched)
     order = order_of(run, "trec")
     assert (order.tied, seen) == (5, [])
     assert order.ranks_of(np.array([5])).tolist() == [6]

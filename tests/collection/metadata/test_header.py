@@ -71,11 +71,11 @@ def test_a_run_without_a_header_has_no_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"# ir_metadata.start\n# tag: a\n", ":1: ir_metadata.start is not ended by"),
-        (b"\nir_metadata.start\ntag: a\n", ":2: ir_metadata.start is not ended by"),
+        (b"# ir_metadata.start\n# tag: a\n", ":1: expected ir_metadata.end after"),
+        (b"\nir_metadata.start\ntag: a\n", ":2: expected ir_metadata.end after"),
         (b"# ir_metadata.start\ntag: a\n# ir_metadata.end\n", ":2: the header that begins in"),
-        (b"ir_metadata.start\n" + b"x" * (1 << 20) + b"\n", "not ended by ir_metadata.end within"),
-        (b"<SYSDESC>\nword</SYSDESC>\n", ":1: <SYSDESC> has no </SYSDESC> in its line"),
+        (b"ir_metadata.start\n" + b"x" * (1 << 20) + b"\n", "got none within 1 MiB"),
+        (b"<SYSDESC>\nword</SYSDESC>\n", ":1: expected </SYSDESC> in the line"),
     ],
 )
 def test_a_header_without_its_end_is_an_error(tmp_path: Path, header: bytes, message: str) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cranfield import InputError
-from cranfield.collection.metadata.metadata import MOST_NODES
+from cranfield.collection.metadata.metadata import MAX_NODES
 from cranfield.collection.metadata.reading import read_metadata
 
 
@@ -66,7 +66,7 @@ CASES = {
     "no end of a list": ("a: [b", "is not valid YAML: "),
     "no end of a quote": ("a: 'b", "is not valid YAML: "),
     "tabs": ("a:\n\t- b", "is not valid YAML: "),
-    "much": ("a: [" + "x," * (MOST_NODES + 1) + "]", "more than 100,000 keys and values"),
+    "much": ("a: [" + "x," * (MAX_NODES + 1) + "]", "more than 100,000 keys and values"),
 }
 
 

@@ -65,5 +65,5 @@ def test_refusals(tmp_path: Path) -> None:
         costs_of_runs("a")  # type: ignore[arg-type]
     path = tmp_path / "a.run.ir-metadata.yml"
     path.write_text(path.read_text().replace("1500 ms", "{x: 1}"))
-    with pytest.raises(cf.InputError, match="wallclock must be a whole number of ms.*got"):
+    with pytest.raises(cf.InputError, match="wallclock must be an integer with the unit ms.*got"):
         costs_of_runs([cf.read_run(tmp_path / "a.run")])

@@ -117,7 +117,7 @@ def test_unread_columns_of_long_tables() -> None:
     rows = {"topic": ["1", "1"], "system": ["a", "b"], "score": [0.5, 1.0]}
     with pytest.warns(cf.CranfieldWarning, match="a table: columns not used: 'fold', 'p_value'$"):
         cf.read_scores(pl.DataFrame({**rows, "fold": [1, 2], "p_value": [0.1, 0.2]}))
-    with pytest.raises(InputError, match="column 'status' .'ok', 'failed'. may give the status"):
+    with pytest.raises(InputError, match="column 'status' .'ok', 'failed'. may be the status"):
         cf.read_scores(pl.DataFrame({**rows, "status": ["ok", "failed"]}))
     assert cf.read_scores(pl.DataFrame({**rows, "fold": [1, 1]})).systems == ("a", "b")
 

@@ -73,7 +73,7 @@ def test_only_clicks_are_clicks(name: str) -> None:
     def clicks(values: list[str]) -> Any:
         return cf.online.read_log(PAGES, RESULTS, {**CLICKS, name: values}, format="tables")
 
-    with pytest.raises(InputError, match=f"column '{name}' .'click', 'hover'. may give the event"):
+    with pytest.raises(InputError, match=f"column '{name}' .'click', 'hover'. may be the event"):
         clicks(["click", "hover"])
     assert clicks(["click", "click"]).clicks.height == 2
 
@@ -81,7 +81,7 @@ def test_only_clicks_are_clicks(name: str) -> None:
 def test_relations_of_a_database() -> None:
     duckdb = pytest.importorskip("duckdb")
     pages = duckdb.sql("select 1 as page, 'cats' as query, 40 as searches")
-    with pytest.raises(InputError, match="column 'searches' .'40'. may give the count"):
+    with pytest.raises(InputError, match="column 'searches' .'40'. may be the count"):
         cf.online.scan_log(pages)
 
 

@@ -43,7 +43,7 @@ def test_points_are_means_and_the_title_has_their_tau(systems: int) -> None:
 
 def test_refusals() -> None:
     evaluation = cf.evaluate(runs_of(2), QRELS, ["AP", "P@3", "RR"])
-    with pytest.raises(cf.PolicyError, match="shows two measures, got 3: AP, P@3, RR"):
+    with pytest.raises(cf.PolicyError, match="expected two measures, got 3: AP, P@3, RR"):
         measure_scatter(evaluation)
     with pytest.raises(cf.PolicyError, match="measure 'nDCG'"):
         measure_scatter(evaluation, ["AP", "nDCG"])

@@ -52,7 +52,7 @@ def test_names_stand_beside_the_ends_of_lines() -> None:
     }
     assert {row["measure"]: row["tau"] for row in labels} == at_end
     # P and RBP(p=0.5) end in the same point, and have their names one above the other.
-    places = {row["measure"]: row["place"] for row in labels}
+    places = {row["measure"]: row["position"] for row in labels}
     assert places["P"] != places["RBP(p=0.5)"]
 
 

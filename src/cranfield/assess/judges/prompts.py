@@ -49,7 +49,7 @@ def _fields(line: str) -> list[str]:
 _PAIRS = Schema(
     "table of pairs",
     (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
-    called="the pairs",
+    noun="the pairs",
     lines=Lines(("topic", "doc"), 2, cut=_fields),
     tuples=("topic", "doc"),
     is_selected=True,
@@ -58,7 +58,7 @@ _PROMPT_ID = schemas.Column("id", ID, "id of a prompt")
 _PROMPTS = Schema(
     "table of prompts",
     (_PROMPT_ID, *_PAIRS.columns),
-    called="the prompts",
+    noun="the prompts",
     otherwise="jsonl",
     tuples=("id", "topic", "doc"),
     is_selected=True,
@@ -66,7 +66,7 @@ _PROMPTS = Schema(
 _ANSWERS = Schema(
     "table of answers",
     (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
-    called="the answers",
+    noun="the answers",
     otherwise="jsonl",
     decisive=(),
     is_selected=True,
@@ -78,7 +78,7 @@ def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[
     schema = Schema(
         f"table of {kind}s",
         (schemas.Column("id", ID, f"id of a {kind}"),),
-        called=f"the {kind}s",
+        noun=f"the {kind}s",
         lines=Lines(("id", "text"), 2, cut=partial(str.split, maxsplit=1)),
         mapping=two_columns("id", "text"),
         is_selected=True,

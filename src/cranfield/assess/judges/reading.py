@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
-from cranfield.collection.files.grade_maps import GradeMap, graded, valued
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, with_mapped_grades
 from cranfield.collection.files.many_runs import files_of
-from cranfield.collection.files.named_columns import QRELS, Called, called
+from cranfield.collection.files.named_columns import QRELS, RequestedColumns, requested_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -33,7 +33,7 @@ from cranfield.sources.values import GRADE_OR_NONE
 _LABELS = replace(
     QRELS,
     kind="label set",
-    called="labels",
+    noun="labels",
     columns=(*QRELS.columns[:3], optional("result_status", GRADE_OR_NONE)),
     decisive=("status", "judge"),
 )
@@ -72,7 +72,7 @@ def read_judges(
     *,
     format: str = "auto",
     encoding: str = "utf-8",
-    columns: Mapping[str, str] | Called | None = None,
+    columns: Mapping[str, str] | RequestedColumns | None = None,
     separator: str = "auto",
     on_duplicate: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | str | GradeMap | None = None,
@@ -116,7 +116,7 @@ def read_judges(
     check_choice("format", format, FORMATS)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
-    column_names = None if columns is None else called(columns, "qrels", None)
+    column_names = None if columns is None else requested_columns(columns, "qrels", None)
     options = {"separator": separator, "on_duplicate": on_duplicate}
     grade_map = None if grades is None else GradeMap.of(grades)
     judges = tuple(
@@ -177,11 +177,11 @@ def _read_judge(
     data: Any,
     format: str,
     encoding: str,
-    column_names: Called | None,
+    column_names: RequestedColumns | None,
     grade_map: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
-    schema = valued(_LABELS, grade_map)
+    schema = with_mapped_grades(_LABELS, grade_map)
     if isinstance(data, (Judge, Qrels)):
         if column_names is not None or encoding != "utf-8":
             kind = type(data).__name__
@@ -201,7 +201,7 @@ def _read_judge(
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)
-    own_names = {} if column_names is None else column_names.of(columns.names)
+    own_names = {} if column_names is None else column_names.in_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
@@ -214,7 +214,7 @@ def _read_judge(
         )
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = graded(table, grade_map)
+    table = map_grades(table, grade_map)
     labels = read_qrels(SystemTable(table, {}, ""), **options)
     return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
 

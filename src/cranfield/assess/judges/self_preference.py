@@ -27,7 +27,7 @@ from cranfield.tabular import Table
 _FAMILIES = Schema(
     "table of families",
     (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
-    called="the families",
+    noun="the families",
     formats=FRAMES,
     otherwise="csv",
     tuples=("name", "family"),

@@ -25,7 +25,13 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded, is_pattern, not_a_grade, valued
+from cranfield.collection.files.grade_maps import (
+    GradeMap,
+    is_pattern,
+    map_grades,
+    not_a_grade,
+    with_mapped_grades,
+)
 from cranfield.collection.files.layouts import Layout, layout_of, peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
@@ -51,19 +57,19 @@ LABELS = Schema(
         Column("grade", replace(GRADE_OR_NONE, problem=not_a_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
-    called="labels",
+    noun="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
-    hint="; use columns={{'{name}': ...}} if its name is unusual, worker_columns=[...] if each"
-    " worker has a column, or NAME=FILE for a file of one worker; if workers are unknown, number"
-    " the labels of each document in a column worker",
+    hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
+    " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
+    " labels of each document in a column worker",
     nested=columns_of_export,
 )
 
 WORKER_JUDGMENTS = replace(
     LABELS,
     kind="table of judgments",
-    called="judgments",
+    noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
     tuples=("topic", "doc", "grade"),
     hint="; use columns={{'{name}': ...}} if its name is unusual",
@@ -106,7 +112,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         raise InputError(
             "expected labels of several workers, got TREC judgments; name their assessor with"
-            f" NAME={source.name} (in Python, a dict of names and files), or use"
+            f" NAME={source.name} (a mapping of names to files), or use"
             f" columns='{fields}' if these are labels",
             source=source.name,
         )
@@ -291,7 +297,7 @@ def _read_table(
             "for a table with a header, columns must be a mapping of column names, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    schema = valued(schema, grade_map)
+    schema = with_mapped_grades(schema, grade_map)
     own_names = schema.own_names(columns)
     if form is not None:
         table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -301,7 +307,7 @@ def _read_table(
         table = read_columns(data, schema)
     if worker_columns is not None:
         table = _unpivot(table, schema, worker_columns)
-    return graded(table.table(schema, own_names), grade_map)
+    return map_grades(table.table(schema, own_names), grade_map)
 
 
 def _read_worker(

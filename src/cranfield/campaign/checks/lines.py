@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.campaign.checks.report import Faults
-from cranfield.collection.files.blank_separated import all_by_tabs, separator_of
+from cranfield.collection.files.blank_separated import has_tab_columns, separator_of
 from cranfield.collection.files.layouts import BLANKS, QRELS, RUN
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGED, BeyondLimitError
@@ -93,7 +93,7 @@ def _split_lines(
     has_mixed_blanks = b"\t" in chunk and _has_other_blanks(chunk)
     if form == "ntcir":
         cells = lines.str.strip_chars_end(BLANKS).str.split(";")
-    elif has_mixed_blanks and all_by_tabs(chunk, len(names)):
+    elif has_mixed_blanks and has_tab_columns(chunk, len(names)):
         cells = lines.str.split("\t")
     elif has_mixed_blanks:
         cells = _split_each_line(lines, names)

@@ -34,7 +34,7 @@ from cranfield.campaign.store.records import Judgments, Submission, Team
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.metadata.reading import LARGEST, header_of
+from cranfield.collection.metadata.reading import MAX_BYTES, header_of
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
@@ -170,7 +170,7 @@ def readme(about: Mapping[str, Any], folder: Path) -> str:
     return render_text("release.md", about=about, files=files)
 
 
-_HEAD = 2 * LARGEST
+_HEAD = 2 * MAX_BYTES
 """Number of bytes in which the metadata of a run are searched for."""
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")

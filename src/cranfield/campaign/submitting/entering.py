@@ -27,7 +27,7 @@ from cranfield.campaign.rules.task_rules import (
 )
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
 from cranfield.campaign.store.registry import RegistryReader
-from cranfield.collection.metadata.reading import BESIDE, LARGEST
+from cranfield.collection.metadata.reading import MAX_BYTES, METADATA_FILE
 from cranfield.sources.chunks import Source
 
 MAX_LENGTH = 10_000
@@ -179,11 +179,11 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
 def _copy_metadata(run: Path, copy: Path) -> None:
     """Copy the metadata file of a run, so that it is beside the copy of the run."""
     for prefix in ("{}.", ""):
-        file = run.with_name(prefix.format(run.name) + BESIDE)
+        file = run.with_name(prefix.format(run.name) + METADATA_FILE)
         if file.is_file():
             with Source(str(file)).open_raw() as raw:
-                target = copy.with_name(prefix.format(copy.name) + BESIDE)
-                target.write_bytes(raw.read(LARGEST + 1))
+                target = copy.with_name(prefix.format(copy.name) + METADATA_FILE)
+                target.write_bytes(raw.read(MAX_BYTES + 1))
 
 
 def received_at(declaration: Declaration, now: datetime) -> datetime:

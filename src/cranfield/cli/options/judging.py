@@ -31,7 +31,7 @@ from cranfield.sources.archives import test_path
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
-    from cranfield.collection.files.named_columns import Called
+    from cranfield.collection.files.named_columns import RequestedColumns
     from cranfield.collection.judged.judged_runs import JudgedRuns
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
@@ -129,10 +129,10 @@ class Reading:
         return cls(**{name: options[name] for name in READING if name in options})
 
     @cached_property
-    def _column_names(self) -> tuple[Called, Called]:
-        from cranfield.collection.files.named_columns import shared
+    def _column_names(self) -> tuple[RequestedColumns, RequestedColumns]:
+        from cranfield.collection.files.named_columns import requested_columns_of_both
 
-        return shared(self.columns, self.system)
+        return requested_columns_of_both(self.columns, self.system)
 
     @property
     def common(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Reading:
         )
         if self.columns is not None:
             # Columns that the judgments lack are required in the runs.
-            self._column_names[1].loose &= self._column_names[0].met
+            self._column_names[1].ambiguous_columns &= self._column_names[0].matched_columns
         return judgments
 
     def with_judges(
@@ -165,27 +165,28 @@ class Reading:
         """Read judgments and labels of judges; --columns may name columns of each, or of runs."""
         from cranfield.assess.judges.reading import read_judges
         from cranfield.collection.files.grade_maps import GradeMap
-        from cranfield.collection.files.named_columns import Called, called
+        from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
 
         columns = None
         if self.columns is not None:
             people, run = self._column_names
-            optional = people.loose
+            optional = people.ambiguous_columns
             shared = {name: field for name, field in self.columns.items() if "." not in name}
-            names = called(shared, "qrels", None).names
-            people.loose = frozenset(names)
+            names = requested_columns(shared, "qrels", None).names
+            people.ambiguous_columns = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
         # Judges may give words or texts where people give integers.
         qrels_grades = grades and replace(grades, keeps_integers=True)
         judgments = self.qrels(qrels, subtopics=False, grades=qrels_grades)
         if self.columns is not None:
-            columns = Called("qrels", names, frozenset(people.met | (optional if runs else set())))
+            ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
+            columns = RequestedColumns("qrels", names, ambiguous)
         default_format = "auto" if self.input_format in OF_QRELS else self.input_format
         labels = read_judges(
             judges, format=form or default_format, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
-            run.loose |= optional & columns.met
+            run.ambiguous_columns |= optional & columns.matched_columns
         return judgments, labels
 
     def run(self, path: str) -> Run:

@@ -1,8 +1,8 @@
-"""Read files of lines: fast where text is regular, exact everywhere else.
+"""Read files of lines: with a fast CSV reader if possible, else line by line.
 
-A chunk whose fields have one separator goes straight to the CSV reader; any other is made regular
-first. When the CSV reader is not certain of every value, the chunk is read again line by line:
-slowly, and with the precise reason. Chunks are read in several threads; the first error in the file
+A chunk whose fields are separated by one blank each goes to the CSV reader; other chunks are
+normalised first. If the CSV reader cannot read a value, the chunk is read again line by line, which
+is slow, but gives the exact reason. Chunks are read in several threads; the first error in the file
 is reported.
 """
 
@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.parallel import ordered_results, own_threads
+from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.collection.files.layouts import (
     BLANKS,
     Q0,
@@ -38,14 +38,14 @@ _BLANK_BYTES = BLANKS.encode()
 _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 
 _BLOCK = 1 << 16
-"""Bytes looked at together: as many as the processor's cache holds."""
+"""Number of bytes processed at a time, so that they fit into the processor's cache."""
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
-"""Bytes that the CSV reader does not read as part of an id: byte order marks, and zlib archives."""
+"""Beginnings of text that the CSV reader interprets: byte order marks, and zlib archives."""
 
 
 def separator_of(chunk: bytes) -> str | None:
-    """Return the separator of regular text; None for irregular text."""
+    """Return the separator of text with single separators and no comments; None for other text."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
@@ -64,8 +64,8 @@ def separator_of(chunk: bytes) -> str | None:
     return separator.decode()
 
 
-def all_by_tabs(text: bytes, width: int) -> bool:
-    """Return True if all lines have `width` columns by tabs, none of them empty."""
+def has_tab_columns(text: bytes, width: int) -> bool:
+    """Return True if all lines have `width` non-empty columns between tabs."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     if data.size and data[-1] != ord("\n"):
@@ -75,8 +75,11 @@ def all_by_tabs(text: bytes, width: int) -> bool:
     return bool((widths == width).all()) and not any(pattern in text for pattern in irregular)
 
 
-def _regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
-    """Put one space between fields, drop empty lines and comments; with the lines (None: all)."""
+def _normalised(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
+    """Normalise text to one space between fields, without empty lines and comments.
+
+    Also return the numbers of the remaining lines, or None for all lines.
+    """
     text = (_COMMENT.sub(b"", chunk) if b"#" in chunk else chunk).translate(_TO_SPACES)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -93,10 +96,10 @@ class Chunk:
     """The rows of some lines.
 
     frame: the columns that were read.
-    numbers: line of each row, from 0 for the first line here; None if no line is skipped.
+    numbers: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
     lines: number of lines.
     width: number of columns of the lines; 0 without rows.
-    dropped: rows without a grade, which are not in the frame.
+    dropped: number of rows without a grade, which are not in the frame.
     """
 
     frame: pl.DataFrame
@@ -109,21 +112,21 @@ class Chunk:
 def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
-    """Parse whole lines of UTF-8 text, after lines of `width` columns, if there are any."""
+    """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
     separator, numbers = separator_of(chunk), None
     expected = len(layout.columns)
     frame = None
-    if _is_plain(chunk, separator, layout):
-        text, numbers = (chunk, None) if separator else _regular(chunk)
+    if _has_blank_separators(chunk, separator, layout):
+        text, numbers = (chunk, None) if separator else _normalised(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
-        separators = 0 if frame is None else (expected - 1) * frame.height
-        # The CSV reader sees further columns only if it reads all; the line reader checks them.
+        n_expected = 0 if frame is None else (expected - 1) * frame.height
+        # The CSV reader ignores further columns unless it reads all; the line reader checks them.
         if len(layout.read) < expected:
-            data, sign = np.frombuffer(text, np.uint8), ord(separator or " ")
+            data, code = np.frombuffer(text, np.uint8), ord(separator or " ")
             # NumPy is faster than `bytes.count` where a separator occurs often.
             blocks = (data[start : start + _BLOCK] for start in range(0, data.size, _BLOCK))
-            n_separators = sum(int(np.count_nonzero(block == sign)) for block in blocks)
-            frame = frame if n_separators == separators else None
+            n_separators = sum(int(np.count_nonzero(block == code)) for block in blocks)
+            frame = frame if n_separators == n_expected else None
     if frame is None:
         frame, numbers, expected = read_lines(
             chunk, layout, source=source, first_line=first_line, width=width
@@ -132,18 +135,18 @@ def read_chunk(
     rows = frame.height
     lines = rows if numbers is None else chunk.count(b"\n")
     if layout.gaps:
-        graded = frame["grade"].is_not_null()
-        numbers = (np.arange(rows) if numbers is None else numbers)[graded.to_numpy()]
-        frame = frame.filter(graded)
+        has_grade = frame["grade"].is_not_null()
+        numbers = (np.arange(rows) if numbers is None else numbers)[has_grade.to_numpy()]
+        frame = frame.filter(has_grade)
     return Chunk(frame, numbers, lines, expected, rows - frame.height)
 
 
-def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
+def _has_blank_separators(chunk: bytes, separator: str | None, layout: Layout) -> bool:
     """Return True if the fields of lines are separated by any blanks."""
     if layout.separator == ";":
         return False
-    # Further columns, which are ignored, may be lines behind carriage returns. These are rare, and
-    # counting them is far slower than looking for one.
+    # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
+    # a count is far slower than a search.
     if layout.more_allowed and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
@@ -152,7 +155,7 @@ def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
 
 
 def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | None:
-    """Parse regular text, or return None if a value is missing or in doubt."""
+    """Parse normalised text, or return None if a value is missing or may be invalid."""
     if not text:
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
@@ -165,7 +168,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
         "truncate_ragged_lines": layout.more_allowed,
     }
     try:
-        # Most files have no value in doubt, and to look for errors takes longer than to trust it.
+        # Most files have no invalid value, and ignore_errors is slower.
         try:
             frame = pl.read_csv(text, **options)
         except pl.exceptions.PolarsError:
@@ -179,26 +182,26 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
 
 
 def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.DataFrame]:
-    """Parse a file chunk by chunk, so that the text is never in memory at once; note the lines."""
+    """Yield the rows of a file by chunk, to bound memory; add their line numbers to `lines`."""
 
-    def attempt(chunk: bytes) -> tuple[int, Chunk | bytes]:
+    def parse(chunk: bytes) -> tuple[int, Chunk | bytes]:
         try:
             text = source.as_utf8(chunk, 0)
             return len(chunk), read_chunk(text, layout, source=source.name, first_line=0)
         except InputError:
-            # The number of the line is known when the chunks before it have been read.
+            # The number of the line is only known when the previous chunks have been read.
             return len(chunk), chunk
 
     first_line, fruitless, width, dropped = 1, 0, 0, 0
-    with closing(ordered_results(attempt, source.chunks(), own_threads())) as results:
+    with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
         for size, result in results:
             error = None
             if isinstance(result, bytes):
                 try:
                     text = source.as_utf8(result, first_line)
-                except InputError as undecodable:
+                except InputError as decoding_error:
                     # The lines above it may have an error, too.
-                    error = undecodable
+                    error = decoding_error
                     above = result.split(b"\n")[: (error.line or 0) - first_line]
                     text = source.as_utf8(b"\n".join([*above, b""]))
                 result = read_chunk(  # noqa: PLW2901
@@ -226,7 +229,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
 def read_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
-    """Parse lines, after some of `width` columns: the rows, the line of each, and the width."""
+    """Parse text line by line; return the rows, the line of each row, and the width of lines."""
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
@@ -237,8 +240,8 @@ def read_lines(
             _check_width(fields, layout)
             if len(fields) > len(layout.columns) and b"\r" in line.strip():
                 raise InputError(
-                    f"a carriage return within a line of {len(fields)} columns; convert the"
-                    " ends of lines to LF"
+                    f"a carriage return within a line of {len(fields)} columns; convert line"
+                    " ends to LF"
                 )
             if width not in {0, len(fields)}:
                 raise _ragged(width, len(fields), source, number)
@@ -256,7 +259,7 @@ def read_lines(
 
 
 def _fields(line: str, layout: Layout) -> list[str]:
-    """Split a line at tabs if these are its only possible separators, else at any blanks."""
+    """Split a line at tabs if these give the expected columns, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
     width, blanks = len(layout.columns), split_at_blanks(line)
@@ -288,22 +291,22 @@ def _fields(line: str, layout: Layout) -> list[str]:
 def _check_further(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     if integer_in(fields[3]) is None:
-        cause = f", of which the 4th, {quoted(fields[3])}, is not a rank"
+        cause = f"; the 4th, {quoted(fields[3])}, is not a rank"
     elif integer_in(fields[-3]) is not None and is_number(fields[-2]):
-        cause = ": an id or tag with blanks, or two lines in one"
+        cause = "; an id or tag may have blanks, or two lines may be joined"
     else:
         return
     raise InputError(
         f"expected {len(layout.columns)} columns ({' '.join(layout.columns)}), got {len(fields)}"
-        f" separated by blanks{cause}: ids with blanks need tabs between columns"
-        " (separator='tab'); separator='blank' ignores the further columns"
+        f" separated by blanks{cause}; ids with blanks require tabs between columns"
+        " (separator='tab'), and separator='blank' ignores the further columns"
     )
 
 
 def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
     return InputError(
-        f"expected {expected} columns as in the lines before, got {width}: is this two lines in"
-        " one, of files joined without a line end between them?",
+        f"expected {expected} columns as in the previous lines, got {width}; two lines may be"
+        " joined, as in files concatenated without a line end",
         source=source,
         line=line,
     )
@@ -323,7 +326,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         columns = " ".join("iteration" if c == "subtopic" else c for c in layout.columns)
         reason += f" ({columns}{separation}) in a {layout.kind} line, got {width}"
         if _lacks_grade(fields, layout):
-            reason += "; if other lines have it, ungraded='drop' treats this document as unjudged"
+            reason += "; if other lines have one, ungraded='drop' treats the document as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
@@ -332,7 +335,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
 def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
     text, dtype = row[name], layout.columns[name]
     if layout.separator == ";":
-        # Documents are compared character by character; blanks belong to them.
+        # Ids of documents are compared by character, blanks included.
         text = text if name == "doc" else text.strip(BLANKS)
         if not text:
             raise InputError(f"{name} is empty", topic=row["topic"], doc=row["doc"])
@@ -344,7 +347,7 @@ def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number: float | None = float(text) if is_number(text) else None
         reason = f"{name} {quoted(text)} is not a finite number"
         if text.casefold() == name:
-            reason += "; this looks like a header, which TREC text does not have: remove the line"
+            reason += "; remove the header, which TREC text does not have"
     elif layout.levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"

@@ -1,4 +1,4 @@
-"""Words, real numbers and texts as grades."""
+"""Map words, real numbers and texts to grades."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cranfield.sources.schemas import Schema
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
 OF_PROBABILITIES = (
-    "`cranfield evaluate --as expected`, cf.evaluate_probabilities take probabilities"
+    "for probabilities, use `cranfield evaluate --as expected` or cf.evaluate_probabilities"
 )
-"""Advice on probabilities of relevance, which are not grades."""
+"""Advice for probabilities of relevance, which are not grades."""
 
 
 def not_a_grade(cell: Any) -> str:
-    """Describe why a cell is not a grade, and how to read it."""
+    """Describe an invalid grade, with advice on how to map it."""
     reason, advice, _ = no_integer(cell).partition("; ")
     number = finite(cell)
     if advice and number is not None:
@@ -39,17 +39,17 @@ def _text(cell: Any) -> str | None:
 
 
 VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
-"""A value that is mapped to a grade; missing if the document is not judged."""
+"""A value to map to a grade; missing for unjudged documents."""
 
 
 def is_pattern(grades: Any) -> bool:
-    """Return True for a pattern of texts, which has a group."""
+    """Return True for a regular expression with a group."""
     return isinstance(grades, str) and "(" in grades
 
 
 @dataclass(frozen=True)
 class GradeMap:
-    r"""Grades of values: of each value by itself, by cuts between real numbers, or in a text.
+    r"""A map of values to grades: by value, by cut points of numbers, or by a pattern of texts.
 
     Examples
     --------
@@ -63,13 +63,13 @@ class GradeMap:
     cuts: tuple[float, ...] = ()
     pattern: re.Pattern[str] | None = None
     keeps_integers: bool = False
-    """Whether unmapped integers are grades, as when the map is for other files."""
+    """Whether unmapped integers are grades, for a map that applies to other files, too."""
 
     @classmethod
     def of(cls, data: Any) -> GradeMap:
-        """Take `{value: grade}`, rising cuts, or a pattern whose only group is the grade.
+        """Create a map from `{value: grade}`, rising cut points, or a pattern with one group.
 
-        Raises PolicyError for anything else.
+        Raises a PolicyError for other data.
         """
         if isinstance(data, cls):
             return data
@@ -107,9 +107,9 @@ class GradeMap:
         return cls({}, numbers)
 
     def grade(self, value: str) -> int | None:
-        """Return the grade of a value; None if there is none. A cut begins the grade above it."""
+        """Return the grade of a value, or None; a number at a cut point has the grade above."""
         if self.pattern is not None:
-            # A number alone is the grade.
+            # Text without a match may be the grade itself.
             matches = {*self.pattern.findall(value)} or {value}
             return whole_in(matches.pop()) if len(matches) == 1 else None
         number = finite(value)
@@ -119,11 +119,11 @@ class GradeMap:
             return None if number is None else sum(number >= cut for cut in self.cuts)
         if value in self.grades or number is None:
             return self.grades.get(value)
-        # Numbers may be written in other ways, such as 1 and 1.0.
+        # Equal numbers may have different texts, such as 1 and 1.0.
         return next((self.grades[text] for text in self.grades if finite(text) == number), None)
 
     def grades_of(self, values: pl.Series) -> pl.Series:
-        """Return the grade of each text of a column; null if there is none."""
+        """Return the grade of each text of a column; null without a grade."""
         grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
@@ -135,20 +135,20 @@ class GradeMap:
             pattern = quoted(self.pattern.pattern)
             return f"expected one integer by the pattern {pattern} in {quoted(value)}, got {got}"
         if self.cuts:
-            return f"grade {quoted(value)} is not a finite number, as the cut points of grades are"
+            return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
         expected = some_of(map(quoted, self.grades), 6)
         return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
 
 
-def valued(schema: Schema, grade_map: GradeMap | None) -> Schema:
-    """Return a schema whose grades are values that are mapped."""
+def with_mapped_grades(schema: Schema, grade_map: GradeMap | None) -> Schema:
+    """Return the schema with values to map in place of grades."""
     if grade_map is None:
         return schema
     columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 
 
-def graded(table: Table, grade_map: GradeMap | None) -> Table:
+def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
     """Map the values of a table to grades."""
     if grade_map is None:
         return table

@@ -1,15 +1,15 @@
 """Layouts of lines of text: their columns, and how to detect the layout of a file.
 
-Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, where
-documents are any text, by semicolons. A line is one of
+Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, if documents
+are any text, by semicolons. A line is one of
 
 - topic, document, grade;
 - topic, intent, document, grade: intent 0 is for documents that are relevant to no intent;
-- topic, document, grade, equivalence class: between semicolons, or if the format is set.
+- topic, document, grade, equivalence class: with semicolons, or if the format is set.
 
-The first line decides, and all others must agree. A line of a run has the six fields of
-TREC, separated by semicolons. Runs are ranked by score here; NTCIREVAL takes the order of the
-lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.judge` keeps it.
+The first line decides, and all other lines must have the same layout. A line of a run has the six
+fields of TREC, separated by semicolons. Runs are ranked by score here, and by the order of lines in
+NTCIREVAL, which may differ for tied scores: `ties="input"` of :func:`cranfield.judge` keeps it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ from cranfield.sources.values import ID, is_number, whole_in
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
 Q0 = ("0", "Q0")
-"""The second column of judgments of four columns, of which the last may be missing."""
+"""Usual second column of TREC judgments, by which lines without a grade are recognised."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a format: their names, their types, which are read, and their separator.
+    """The columns of a format.
 
-    separator: `tab`, `blank`, `auto` (decides by line) or `;`.
-    gaps: whether a line may end before the grade, its last column, and the grade may be empty.
-    levels: whether grades are written L0, L1, and so on.
+    columns, read: the types of all columns by name, and the names of the columns that are read.
+    optional: columns whose values may be invalid.
+    more_allowed: whether lines may have further columns, which are ignored.
+    separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
+    gaps: whether the grade, the last column, may be missing or empty.
+    levels: whether grades are L0, L1, and so on.
     """
 
     kind: str
@@ -72,13 +75,13 @@ QRELS = Layout(
 SHORT_RUN = Layout(
     "run", {"topic": _TEXT, "doc": _TEXT, "value": _NUMBER}, read=("topic", "doc", "value")
 )
-"""The number is the rank, as in MS MARCO, or the score."""
+"""A run of topic, document and number: the rank, as in MS MARCO, or the score."""
 
 SHORT_QRELS = Layout(
     "qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE}, read=("topic", "doc", "grade")
 )
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
-"""The relevant documents, as in the reference files of MS MARCO."""
+"""Pairs of a topic and a relevant document, as in the reference files of MS MARCO."""
 
 _TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
 
@@ -90,14 +93,14 @@ QRELS_FORMATS = {
     )
     for name, columns in OF_QRELS.items()
 }
-"""The formats of judgments only, by name."""
+"""Formats of judgments only, by name."""
 
 _LETOR = re.compile(r"\s*(\S+)\s+qid:(\S+)\s*([^#]*?)\s*#\s*(?:docid\s*=\s*)?(\S+)")
 """A line of LETOR, RankLib or Quepid: grade, topic, features, and the document as a comment."""
 
 _LEVEL = re.compile(r"L\d+", re.ASCII)
 BLANKS = " \t\v\f\r"
-"""Blanks of ASCII that separate fields."""
+"""ASCII blanks, which separate fields."""
 
 
 def is_level(text: str) -> bool:
@@ -113,7 +116,7 @@ def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, by
 
 
 def split_at_blanks(line: str) -> list[str]:
-    """Split at blanks of ASCII; those of other scripts belong to an id."""
+    """Split a line at ASCII blanks; blanks of other scripts belong to ids."""
     return [field.decode() for field in line.encode().split()]
 
 
@@ -122,11 +125,11 @@ _CLASSES = ("topic", "doc", "grade", "class")
 _JUDGMENTS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), _CLASSES)
 
 
-def recognised(line: str, kind: str) -> Layout | None:
-    """Return the layout of text that is certainly in one of these formats, by its first line."""
+def certain_layout(line: str, kind: str) -> Layout | None:
+    """Return the layout of NTCIR text by its first line; None if the format is uncertain."""
     if kind == "qrels":
-        layout = _of_judgments(line)
-        # In a TREC line with blanks, L1 may be a document id rather than a grade before a class.
+        layout = _ntcir_judgments(line)
+        # In a line of TREC text, L1 may be a document id rather than a grade before a class.
         is_certain = layout is not None and (layout.separator == ";" or layout.read != _CLASSES)
         return layout if is_certain else None
     fields, words = line.split(";"), split_at_blanks(line)
@@ -140,7 +143,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
     if kind == "run":
         return _NTCIR_RUN
     # An empty file gets a layout, so that it is reported as empty.
-    if layout := _of_judgments(line or "topic doc L0"):
+    if layout := _ntcir_judgments(line or "topic doc L0"):
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
     reason = (
@@ -152,7 +155,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
     raise InputError(reason, source=source, line=number)
 
 
-def _of_judgments(line: str) -> Layout | None:
+def _ntcir_judgments(line: str) -> Layout | None:
     for separator in (";", "blank"):
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _JUDGMENTS:
@@ -175,11 +178,11 @@ def layout_of(
     ungraded: str = "error",
     grade: Callable[[str], int | None] | None = None,
 ) -> tuple[Source, Layout | None]:
-    """Choose the layout of a file of lines by its format and first line; None for other formats.
+    """Return a file of lines and its layout; the layout is None for files with named columns.
 
-    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, whose layout is that of
-    their first line: TSV may have no names of columns. The kind is `qrels` or `run`. If
-    grades are mapped, `grade` returns the grade of a text.
+    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, whose first line gives
+    the layout, as TSV may have no header. The kind is `qrels` or `run`. If grades are mapped,
+    `grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
@@ -189,10 +192,10 @@ def layout_of(
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
             return source, ntcir_layout(text, kind, source.name, number)
-        if form == "text" and (layout := recognised(text, kind)):
+        if form == "text" and (layout := certain_layout(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
-            source, layout, separator = _of_letor(source), SHORT_QRELS, "tab"
+            source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         layout = layout or _layout_of_line(text, kind, separator, grade)
         layout = layout or (default if form == "text" else None)
@@ -205,13 +208,13 @@ def layout_of(
     return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
 
 
-def _of_letor(source: Source) -> Source:
-    """Return lines of learning to rank as topic, document and grade between tabs."""
+def _letor_as_tsv(source: Source) -> Source:
+    """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
     for number, line in lines_with_text(b"\n".join(lines)):
         match = _LETOR.match(line.decode("utf-8", "replace"))
         if match is None:
-            reason = "expected a grade, qid:TOPIC, and # with the document, in a line of LETOR text"
+            reason = "expected a grade, qid:TOPIC, and # with the document in a line of LETOR text"
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
     return replace(source, remaining=iter([b"\n".join(lines)]))
@@ -220,34 +223,34 @@ def _of_letor(source: Source) -> Source:
 def _layout_of_line(
     line: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
 ) -> Layout | None:
-    """Recognise a line of topic, document and perhaps number, or a complete line of TREC text."""
+    """Return the layout of a line of two or three columns, or of a complete line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
         cells = split_at_blanks(line)
 
-    def has_value(place: int) -> bool:
+    def is_value(place: int) -> bool:
         text = cells[place]
         return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
 
     if kind == "run":
-        is_short, is_whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
+        is_short, is_whole = len(cells) == 3 and is_value(2), len(cells) >= 6 and is_value(4)
         return SHORT_RUN if is_short else RUN if is_whole else None
-    # In a line of four columns between tabs, the document may be empty.
+    # Between tabs, an empty document is a column, too.
     lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
-    if len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks_document:
+    if len(cells) == 3 and is_value(2) and cells[1] not in Q0 and not lacks_document:
         return SHORT_QRELS
-    if len(cells) == 4 and has_value(3):
+    if len(cells) == 4 and is_value(3):
         return QRELS
     names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
     is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
-    # A line of a table without grades may hold the names of its columns.
+    # The first line of a table without grades may be its header.
     is_pair &= grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
     return PAIRS if is_pair else None
 
 
 def peeked(source: Source) -> tuple[Source, bytes]:
-    """Read the head of a file, up to a line with text; the returned source begins with it."""
+    """Read the head of a file, up to a line with text; the returned source includes it."""
     chunks = source.chunks()
     head = next(chunks, b"")
     while (
@@ -258,7 +261,7 @@ def peeked(source: Source) -> tuple[Source, bytes]:
 
 
 def without_header(source: Source) -> tuple[Source, MetadataPlace]:
-    """Remove the header of a run; its lines still count."""
+    """Replace the header of a run by empty lines, so that line numbers do not change."""
     peeked_source, head = peeked(source)
     header = header_of(head, source.name)
     place = MetadataPlace(header, source.path)

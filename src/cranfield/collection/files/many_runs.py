@@ -1,4 +1,4 @@
-"""Sequences of runs, read one at a time on access."""
+"""Sequences of runs, each read on access."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from cranfield.base.errors import (
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
-    FLAT,
+    FLAT_ADVICE,
     RUN,
-    called,
-    is_documents,
+    describe_structure,
+    is_document_list,
     is_run,
+    requested_columns,
     runs_of_mapping,
-    shape,
 )
 from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
-from cranfield.collection.metadata.reading import BESIDE
+from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import label_index
@@ -47,7 +47,7 @@ from cranfield.sources.columns import is_frame
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
-_USUAL = {
+_DEFAULTS = {
     "format": "auto",
     "encoding": "utf-8",
     "system": None,
@@ -59,27 +59,27 @@ _USUAL = {
     "chunk_separator": None,
     "on_bad_run": "error",
 }
-"""Options of reading, and their defaults."""
+"""Defaults of the options of reading."""
 
 Item = tuple[str | None, Any]
-"""The name of a run, if it is not part of the data, and the data."""
+"""The name of a run (None if the data name it), and its data."""
 
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
     "skip": "skip it, with a warning",
 }
-"""The policies for runs that cannot be read."""
+"""Policies for runs that cannot be read."""
 
 
 class BadRunError(InputError):
-    """Raised for a run that cannot be read if such runs are skipped."""
+    """Raised for an unreadable run if such runs are skipped."""
 
 
 class Runs(Sequence[Run]):
-    """A sequence of runs, each read on access and not kept; made by :func:`read_runs`.
+    """A sequence of runs, each read on access and not cached; made by :func:`read_runs`.
 
-    Hundreds of runs need the memory of a few. The index is a number or the name that an evaluation
-    gives the run.
+    Hundreds of runs need the memory of a few. An index is an integer, a slice, or the name of a
+    system in an evaluation.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Runs(Sequence[Run]):
         if isinstance(index, str):
             names = [name for name, _ in self._items]
             if index not in names:
-                # Runs without a name are read for their tags.
+                # Unnamed runs are read for their tags.
                 tags = [self[i].name if name is None else name for i, name in enumerate(names)]
                 stems = [*map(self.stem, range(len(self)))]
                 index = label_index(index, distinct_names(tags, stems), "run")
@@ -119,7 +119,7 @@ class Runs(Sequence[Run]):
         try:
             return read_run(data, name=name, **self._options)
         except InputError as error:
-            if name is not None and error.source == RUN.called:
+            if name is not None and error.source == RUN.noun:
                 error = converted_error(error, InputError, f"run {quoted(name)}")
             if self.on_bad_run == "error":
                 raise error from None
@@ -140,7 +140,7 @@ class Runs(Sequence[Run]):
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
-        """Note the runs that are skipped during an iteration, and warn of their number."""
+        """Yield a function that records a skipped run; warn of their number at the end."""
         self.skipped = {}
 
         def skip(i: int, error: BadRunError) -> None:
@@ -149,13 +149,13 @@ class Runs(Sequence[Run]):
 
         yield skip
         if len(self.skipped) == len(self):
-            raise InputError(f"no run can be read, of {len(self)}")
+            raise InputError(f"no run can be read; all {len(self)} have errors")
         if self.skipped:
             warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped", stacklevel=3)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Options of reading other than the defaults, and skipped runs; for the record."""
+        """Options of reading that differ from the defaults, and the errors of skipped runs."""
         on_duplicate = self._options.get("on_duplicate", "error")
         settings = {
             "lower scores rank first": self._options.get("lower_is_better", False),
@@ -186,8 +186,8 @@ class Runs(Sequence[Run]):
         path = self.path(index)
         return 0 if path is None else Source(path).size
 
-    def sent(self, index: int) -> Runs:
-        """Return one of the runs in a form to be sent: its path, or else the run itself."""
+    def sendable(self, index: int) -> Runs:
+        """Return one run in a form that workers can receive: its path, or else the run itself."""
         (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
@@ -205,16 +205,20 @@ class Runs(Sequence[Run]):
         ]
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
-    def read_as(self, **options: Any) -> Runs:
-        """Return the same runs with other options, if these do not change the set of runs."""
-        for name in options.keys() - _USUAL.keys():
-            raise PolicyError(f"runs are not read with an option {quoted(name)}")
-        changes = {name: value for name, value in options.items() if value != _USUAL[name]}
+    def with_options(self, **options: Any) -> Runs:
+        """Return the runs with other options of reading, unless these change the set of runs."""
+        for name in options.keys() - _DEFAULTS.keys():
+            raise PolicyError(
+                f"unknown option {quoted(name)} of runs; expected one of: {', '.join(_DEFAULTS)}"
+            )
+        changes = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
         if not changes:
             return self
-        for name in _USUAL.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
-            if name in changes and changes[name] != self._options.get(name, _USUAL[name]):
-                raise PolicyError(f"{name} applies to files and tables; these runs have been read")
+        for name in _DEFAULTS.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
+            if name in changes and changes[name] != self._options.get(name, _DEFAULTS[name]):
+                raise PolicyError(
+                    f"{name} applies to files and tables, got runs that have been read"
+                )
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 
     def __repr__(self) -> str:
@@ -235,30 +239,29 @@ def read_runs(
     chunk_separator: str | None = None,
     on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
 ) -> Runs:
-    """Read many runs, each on access.
+    """Read several runs, each on access.
 
     Parameters
     ----------
     data
         A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (its files, without hidden ones,
         READMEs and metadata of runs), a run in memory, a dict `{system: run}` or pairs of these, or
-        an iterable of any of these. What exists as a path is not taken for `NAME=FILE`.
-        What names several files gives them in order of name. A table with a column of systems
-        (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
-        appearance.
+        an iterable of any of these. An existing path is not read as `NAME=FILE`. The files of a
+        glob or folder are in order of name. A table with a column of systems (usual names:
+        `system`, `run`, `model`, `tag`, ...) has a run for each, in order of appearance.
     format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
-        As for :func:`read_run`. Where files without names of columns stand beside tables, `columns`
-        is about the tables; so is `lower_is_better` if `columns` names the score.
+        As for :func:`read_run`. If some files have no names of columns, `columns` applies to the
+        tables only, and so does `lower_is_better` if `columns` names the score.
     system
         Column with the names of systems, in tables with several systems; `tag` splits a TREC file
-        by its run tags. It need not be given if it has one of the usual names.
+        by its run tags. A column with one of the usual names is detected.
     on_bad_run
         How to treat a run that cannot be read: `error` (default), or `skip`, with a warning.
 
     Raises
     ------
     InputError
-        When a pattern or a folder holds no file. Errors inside a file come when it is read.
+        If a pattern or a folder has no file. Errors in a file are raised when it is read.
     PolicyError
         For an unknown format, column or policy.
 
@@ -277,25 +280,25 @@ def read_runs(
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("on_bad_run", on_bad_run, BAD_RUNS)
     arguments = locals()
-    options = {name: arguments[name] for name in _USUAL if name != "on_bad_run"}
+    options = {name: arguments[name] for name in _DEFAULTS if name != "on_bad_run"}
     if isinstance(data, Runs):
-        return data.read_as(on_bad_run=on_bad_run, **options)
+        return data.with_options(on_bad_run=on_bad_run, **options)
     parts = [*_items(data)]
     if columns is not None:
-        options["columns"] = names = called(columns, "run", system)
+        options["columns"] = names = requested_columns(columns, "run", system)
         paths = (fspath(part) for _, part in parts if isinstance(part, (str, PathLike)))
-        names.beside_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
+        names.is_beside_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
     items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
 
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
-    """Split a table into its systems; its errors are raised when a run is read."""
+    """Return the systems of a table as runs; its errors are raised when a run is read."""
     if name is not None or isinstance(data, (Run, Mapping)):
         return [(name, data)]
     path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
-        # Standard input is used twice, but can be read only once.
+        # Standard input is parsed twice, but can be read only once.
         data = Source(path, content=Source(path).read())
     try:
         row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
@@ -315,7 +318,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
 
 
 def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
-    """Yield the runs of a JSON file that is an object of systems; none of other files."""
+    """Yield the runs of a JSON file that is an object of systems; nothing for other files."""
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
         return
@@ -328,8 +331,8 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     if isinstance(content, Mapping) and all(isinstance(r, dict | list) for r in content.values()):
         runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
-            expected = f"expected {{topic: {{document: score}}}}, got {shape(content)}"
-            raise InputError(expected + FLAT.format(value="score"), source=source.name)
+            expected = f"expected {{topic: {{document: score}}}}, got {describe_structure(content)}"
+            raise InputError(expected + FLAT_ADVICE.format(value="score"), source=source.name)
         yield from runs
 
 
@@ -361,42 +364,42 @@ def _items(data: Any) -> Iterator[Item]:
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
         return bool(item) and not any(
-            isinstance(v, (Mapping, Run)) or is_documents(v) for v in item.values()
+            isinstance(v, (Mapping, Run)) or is_document_list(v) for v in item.values()
         )
     if isinstance(item, list) and item:
-        # Lists of three may be names of files, too.
-        number = isinstance(item[-1], str) and is_number(item[-1])
-        return len(item) == 6 or (len(item) == 3 and (number or isinstance(item[2], Real)))
+        # A list of three texts may be names of files, too.
+        has_number = isinstance(item[-1], str) and is_number(item[-1])
+        return len(item) == 6 or (len(item) == 3 and (has_number or isinstance(item[2], Real)))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
-_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(BESIDE)}")
+_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
 _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
-"""Names of files in folders of runs that are not runs."""
+"""Names of files in folders that are not runs."""
 
 
 def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
-    """Skip metadata of runs and READMEs, unless there are no other files."""
+    """Return the files that are not metadata, READMEs or licences; warn of skipped documents."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
-    documents = [
+    other_files = [
         name for name in names.values() if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)
     ]
     runs = [
         file
         for file in files
-        if names[file] not in documents and not _METADATA.fullmatch(names[file])
+        if names[file] not in other_files and not _METADATA.fullmatch(names[file])
     ]
     if not runs and explicit:
         return list(files)
-    skipped = [name for name in documents if explicit or not name.lower().startswith("readme")]
+    skipped = [name for name in other_files if explicit or not name.lower().startswith("readme")]
     if runs and skipped:
         examples = some_of(map(quoted, skipped), 3)
-        warn(f"passed over {examples}, whose name does not look like that of a run", stacklevel=3)
+        warn(f"skipped files whose names do not look like runs: {examples}", stacklevel=3)
     return runs
 
 
 def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
-    """Find the files that paths, patterns, folders and `NAME=FILE` name, with their names."""
+    """Yield the name (or None) and path of each file of paths, globs, folders and `NAME=FILE`."""
     names: set[str] = set()
     for text in _runs_among(texts, explicit=True):
         name, path = named_file(text)
@@ -411,7 +414,7 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
 
 
 def named_file(text: str) -> tuple[str | None, str]:
-    """Split `NAME=FILE`, unless the whole is an existing path or pattern."""
+    """Split `NAME=FILE` into name and path, unless the text is an existing path or a pattern."""
     name, sign, path = text.partition("=")
     if not (name and sign and path) or "/" in name or test_path(Path.exists, text) or matches(text):
         return None, text
@@ -419,7 +422,7 @@ def named_file(text: str) -> tuple[str | None, str]:
 
 
 def stems_of(paths: Sequence[str | None]) -> list[str | None]:
-    """Name files by their stems, and files of one stem by the folders that differ."""
+    """Name files by their stems, and files with equal stems by the folders that differ."""
     stems = [None if path is None else Source(path).stem for path in paths]
     counts = Counter(stems)
     repeated = {stem for stem, count in counts.items() if count > 1 and stem is not None}
@@ -429,7 +432,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
         if len({*parts}) < len(parts):
             continue
         if len({part[-1] for part in parts}) == 1:
-            # If files have other names too, the folder alone would not say which it is.
+            # If there are other stems, too, the folder alone would not identify the file.
             last = () if len(counts) == 1 else (stem,)
             parts = [(*part[:-1], *last) for part in parts]
         while len({part[:1] for part in parts}) == 1:
@@ -440,7 +443,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
 
 
 def files_of(path: str) -> Iterator[str]:
-    """Find the files that a path, a folder or a pattern names, in order of name."""
+    """Yield the files of a path, a folder or a pattern, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path
     elif is_url(path):
@@ -449,7 +452,7 @@ def files_of(path: str) -> Iterator[str]:
         is_file = not is_pattern and Source(path).suffix != ""
         names = None if is_file else list_files(path, pattern=is_pattern)
         if names == []:
-            reason = "no file matches the pattern" if is_pattern else "the folder holds no file"
+            reason = "no file matches the pattern" if is_pattern else "the folder has no file"
             raise InputError(reason, source=safe_path(path))
         yield from [path] if names is None else _runs_among(names) or names
     elif test_path(Path.is_dir, path):
@@ -463,8 +466,8 @@ def files_of(path: str) -> Iterator[str]:
             below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)
             levels = 0 if below is None else len(below.relative_to(path).parts)
             pattern = "/".join([path.rstrip("/"), *"*" * levels])
-            hint = f" but folders: '{pattern}' names the files in them" if levels > 1 else ""
-            raise InputError(f"the folder holds no file{hint}", source=path)
+            hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
+            raise InputError(f"the folder has no file{hint}", source=path)
         yield from files
     elif (matching := matches(path)) is not None:
         files = [file for file in matching if test_path(Path.is_file, file)]
@@ -479,7 +482,7 @@ def files_of(path: str) -> Iterator[str]:
 def distinct_names(
     names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
 ) -> list[str]:
-    """Name the systems by run tag if these differ, else by file name."""
+    """Name the systems by run tag if tags differ, else by file name."""
     counts = Counter(names)
     if max(counts.values(), default=1) == 1:
         return list(names)
@@ -490,7 +493,7 @@ def distinct_names(
     if repeated is not None:
         advice = "name each file: NAME=FILE"
         if (repeated, None) in zip(renamed, stems, strict=True):
-            advice = "name each run, as in {'bm25': one, 'dense': other}"
+            advice = "name each run, as in {'bm25': first, 'dense': second}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
     tag = min(name for name, number in counts.items() if number > 1)
     warn(

@@ -24,7 +24,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.files.grade_maps import OF_PROBABILITIES, not_a_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import Listed
+from cranfield.collection.pairs import DictPairs
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -40,20 +40,20 @@ GRADED = Column("grade", GRADE, "judgment")
 _VALUES = {"score": SCORE, "grade": GRADED}
 
 
-def is_listed(inside: Any) -> bool:
-    """Return True for a list of documents, or of documents and their values."""
-    if not _is_list(inside) or not len(inside):
+def is_listed(documents: Any) -> bool:
+    """Return True for a list of documents, perhaps with their scores or grades."""
+    if not _is_list(documents) or not len(documents):
         return False
-    first = inside[0]
+    first = documents[0]
     is_document = isinstance(first, (str, int)) or hasattr(first, "dtype")
     return is_document or _is_pair(first) or _is_hit(first)
 
 
-def _is_list(inside: Any) -> bool:
+def _is_list(documents: Any) -> bool:
     # An array of NumPy without dimensions has the method __len__, but no length: it is a number.
-    is_array = hasattr(inside, "dtype") and hasattr(inside, "__len__")
-    is_list = isinstance(inside, Sequence) or (is_array and getattr(inside, "ndim", 1) > 0)
-    return is_list and not isinstance(inside, (str, bytes, bytearray))
+    is_array = hasattr(documents, "dtype") and hasattr(documents, "__len__")
+    is_list = isinstance(documents, Sequence) or (is_array and getattr(documents, "ndim", 1) > 0)
+    return is_list and not isinstance(documents, (str, bytes, bytearray))
 
 
 def _is_hit(value: Any) -> bool:
@@ -68,24 +68,26 @@ def _key(row: Mapping[Any, Any], column: Column) -> Any:
     return keys[places[0]] if places else None
 
 
-FLAT = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
+FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
 """Advice for files of other structures."""
 
 
-def shape(value: Any, depth: int = 3) -> str:
+def describe_structure(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
         nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
-        inside = [f", where {quoted(k)} is {shape(value[k], depth - 1)}" for k in nested[:1]]
+        inside = [
+            f", where {quoted(k)} is {describe_structure(value[k], depth - 1)}" for k in nested[:1]
+        ]
         return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
     if isinstance(value, list) and value:
-        return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
+        return f"an array of {len(value)}, the first is {describe_structure(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
     return names.get(type(value), type(value).__name__)
 
 
 def is_run(data: Any) -> bool:
-    """Return True if this may be a run by topic, or rows of one."""
+    """Return True if the data may be a run: a mapping of topics, or rows."""
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
@@ -97,17 +99,17 @@ def _is_pair(value: Any) -> bool:
 
 
 def _documents(
-    value: str, topic: Any, inside: Any, source: str
+    value: str, topic: Any, documents: Any, source: str
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return the documents of a topic and their scores or grades, of a mapping, list or set."""
-    if isinstance(inside, Mapping) and not any(
-        isinstance(inner, dict | list) for inner in inside.values()
+    """Return the documents of a topic, and their scores or grades."""
+    if isinstance(documents, Mapping) and not any(
+        isinstance(inner, dict | list) for inner in documents.values()
     ):
-        return list(inside), list(inside.values())
-    if value == "grade" and isinstance(inside, AbstractSet):
-        inside = sorted(inside, key=str)
-    if is_listed(inside) or (_is_list(inside) and not inside):
-        docs = inside.tolist() if hasattr(inside, "tolist") else list(inside)
+        return list(documents), list(documents.values())
+    if value == "grade" and isinstance(documents, AbstractSet):
+        documents = sorted(documents, key=str)
+    if is_listed(documents) or (_is_list(documents) and not documents):
+        docs = documents.tolist() if hasattr(documents, "tolist") else list(documents)
         if docs and all(map(_is_pair, docs)):
             return [doc for doc, _ in docs], [number for _, number in docs]
         size = len(docs)
@@ -120,16 +122,20 @@ def _documents(
             values = values if number is None else [hit[number] for hit in docs]
             docs = [hit[doc] for hit in docs]
         return docs, values
-    got = "a set, which has no order" if isinstance(inside, AbstractSet) else shape(inside)
+    got = (
+        "a set, which has no order"
+        if isinstance(documents, AbstractSet)
+        else describe_structure(documents)
+    )
     reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {got}"
-    raise InputError(reason + FLAT.format(value=value), source=source)
+    raise InputError(reason + FLAT_ADVICE.format(value=value), source=source)
 
 
-def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Return the columns of a run by topic: {document: value}, or lists of documents."""
-    is_nested = all(isinstance(inside, Mapping) for inside in data.values())
+def _columns_of_topics(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Convert a mapping of topics to `{document: value}`, or to lists of documents, to columns."""
+    is_nested = all(isinstance(documents, Mapping) for documents in data.values())
     if value == "score" and is_nested:
-        firsts = (next(iter(inside.values()), None) for inside in data.values())
+        firsts = (next(iter(documents.values()), None) for documents in data.values())
         if any(isinstance(first, Mapping) for first in firsts):
             raise InputError("expected one run, got a mapping of systems to runs", source=source)
     names = [str(topic).strip() for topic in data]
@@ -139,12 +145,12 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     rising: list[bool] = []
     ranks: list[int] = []
-    for topic, inside in data.items():
-        docs, values = _documents(value, topic, inside, source)
+    for topic, documents in data.items():
+        docs, values = _documents(value, topic, documents, source)
         if value == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value == "score":
-            rising.append(_rise(values, by_rank=isinstance(inside, Mapping)))
+            rising.append(_is_rising(values, isinstance(documents, Mapping)))
         ranks.extend(range(1, len(docs) + 1))
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
@@ -155,28 +161,28 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     return columns
 
 
-def _rise(values: Sequence[Any], by_rank: bool) -> bool:
-    """Return True if values rise down a list, or are ranks in a mapping of documents."""
-    if by_rank:
+def _is_rising(values: Sequence[Any], is_mapping: bool) -> bool:
+    """Return True if the values of a list rise, or those of a mapping are the ranks from 1."""
+    if is_mapping:
         return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
     numbers = [number for value in values if (number := finite(value)) is not None]
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
-_HINT = "; columns={{'{name}': ...}} says which it is"
+_HINT = "; columns={{'{name}': ...}} selects the column"
 
 RUN = Schema(
     "run",
     (TOPIC, DOC, SCORE, optional("rank", RANK), SYSTEM),
-    called="a run",
+    noun="a run",
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
-    mapping=partial(_by_topic, "score"),
+    mapping=partial(_columns_of_topics, "score"),
     nested=partial(columns_of_nested, "run"),
 )
 
-RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
+RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), noun="a run")
 """A run without scores, in the order of its ranks."""
 
 
@@ -199,11 +205,11 @@ QRELS = _JudgmentSchema(
         optional("stratum", ID),
         optional("inclusion", NUMBER),
     ),
-    called="judgments",
+    noun="judgments",
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    mapping=partial(_by_topic, "grade"),
+    mapping=partial(_columns_of_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )
 
@@ -213,44 +219,48 @@ _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": (
 
 
 @dataclass
-class Called:
-    """Names of columns in the tables of a kind.
+class RequestedColumns:
+    """Names of columns that the user set for a kind of table.
 
-    names: the requested names.
-    loose: columns that may also have a usual name, as the requested one may be for other tables.
-    met: requested columns that occurred in a table so far.
-    beside_tables: whether files without column names are read together with tables.
+    names: the names by column.
+    ambiguous_columns: columns whose name may be that of another kind of table; they may also have a
+        usual name.
+    matched_columns: columns of `names` that occurred in a table so far.
+    is_beside_tables: whether files without column names are read together with tables.
     """
 
     kind: str
     names: dict[str, str] = field(default_factory=dict)
-    loose: frozenset[str] = frozenset()
-    met: set[str] = field(default_factory=set)
-    beside_tables: bool = False
+    ambiguous_columns: frozenset[str] = frozenset()
+    matched_columns: set[str] = field(default_factory=set)
+    is_beside_tables: bool = False
 
-    def of(self, names: Sequence[object]) -> dict[str, str]:
-        """Return the requested columns of a table with these names."""
+    def in_table(self, names: Sequence[object]) -> dict[str, str]:
+        """Return the names by column that apply to a table whose columns are `names`."""
         spellings = {*map(spelt, names)}
         requested = {
             column: name
             for column, name in self.names.items()
-            if column not in self.loose or spelt(name) in spellings
+            if column not in self.ambiguous_columns or spelt(name) in spellings
         }
-        self.met |= requested.keys()
+        self.matched_columns |= requested.keys()
         return requested
 
-    def refuse(self, source: str, what: str) -> None:
+    def refuse(self, source: str, description: str) -> None:
         """Refuse requested columns of files without column names."""
-        columns = [column for column in self.names if column not in self.loose]
+        columns = [column for column in self.names if column not in self.ambiguous_columns]
         if columns:
             raise InputError(
-                f"is {what}, which has no column {quoted(self.names[columns[0]])}", source=source
+                f"is {description}, which has no column {quoted(self.names[columns[0]])}",
+                source=source,
             )
 
 
-def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | None) -> Called:
-    """Read the names of columns: `{"doc": "product_id", "qrels.doc": "pid"}`."""
-    if isinstance(columns, Called):
+def requested_columns(
+    columns: Mapping[str, str] | RequestedColumns | None, kind: str, system: str | None
+) -> RequestedColumns:
+    """Read the names that a user set, such as `{"doc": "product_id", "qrels.doc": "pid"}`."""
+    if isinstance(columns, RequestedColumns):
         return columns
     if columns is not None and not isinstance(columns, Mapping):
         raise PolicyError(
@@ -268,20 +278,25 @@ def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | 
             f"system and columns must name one column, got {quoted(system)} and"
             f" {quoted(names['tag'])}"
         )
-    return Called(kind, names)
+    return RequestedColumns(kind, names)
 
 
-def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
-    """Read names for judgments and runs; a name that applies to both may occur in only one."""
-    qrels, run = called(columns, "qrels", None), called(columns, "run", system)
+def requested_columns_of_both(
+    columns: Mapping[str, str] | None, system: str | None
+) -> tuple[RequestedColumns, RequestedColumns]:
+    """Read the names of columns for judgments and runs; a name may apply to one of them only."""
+    qrels = requested_columns(columns, "qrels", None)
+    run = requested_columns(columns, "run", system)
     common_names = {name for name in columns or {} if len(_columns_named(name)) == 2}
-    loose = frozenset(column for key in common_names for _, column in _columns_named(key))
-    qrels.loose = run.loose = loose
+    ambiguous_columns = frozenset(
+        column for key in common_names for _, column in _columns_named(key)
+    )
+    qrels.ambiguous_columns = run.ambiguous_columns = ambiguous_columns
     return qrels, run
 
 
 def _columns_named(key: object) -> list[tuple[str, str]]:
-    """Find the kinds of tables, and their columns, to which a name refers."""
+    """Return the kinds of tables, and their columns, to which a name refers."""
     prefix, _, name = str(key).rpartition(".")
     meanings = [
         (kind, column)
@@ -312,20 +327,20 @@ _INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_
 """Types of grades; NumPy would also convert an array without dimensions to an integer."""
 
 
-class ListedRun(Listed, Run):
-    """A run whose documents become a column on request."""
+class DictRun(DictPairs, Run):
+    """A run from a dict; the column of documents is built on access."""
 
 
-class ListedQrels(Listed, Qrels):
-    """Judgments whose documents become a column on request."""
+class DictQrels(DictPairs, Qrels):
+    """Judgments from a dict; the column of documents is built on access."""
 
 
 # Messages show the names of the public classes; pickle uses the qualified names.
-ListedRun.__name__, ListedQrels.__name__ = Run.__name__, Qrels.__name__
+DictRun.__name__, DictQrels.__name__ = Run.__name__, Qrels.__name__
 
 
-class _Numbers(NamedTuple):
-    """A column of numbers: its name, dtype, tag of `marshal`, NumPy kinds, and allowed types."""
+class _NumberColumn(NamedTuple):
+    """The column of scores or grades: name, dtype, `marshal` tag, NumPy kinds, allowed types."""
 
     name: str
     dtype: np.dtype[Any]
@@ -334,64 +349,69 @@ class _Numbers(NamedTuple):
     types: frozenset[Any] | None = None
 
 
-_SCORES = _Numbers("scores", np.dtype("<f8"), b"g", "fiu")
-_GRADES = _Numbers("grades", np.dtype("<i4"), b"i", "i", _INTEGERS)
+_SCORES = _NumberColumn("scores", np.dtype("<f8"), b"g", "fiu")
+_GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGERS)
 
 
 def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
-    """Create a run that refers to a dict of dicts; None if the dicts have unusual data."""
+    """Create a run that refers to a dict of dicts; None if the reader of tables must check."""
     fields = _fields(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
-    run = object.__new__(ListedRun)
+    run = object.__new__(DictRun)
     # A dict has no repeated documents, so there is no check for these.
     run.__dict__.update(fields, name=name, ranks=None, origin=Origin("a run"), described=place)
     return run
 
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
-    """Create judgments that refer to a dict of dicts; None if the dicts have unusual data."""
+    """Create judgments that refer to a dict of dicts; None if the reader of tables must check."""
     fields = _fields(data, _GRADES)
     if fields is None:
         return None
-    qrels = object.__new__(ListedQrels)
+    qrels = object.__new__(DictQrels)
     qrels.__dict__.update(fields, subtopics=None, origin=Origin("judgments"), columns={})
     return qrels
 
 
-def _fields(data: Any, kind: _Numbers) -> dict[str, Any] | None:
-    """Convert dicts of text ids and numbers of a kind to columns."""
+def _fields(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
+    """Convert dicts of text ids and numbers to the fields of a run or judgments, or return None."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
-    rankings = {topic: inside for topic, inside in data.items() if inside}
-    if kind is _SCORES:
+    rankings = {topic: documents for topic, documents in data.items() if documents}
+    if column is _SCORES:
         # Topics with an empty ranking come last.
-        rankings |= {topic: inside for topic, inside in data.items() if not inside}
+        rankings |= {topic: documents for topic, documents in data.items() if not documents}
     if not rankings or not _all_ids(rankings):
         return None
     sizes = [*map(len, rankings.values())]
-    values = np.empty(sum(sizes), kind.dtype)
+    values = np.empty(sum(sizes), column.dtype)
     start = 0
-    for inside in filter(None, rankings.values()):
-        numbers = _numbers([*inside.values()], kind)
-        if numbers is None or not _all_ids(inside):
+    for documents in filter(None, rankings.values()):
+        numbers = _numbers([*documents.values()], column)
+        if numbers is None or not _all_ids(documents):
             return None
-        values[start : start + len(inside)] = numbers
-        start += len(inside)
+        values[start : start + len(documents)] = numbers
+        start += len(documents)
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    inside_dicts = tuple(rankings.values())
-    return {"topics": tuple(rankings), "codes": codes, "inside": inside_dicts, kind.name: values}
+    topic_dicts = tuple(rankings.values())
+    return {
+        "topics": tuple(rankings),
+        "codes": codes,
+        "topic_dicts": topic_dicts,
+        column.name: values,
+    }
 
 
-def _numbers(values: list[Any], kind: _Numbers) -> NDArray[Any] | None:
+def _numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
     """Convert numbers of at most 64 bits to an array; None for other values."""
     with suppress(Exception):
         # `marshal` writes a tag and a number for each float, and each integer of 32 bits.
         dumped = marshal.dumps(values, 2)
-        step = kind.dtype.itemsize + 1
+        step = column.dtype.itemsize + 1
         size = len(values)
-        if len(dumped) == 5 + step * size and dumped[5::step].count(kind.tag) == size:
-            return np.ndarray(size, kind.dtype, dumped, 6, step)
+        if len(dumped) == 5 + step * size and dumped[5::step].count(column.tag) == size:
+            return np.ndarray(size, column.dtype, dumped, 6, step)
     try:
         numbers = np.array(values)
     except Exception:
@@ -399,10 +419,10 @@ def _numbers(values: list[Any], kind: _Numbers) -> NDArray[Any] | None:
         return None
     types = {*map(type, values)}
     # NumPy converts a Boolean among numbers to 1 or 0.
-    if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
+    if numbers.dtype.kind not in column.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
         return None
-    is_exact = kind.types is None or (
-        types <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
+    is_exact = column.types is None or (
+        types <= column.types and bool((numbers.astype(column.dtype) == numbers).all())
     )
     return numbers if is_exact and numbers.shape == (len(values),) else None
 
@@ -450,13 +470,13 @@ def _is_single_run(data: Mapping[Any, Any]) -> bool:
     if inner is None:
         return len(data) > 0
     if not isinstance(inner, Mapping):
-        return isinstance(inner, AbstractSet) or is_documents(inner)
+        return isinstance(inner, AbstractSet) or is_document_list(inner)
     return not any(
-        isinstance(value, (Mapping, Run)) or is_documents(value) for value in inner.values()
+        isinstance(value, (Mapping, Run)) or is_document_list(value) for value in inner.values()
     )
 
 
-def is_documents(value: Any) -> bool:
+def is_document_list(value: Any) -> bool:
     """Return True for a list of documents."""
     if isinstance(value, (str, int, float)) or value is None:
         return False

@@ -1,4 +1,4 @@
-"""JSON of search engines and rerankers: a record for each topic, with its documents inside."""
+"""JSON of search engines and rerankers: records of a topic with a list of its documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.sources.schemas import Column, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
 
 NO_DOCUMENT = object()
-"""The only document of an empty ranking, in columns made of a mapping."""
+"""Marks an empty ranking: its only document, in columns made from JSON or a mapping."""
 
 _LISTS = frozenset(
     {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
@@ -41,9 +41,9 @@ _NO_TOPIC = (
 
 
 class _Ranking(NamedTuple):
-    """The documents of a topic, the record that they come from, and their system if any.
+    """The documents of a topic, the index of their record, and their system, if any.
 
-    relevant: whether documents without a grade are the relevant ones, as in BioASQ.
+    are_relevant: whether documents without a grade are relevant, as in BioASQ.
     """
 
     topic: Any
@@ -51,13 +51,13 @@ class _Ranking(NamedTuple):
     scores: Sequence[Any] | None = None
     row: int = 0
     system: Any = None
-    relevant: bool = False
+    are_relevant: bool = False
 
 
 def columns_of_nested(
     kind: str, data: Any, source: str
 ) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert nested records to columns, with the record of each row; None for other data.
+    """Convert nested records to columns and the record of each row; None for other data.
 
     Records are those of RankLLM, DPR, Pyserini and others (a topic with a list of documents),
     responses of Elasticsearch by topic, requests and responses of its rank_eval, BioASQ's
@@ -90,7 +90,7 @@ def columns_of_nested(
 
 
 def is_nested(data: Any) -> bool:
-    """Return True for JSON data with a record for each topic, or of rank_eval."""
+    """Return True for JSON data with a record for each topic, or data of rank_eval."""
     if isinstance(data, list):
         return bool(data) and _has_list(data[0])
     if not isinstance(data, Mapping):
@@ -108,21 +108,21 @@ def _key_of(data: Mapping[Any, Any]) -> str:
 
 
 def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
-    """Find the rankings of topics."""
+    """Return the rankings of all topics."""
     key = "" if isinstance(data, list) else _key_of(data)
     records = data if isinstance(data, list) else data.get(_RATINGS)
     if isinstance(records, list):
         if kind == "run" and any("ratings" in record for record in records):
-            raise InputError("is a list of judgments, and not a run")
-        return _of_records(records)
+            raise InputError("expected a run, got a list of judgments")
+        return _rankings_of_records(records)
     if key == "details":
-        return _of_rank_eval(data[key], kind, source)
+        return _rankings_of_response(data[key], kind, source)
     if key == "requests":
-        return _of_requests(data[key], kind)
+        return _rankings_of_requests(data[key], kind)
     if key == "questions":
-        return (ranking._replace(relevant=True) for ranking in _of_records(data[key]))
+        return (ranking._replace(are_relevant=True) for ranking in _rankings_of_records(data[key]))
     if isinstance(data.get("responses"), list) or _is_response(data):
-        raise InputError(_NO_TOPIC.format("a response without one"))
+        raise InputError(_NO_TOPIC.format("a response without a topic"))
     return (_ranking(topic, record, 0) for topic, record in data.items())
 
 
@@ -133,8 +133,9 @@ def _workbench_judgments(data: Any) -> Any:
     sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
-        number = f"{len(judgments)} judgment lists"
-        raise InputError(f"has {number} of the Search Relevance Workbench; keep one")
+        raise InputError(
+            f"expected one judgment list of the Search Relevance Workbench, got {len(judgments)}"
+        )
     return judgments[0] if judgments else data
 
 
@@ -150,7 +151,7 @@ def _has_list(record: Any) -> bool:
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
-    """Return the names of the lists of documents in a record.
+    """Return the keys of the lists of documents in a record.
 
     The documents of an answer of TREC RAG are its references.
     """
@@ -165,7 +166,7 @@ def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
     ]
 
 
-def _of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
+def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
     for row, record in enumerate(records):
         if not _has_list(record):
             raise InputError(f"record {row + 1}: expected a list of documents as in other records")
@@ -175,13 +176,13 @@ def _of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
 
 
 def _topic(record: Mapping[Any, Any], place: str) -> Any:
-    """Find the topic of a record: its id, that of its query, or else the text of its query."""
+    """Return the topic of a record: its id, the id of its query, or else the text of its query."""
     name = _name_of(_TOPIC, record, place)
     topic = record.get(name)
     if isinstance(topic, Mapping):
         inner = _name_of(_TOPIC, topic, place)
         return topic.get("id") if inner is None else topic[inner]
-    # An identifier wins over a text.
+    # An identifier has priority over a text.
     by_text = name is None or spelt(name) in {"query", "question"}
     topic = record.get("id", topic) if by_text else topic
     if topic is None:
@@ -190,7 +191,7 @@ def _topic(record: Mapping[Any, Any], place: str) -> Any:
 
 
 def _name_of(column: Column, record: Mapping[Any, Any], place: str) -> Any:
-    """Return the name of a column in a record, or None; refuse two names for it."""
+    """Return the key of a column in a record, or None; refuse two keys."""
     names = [*record]
     places = column.named_in(names)
     if len(places) > 1:
@@ -214,12 +215,12 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     return _Ranking(topic, hits, scores, row, None if isinstance(system, Mapping) else system)
 
 
-def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
+def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
     """Yield the rankings of a response of rank_eval, or the ratings of their documents."""
     if kind == "qrels":
         warn(
             f"{source}: a rank_eval response has the ratings of retrieved documents only, and"
-            " recall and nDCG need all; its request has them",
+            " recall and nDCG require all; read the rank_eval request instead",
             stacklevel=5,
         )
     n_unrated = n_hits = 0
@@ -237,24 +238,24 @@ def _of_rank_eval(details: Mapping[Any, Any], kind: str, source: str) -> Iterato
         warn_of_ungraded(source, n_unrated, n_hits)
 
 
-def _of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
+def _rankings_of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
     if kind == "run":
-        raise InputError("is a rank_eval request: judgments, and not a run")
+        raise InputError("expected a run, got a rank_eval request, which has judgments")
     for request in requests:
         if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
-            raise InputError("expected ratings in each of the requests")
+            raise InputError("expected ratings in each request")
         yield _Ranking(request.get("id"), request["ratings"])
 
 
 def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any]]:
     """Return the documents of a topic, and their scores or grades."""
     hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
-    no_grades = f"expected grades of the documents of topic {topic}, got none: is it a run?"
+    no_grades = f"expected grades of the documents of topic {topic}, got none; it may be a run"
     by_rank = range(-1, -len(hits) - 1, -1)
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
             raise InputError(f"topic {topic} has documents of different kinds")
-        if kind == "qrels" and not ranking.relevant:
+        if kind == "qrels" and not ranking.are_relevant:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores or by_rank
         return [_without_url(hit) for hit in hits], values
@@ -269,14 +270,14 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any]]:
     values = values if scores is None else scores
     n_missing = sum(value is None for value in values)
     if 0 < n_missing < len(values):
-        number = f"{n_missing} of {counted(len(values), 'document')}"
-        raise InputError(f"{number} of topic {topic} have no score")
+        documents = counted(len(values), "document")
+        raise InputError(f"{n_missing} of {documents} of topic {topic} have no score")
     # Elasticsearch gives no scores if hits are sorted by another field.
     return docs, by_rank if n_missing else values
 
 
 def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
-    """Find the id of a document: `_id` of search engines, a usual name, or `id`."""
+    """Return the id of a document: by `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
     name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:

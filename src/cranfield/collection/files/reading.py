@@ -20,9 +20,9 @@ from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.layouts import Layout, layout_of, without_header
 from cranfield.collection.files.named_columns import (
-    Called,
-    called,
+    RequestedColumns,
     qrels_of_dicts,
+    requested_columns,
     run_of_dicts,
 )
 from cranfield.collection.files.system_tables import (
@@ -55,9 +55,9 @@ from cranfield.sources.chunks import (
 )
 
 NO_INTENT = "0"
-"""In judgments of NTCIR by intent: documents that are relevant to none."""
+"""Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
-_FIRST = "on_duplicate='first' keeps the first one"
+_KEEP_FIRST = "on_duplicate='first' keeps the first one"
 
 
 def read_qrels(
@@ -84,8 +84,8 @@ def read_qrels(
     format
         Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
         grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
-        L0, L1 and so on; recognised by itself: see :mod:`cranfield.collection.files.layouts`); and
-        judgments of samples, `prels` (topic, document, grade, method, inclusion probability) and
+        L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.layouts`);
+        and judgments of samples: `prels` (topic, document, grade, method, inclusion probability),
         `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
         not sampled).
     encoding
@@ -93,28 +93,29 @@ def read_qrels(
     subtopics
         Whether the iteration column (the second of TREC qrels) holds subtopics. By default it does
         if its values are integers (or the column is called subtopic) and some document of a topic
-        is judged for more than one. With other values, such as names of assessors, such a document
-        is judged twice, which is refused.
+        is judged for more than one. With other values, such as names of assessors, a document with
+        two judgments is an error.
     columns
-        Names of the columns of a table, where they are not among the usual names: `{"doc":
-        "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`, `stratum`
-        and `inclusion`.
+        Names of the columns of a table that do not have their usual names, such as `{"doc":
+        "product_id", "grade": "gain"}`; the keys are `topic`, `doc`, `grade`, `subtopic`, `class`,
+        `stratum` and `inclusion`.
     separator
         Column separator of text files; `auto` (default) detects it for each line. `tab`; `blank`:
-        any blanks, and further columns of runs are ignored; `auto`: tabs on lines that have as many
-        columns by tabs as the form has, and else blanks. What is in doubt is refused.
+        any blanks, and further columns of runs are ignored; `auto`: tabs on lines whose tabs give
+        the number of columns of the format, else blanks. Ambiguous lines are refused.
     on_duplicate
         How to treat a document that occurs more than once in a topic. `error` (default); or keep
         the `first`, the `last` or the `best` (the highest grade), with a warning.
     ungraded
-        How to treat judgments without a grade: `error`, or `drop`, for documents that are not
-        judged. A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line of
-        TREC text without a grade ends after the document. They are counted, with a warning.
+        How to treat judgments without a grade: `error` (default), or `drop`, which treats their
+        documents as unjudged, with a warning. A missing grade is empty, null, NaN or `NA`; a line
+        of TREC text without a grade ends after the document.
     grades
         Grades of words, real numbers or texts: `{"Relevant": 2, "Partly": 1, "No": 0}`, cut points,
-        or a pattern. The cut points `[0.5, 0.8]` make 0 of values below 0.5, 1 of values from 0.5
-        and below 0.8, and 2 of others. The group of a regular expression, such as `r"score: (\d)"`,
-        is the grade. A value without a grade is refused. By default grades are integers.
+        or a pattern. The cut points `[0.5, 0.8]` map values below 0.5 to 0, values from 0.5 to
+        below 0.8 to 1, and others to 2. The group of a regular expression, such as
+        `r"score: (\d)"`, is the grade. A value without a grade is refused. By default grades are
+        integers.
 
     Raises
     ------
@@ -128,8 +129,7 @@ def read_qrels(
     Warns
     -----
     CranfieldWarning
-        For skipped judgments, grades that are true and false, and topics of a dict that
-        have no judgment.
+        For skipped judgments, Boolean grades, and topics of a dict without judgments.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def read_qrels(
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and (qrels := qrels_of_dicts(data)) is not None:
         _warn_of_unjudged(data)
-        return qrels.kept()
-    names = called(columns, "qrels", None)
+        return qrels.detached()
+    names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.has("inclusion"):
         probabilities = rows.numbers("inclusion")
@@ -154,7 +154,7 @@ def read_qrels(
             lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
         )
     column, iterations = _subtopics(rows, subtopics)
-    first_rows = rows.without_repeats(on_duplicate, rows.numbers("grade"), column)
+    first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
     try:
@@ -172,28 +172,26 @@ def read_qrels(
             },
         )
     except InputError as error:
-        raise rows.about_repeats(error, iterations) from None
+        raise rows.explain_repeats(error, iterations) from None
 
 
 def refuse_open(data: Any) -> None:
-    """Refuse an open file: it may be read twice, and its format depends on its name."""
+    """Refuse an open file: files are read more than once, and their names give the format."""
     if isinstance(data, IOBase):
         raise InputError("expected a path, got an open file")
 
 
 def _warn_of_unjudged(data: Any) -> None:
-    """Warn of topics of a mapping without judgments, as judgments cannot hold these."""
+    """Warn of topics of a mapping without documents, which judgments cannot represent."""
     if not isinstance(data, Mapping):
         return
-    empty = [
-        topic for topic, inside in data.items() if isinstance(inside, Sized) and not len(inside)
-    ]
+    empty = [topic for topic, docs in data.items() if isinstance(docs, Sized) and not len(docs)]
     if empty:
         has = "has" if len(empty) == 1 else "have"
         warn(
             f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
             f" ({some_of(map(quoted, empty), 3)}) and {'is' if len(empty) == 1 else 'are'} skipped;"
-            " a document with grade 0 includes a topic",
+            " to include a topic, add a document with grade 0",
             stacklevel=3,
         )
 
@@ -218,11 +216,11 @@ def read_run(
     Parameters
     ----------
     data
-        As for :func:`read_qrels`, with a score in place of the grade; where there is a rank and no
-        score, documents are in order of rank, and those of a list as they stand there.
+        As for :func:`read_qrels`, with a score in place of the grade. Without scores, documents are
+        ordered by rank; those of a list are in its order.
     name
-        The system's name; by default the run tag, or the file's name where there is none or where
-        there are several.
+        The system's name; by default the run tag, or the file name if the file has no tag or
+        several.
     format
         Format of the files; `auto` detects it by the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
         `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag, and `ntcir` is
@@ -231,11 +229,11 @@ def read_run(
         As for :func:`read_qrels`.
     metadata
         Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
-        or that name after the run's own and a full stop); or the file to read them from.
+        or `NAME.ir-metadata.yml` for the run NAME); or the path of a file with the metadata.
     system
-        The column of a table that names the system, if it does not have one of the usual names.
+        Column of a table that names the system, if it does not have one of the usual names.
     columns
-        As for :func:`read_qrels`, of `topic`, `doc`, `score`, `rank` and `system`.
+        As for :func:`read_qrels`, with the keys `topic`, `doc`, `score`, `rank` and `system`.
     lower_is_better
         Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
         opposite sign.
@@ -244,12 +242,12 @@ def read_run(
     numbers
         Meaning of the third column in text with three columns (topic, document, number); `auto`
         detects it for each file. `ranks`, `scores`, or `auto` (default), which refuses whole
-        numbers that are neither clearly.
+        numbers that may be either.
     on_duplicate
         As for :func:`read_qrels`; the `best` one is that with the best score.
     chunk_separator
-        Text such as `#` before which the id of a chunk is that of its document. Each document has
-        the score of its best chunk (MaxP). By default ids are those of documents.
+        Separator in the ids of chunks, such as `#`; the text before it is the id of the document.
+        Each document has the score of its best chunk (MaxP). By default, rows are documents.
 
     Returns
     -------
@@ -261,7 +259,7 @@ def read_run(
     InputError
         Naming the file, the line and the reason: too few columns, a score that is not a
         finite number, a document twice in one topic, an empty file, undecodable bytes, a
-        damaged archive, a header without its end; for a table of several systems
+        damaged archive, a header without its end; or a table of several systems
         (see :func:`read_runs`).
 
     Warns
@@ -285,18 +283,18 @@ def read_run(
     if isinstance(data, dict) and has_defaults and not lower_is_better:
         run = run_of_dicts(data, "run" if name is None else name, place)
         if run is not None:
-            return _merged(run.kept(), chunk_separator)
-    names = called(columns, "run", system)
+            return _merged(run.detached(), chunk_separator)
+    names = requested_columns(columns, "run", system)
     rows = _read(data, names, format, encoding, separator)
     scores, ranks = _scores(rows, numbers)
-    # Files of lines beside tables: the named score is that of the tables.
-    is_of_tables = rows.table is None and names.beside_tables and "score" in names.names
-    if lower_is_better and not is_of_tables:
+    # If files of lines are read together with tables, the column of scores is that of the tables.
+    is_score_of_tables = rows.table is None and names.is_beside_tables and "score" in names.names
+    if lower_is_better and not is_score_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    if (first_rows := rows.without_repeats(on_duplicate, scores)) is not None:
+    if (first_rows := rows.rows_without_repeats(on_duplicate, scores)) is not None:
         rows, scores = rows.restricted(first_rows), scores[first_rows]
         ranks = None if ranks is None else ranks[first_rows]
     unranked = None
@@ -317,7 +315,7 @@ def read_run(
             unranked=unranked,
         )
     except InputError as error:
-        raise rows.about_repeats(error) from None
+        raise rows.explain_repeats(error) from None
     if len(tags) > 1:
         warn(
             f"{source}: {len(tags)} different run tags ({tag_names}); the system is called"
@@ -345,7 +343,7 @@ def systems_table(
     columns: Mapping[str, str] | None,
     system: str | None,
 ) -> SystemTable | None:
-    """Read a table of one or several systems; None for other data, which hold one."""
+    """Read a table of one or several systems; None for other forms of data, which have one."""
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
@@ -354,7 +352,7 @@ def systems_table(
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and layout_of(source, form, "run", separator)[1] is not None:
             return None
-    return _read(data, called(columns, "run", system), format, encoding, separator).table
+    return _read(data, requested_columns(columns, "run", system), format, encoding, separator).table
 
 
 @dataclass(frozen=True)
@@ -377,11 +375,11 @@ class _Rows:
 
     @classmethod
     def of(cls, frames: Iterable[pl.DataFrame], **fields: Any) -> _Rows:
-        """Number the topics of frames, and put the frames one below the other."""
+        """Concatenate frames, and number their topics in order of appearance."""
         code_of, codes, tags, other_columns = dict[str, int](), [], dict[str, None](), []
         for frame in frames:
             topics, numbers = numbered(frame["topic"])
-            # New topics get the next numbers.
+            # New topics get the next codes.
             topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
             codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
             if "tag" in frame.columns:
@@ -414,16 +412,16 @@ class _Rows:
         return replace(self, codes=self.codes[rows], frame=self.frame[rows], origin=origin)
 
     def refuse(self, is_invalid: NDArray[np.bool_], reason: Callable[[int], str]) -> None:
-        """Raise an error for the first wrong row, if there is any."""
+        """Raise an error for the first invalid row, if any."""
         if is_invalid.any():
             row = int(is_invalid.argmax())
             topic = self.topics[int(self.codes[row])]
             raise self.origin.wrong(reason(row), row, topic, self.frame["doc"][row])
 
-    def without_repeats(
+    def rows_without_repeats(
         self, on_duplicate: str, values: NDArray[Any], column: str | None = None
     ) -> Indices | None:
-        """Find the rows to keep of each topic or subtopic, and warn of others; None for all."""
+        """Return the rows without repeated documents, with a warning; None for all rows."""
         if on_duplicate == "error":
             return None
         frame = self.frame.select("doc", *([] if column is None else [column]), code=self.codes)
@@ -448,26 +446,26 @@ class _Rows:
         )
         return first_rows
 
-    def about_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
-        """Add to the error of a document twice in a topic which column differs between the two."""
+    def explain_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
+        """Add advice to the error of a repeated document: a column that distinguishes the two."""
         distinction = None if self.table is None else self.table.distinguishing_column()
         if self.table is None and len(self.tags) > 1:
-            distinction = "tag", self.tags, "tells them apart"
-        advice = f"; {_FIRST}"
+            distinction = "tag", self.tags, "distinguishes them"
+        advice = f"; {_KEEP_FIRST}"
         if len(iterations) > 1:
             advice = (
                 f"; the iteration column has {len(iterations)} values"
                 f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
-                f" subtopics; {_FIRST}, if they are assessors"
+                f" subtopics; if they are assessors, {_KEEP_FIRST}"
             )
         elif distinction is not None:
-            name, values, tells = distinction
-            way_out = f"system={name!r} reads a system of each"
+            name, values, role = distinction
+            fix = f"system={name!r} reads each value as a system"
             if "grade" in self.frame:
-                way_out = f"keep the rows of one, or {_FIRST}"
+                fix = f"keep the rows of one value, or {_KEEP_FIRST}"
             advice = (
-                f"; column {quoted(name)} {tells} ({len(values)} values:"
-                f" {some_of(map(quoted, values), 3)}): {way_out}"
+                f"; column {quoted(name)} {role} ({len(values)} values:"
+                f" {some_of(map(quoted, values), 3)}); {fix}"
             )
         location = {"source": error.source, "topic": error.topic, "doc": error.doc}
         return InputError(error.reason + advice, line=error.line, **location)
@@ -475,21 +473,21 @@ class _Rows:
 
 def _read(
     data: Any,
-    names: Called,
+    names: RequestedColumns,
     format: str,
     encoding: str,
     separator: str,
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> _Rows:
-    """Read a file of lines, or a table."""
+    """Read the rows of a run or of judgments from a file of lines or a table."""
     kind = names.kind
     check_encoding(encoding)
     check_choice("separator", separator, SEPARATORS)
     check_choice("format", format, FORMATS)
     refuse_open(data)
     if format in OF_QRELS and kind != "qrels":
-        raise PolicyError(f"format {quoted(format)} is for judgments, not for runs")
+        raise PolicyError(f"format {quoted(format)} applies to judgments, not to runs")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
@@ -506,12 +504,12 @@ def _read(
         source, layout = layout_of(source, form, kind, separator, ungraded, grade_of_text)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
-        if not names.beside_tables:
+        if not names.is_beside_tables:
             names.refuse(source.name, "text without names of columns")
         if grades is not None and ungraded == "drop":
             raise PolicyError(
                 "ungraded='drop' cannot be combined with grades= in a text file without a"
-                " header: every line of it has a grade"
+                " header, of which every line has a grade"
             )
         lines = LineMap()
         origin = Origin(source.name, lines)
@@ -521,7 +519,7 @@ def _read(
         return _Rows.of(frames, origin=origin, stem=source.stem, place=place)
     if layout is not None:
         data = table_of_lines(source, layout, names)
-    table = read_system_table(data, form=form, called=names, ungraded=ungraded, grades=grades)
+    table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
@@ -559,17 +557,18 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     if rows.has("value"):
         return _scores_or_ranks(rows.numbers("value"), rows.codes, rows.origin.name, numbers)
     if numbers != "auto":
-        no_number = "as the columns are not topic, document and number"
-        warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {no_number}", stacklevel=3)
+        reason = "as the columns are not topic, document and number"
+        warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
     if rows.has("rank"):
         return scores, rows.numbers("rank")
     if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
         order = np.argsort(rows.codes, kind="stable")
         if (scores[order] == places(rows.codes[order])).all():
-            reason = "expected rank and score, got scores that count from 1 and ranks that are not"
             raise InputError(
-                f"{reason} whole: the two columns seem to be swapped", source=rows.origin.name
+                "expected rank and score, got scores that count from 1 and ranks that are not"
+                " integers; the two columns seem to be swapped",
+                source=rows.origin.name,
             )
     return scores, None
 
@@ -577,7 +576,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
 def _scores_or_ranks(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-    """Return the third of three columns of a run as scores, and as ranks if it holds ranks."""
+    """Return the third of three columns as scores, and as ranks if it holds ranks."""
     is_whole = bool(
         (values == np.rint(values)).all() and (values >= 0).all() and (values < 2**31).all()
     )
@@ -591,25 +590,26 @@ def _scores_or_ranks(
     order = np.argsort(codes, kind="stable")
     is_same_topic = np.diff(codes[order]) == 0
     steps = np.diff(values[order])[is_same_topic]
-    falls, rises = int((steps < 0).sum()), int((steps > 0).sum())
+    n_falls, n_rises = int((steps < 0).sum()), int((steps > 0).sum())
     by_value = np.lexsort((values, codes))
     sorted_values, starts = values[by_value], np.flatnonzero(np.append(True, ~is_same_topic))
     ends = np.append(starts[1:], values.size) - 1
     base = min(float(values.min()), 1.0)
-    shared = int((np.diff(sorted_values)[is_same_topic] == 0).sum())
-    gaps = int((sorted_values[ends] - base + 1).sum()) - (values.size - shared)
-    few_shared, few_gaps = shared <= 0.1 * values.size, gaps <= 1 + 0.25 * values.size
-    if few_shared and few_gaps and falls <= 0.1 * steps.size:
-        if shared or gaps or falls:
-            issues = f"{counted(gaps, 'rank')} missing, {shared} shared, {falls} out of order"
+    n_shared = int((np.diff(sorted_values)[is_same_topic] == 0).sum())
+    n_gaps = int((sorted_values[ends] - base + 1).sum()) - (values.size - n_shared)
+    has_few_shared, has_few_gaps = n_shared <= 0.1 * values.size, n_gaps <= 1 + 0.25 * values.size
+    if has_few_shared and has_few_gaps and n_falls <= 0.1 * steps.size:
+        if n_shared or n_gaps or n_falls:
+            issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             warn(
                 f"{source}: third column read as ranks ({issues}); numbers='scores' reads scores",
                 stacklevel=4,
             )
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
-    dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
-    if not rises or (falls and (not few_shared or (lowest.min() > longest and not dense))):
+    is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
+    is_far_from_1 = lowest.min() > longest and not is_dense
+    if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
     raise InputError(
         "the third column may be ranks or scores (whole numbers that neither count from 1"
@@ -619,7 +619,7 @@ def _scores_or_ranks(
 
 
 def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
-    """Return the name of the column of subtopics, or else the values of another iteration."""
+    """Return the column of subtopics, if any, and the values of an iteration that has none."""
     if rows.has("intent"):
         column, grades = rows.frame["intent"], rows.numbers("grade")
         # A column of one value is ignored unless requested.
@@ -628,8 +628,8 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         rows.refuse(
             (column == NO_INTENT).to_numpy() & (grades > 0),
             lambda row: (
-                f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
-                f" grade is {grades[row]}"
+                f"a document of intent {NO_INTENT} is relevant to no intent; expected grade 0, got"
+                f" {grades[row]}"
             ),
         )
         return "intent", []

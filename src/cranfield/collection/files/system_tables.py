@@ -16,18 +16,18 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_frames
-from cranfield.collection.files.grade_maps import GradeMap, graded, valued
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, with_mapped_grades
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
-    FLAT,
+    FLAT_ADVICE,
     RANKS,
     SCHEMAS,
     SCORE,
     SYSTEM,
     TOPIC,
-    Called,
-    shape,
+    RequestedColumns,
+    describe_structure,
 )
 from cranfield.collection.files.nested_json import NO_DOCUMENT
 from cranfield.collection.pairs import warn_of_pairs, warn_of_ungraded
@@ -43,30 +43,30 @@ from cranfield.sources.columns import (
 from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.values import TAG, Cells, absent
 
-_LIKE_SYSTEMS = (
+_SYSTEM_LIKE_NAMES = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
     " configuration config setting"
 )
-"""Names of columns that may have systems, but are not read as such."""
+"""Names of columns that may hold systems, but are not read as such."""
 
-_LOOKED_AT = 100
-"""Number of columns that are checked for names of systems: the first ones."""
+_MAX_COLUMNS = 100
+"""Maximum number of columns that are checked for names of systems."""
 
-_FEW = 1000
-"""Maximum number of values of a column of systems."""
+_MAX_SYSTEMS = 1000
+"""Maximum number of distinct values of a column of systems."""
 
 
 def is_like_system(name: object) -> bool:
-    return spelt(name) in _LIKE_SYSTEMS.split()
+    return spelt(name) in _SYSTEM_LIKE_NAMES.split()
 
 
 @dataclass(frozen=True, eq=False)
 class SystemTable:
-    """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
+    """Rows of a table: topics, documents, and scores or grades; of one or several systems.
 
     others: the unread columns by name, each loaded on access.
-    stem, path: name of the table, and of the file that it is.
-    rows: which rows of the whole table these are; None for all.
+    stem, path: name of the table, and path of its file.
+    rows: positions of these rows in the whole table; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
     empty: topics with an empty ranking.
     """
@@ -88,33 +88,37 @@ class SystemTable:
     def _rows(self, rows: Indices) -> SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
-    def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Yield the unread columns with few distinct values, and these values."""
-        for name, cells in islice(self.others.items(), _LOOKED_AT):
+    def _system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
+        """Yield the name, texts and distinct values of each unread column that may hold systems."""
+        for name, cells in islice(self.others.items(), _MAX_COLUMNS):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
-            if 2 <= len(values) <= _FEW:
+            if 2 <= len(values) <= _MAX_SYSTEMS:
                 yield name, column, values
 
     def warn_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
-        columns = ((name, values) for name, _, values in self._few_valued() if is_like_system(name))
+        columns = (
+            (name, values)
+            for name, _, values in self._system_like_columns()
+            if is_like_system(name)
+        )
         name, values = next(columns, ("", []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
             column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
-            advice = f"is not read; system={name!r} makes a system of each value"
+            advice = f"is not read; system={name!r} reads each value as a system"
             warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
-        """Find the column with the fewest values that distinguishes repeated documents, or a column
-        with a name for systems."""
-        columns = list(self._few_valued())
+        """Find the column with the fewest values that distinguishes repeated documents, or else
+        one whose name may be that of systems; return its name, values and role."""
+        columns = list(self._system_like_columns())
         pairs = self.table.frame.select("topic", "doc")
         for name, column, values in sorted(columns, key=lambda column: len(column[2])):
-            if not pairs.with_columns(of=column).is_duplicated().any():
-                return name, values, "tells them apart"
+            if not pairs.with_columns(value=column).is_duplicated().any():
+                return name, values, "distinguishes them"
         for name, _, values in columns:
             if is_like_system(name):
                 return name, values, "may name the system"
@@ -137,15 +141,15 @@ def read_system_table(
     data: Any,
     *,
     form: str,
-    called: Called,
+    requested: RequestedColumns,
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> SystemTable:
-    """Read judgments or runs from anything with named columns."""
+    """Read judgments or runs from a file, frame or data set with named columns."""
     if isinstance(data, SystemTable):
         return data
-    stem, path, kind = "run", None, called.kind
-    schema = valued(SCHEMAS[kind], grades)
+    stem, path, kind = "run", None, requested.kind
+    schema = with_mapped_grades(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
@@ -153,7 +157,7 @@ def read_system_table(
         columns, stem, path = columns_of_file(source, schema, form), source.stem, source.path
     else:
         columns = read_columns(data, schema)
-    names = called.of(columns.names)
+    names = requested.in_table(columns.names)
     if kind == "run":
         if "tag" not in names and (system := _system_column(columns)) is not None:
             names["tag"] = system
@@ -162,17 +166,17 @@ def read_system_table(
             for column in (SCORE, RANKS.columns[2])
         )
         schema = RANKS if has_rank and not has_score else schema
-    ids_only = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
+    has_only_ids = kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS
     readable = schema
-    if ids_only and grades is None:
+    if has_only_ids and grades is None:
         warn_of_pairs(columns.source, stacklevel=5)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:
         places = readable.places(columns.names, columns.source, names)
     except InputError as error:
-        every_cell = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
-        _refuse_nested(every_cell, columns.source, kind)
+        cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells_by_name, columns.source, kind)
         if kind == "run" and any("distance" in spelt(name) for name in columns.names):
             hint = ", and lower_is_better=True ranks small distances first"
             raise InputError(error.reason + hint, source=error.source) from None
@@ -181,7 +185,7 @@ def read_system_table(
     like_systems = [
         k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
     ]
-    columns.tell_unused(schema, [*places.values(), *like_systems], names or ())
+    columns.check_unused(schema, [*places.values(), *like_systems], names or ())
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
@@ -202,12 +206,12 @@ def read_system_table(
 
 
 def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
-    """Map grades; refuse rows of judgments without a grade, or drop them, and report how many."""
-    table = graded(judgments.table, grades)
+    """Map grades; refuse rows without a grade, or drop them with a warning."""
+    table = map_grades(judgments.table, grades)
     is_empty = table.frame["grade"].is_null()
     if is_empty.any() and ungraded == "error":
         row = int(is_empty.arg_true()[0])
-        reason = "has no grade; ungraded='drop' treats the document as unjudged"
+        reason = "has no grade; ungraded='drop' treats such documents as unjudged"
         raise table.wrong(row, reason, table.frame["topic"][row])
     warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
     judgments = replace(judgments, table=table)
@@ -217,7 +221,7 @@ def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> S
 def _filled(
     cells: dict[str, Cells], schema: Schema, columns: Columns
 ) -> tuple[Table, tuple[str, ...]]:
-    """Fit the columns of documents to a schema; with the topics that have an empty ranking."""
+    """Convert the columns to a table; also return the topics that have an empty ranking."""
     docs, empty, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
@@ -244,9 +248,9 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
         first = None if is_flat else next(iter(cells), None)
         first = first.to_list() if isinstance(first, pl.Series) else first
         if isinstance(first, (Mapping, list)):
-            nested.append(f"{quoted(name)} holds {shape(first)}")
+            nested.append(f"{quoted(name)} holds {describe_structure(first)}")
     if nested:
-        rows = FLAT.format(value="score" if kind == "run" else "grade")
+        rows = FLAT_ADVICE.format(value="score" if kind == "run" else "grade")
         raise InputError(
             f"expected a row for each document, got nested values: {some_of(nested, 3)}{rows}",
             source=source,
@@ -261,7 +265,7 @@ def _names_of(cells: Cells) -> Cells:
 
 
 def _system_column(columns: Columns) -> str | None:
-    """Choose among several columns with usual names of systems the one with several values."""
+    """Return the column with several systems, if several have usual names of systems."""
     usual_names = [*map(spelt, SYSTEM.names)]
     places = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
     places.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
@@ -274,17 +278,18 @@ def _system_column(columns: Columns) -> str | None:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            reason = f"has {len(names)} columns that may name the system"
-            listing = ", ".join(map(quoted, names))
-            reason = f"{reason} ({listing}); set system={names[0]!r}"
-            raise InputError(reason, source=columns.source)
+            raise InputError(
+                f"has {len(names)} columns that may name the system"
+                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
+                source=columns.source,
+            )
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTable:
-    """Read a run of lines as a table, whose tags are systems."""
-    if spelt(called.names["tag"]) not in map(spelt, SYSTEM.names):
-        called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
+def table_of_lines(source: Source, layout: Layout, requested: RequestedColumns) -> SystemTable:
+    """Read lines of TREC text as a table, with the run tags as systems."""
+    if spelt(requested.names["tag"]) not in map(spelt, SYSTEM.names):
+        requested.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))
     return SystemTable(Table(frame, source.name, (), lines), {}, source.stem, source.path)

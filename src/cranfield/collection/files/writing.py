@@ -1,4 +1,4 @@
-"""Write runs and judgments to files, which appear complete or not at all."""
+"""Write runs and judgments to files atomically."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, ranks from 1 in the order by score; compressed if the suffix says so.
+    """Write a run, with ranks from 1 by score; compressed if the suffix is that of an archive.
 
     Parameters
     ----------
     run
-        A run, or anything that :func:`read_run` takes.
+        A run, in any form that :func:`read_run` reads.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     limit
@@ -76,11 +76,11 @@ def write_run(
     Raises
     ------
     CranfieldError
-        When an id holds a blank, which TREC text cannot express.
+        If an id contains a blank, which TREC text cannot represent.
     InputError
-        When metadata are requested and cannot be read.
+        If metadata are requested and cannot be read.
     PolicyError
-        For an unknown format, and for metadata in one that has no comments.
+        For an unknown format, or for metadata in a format without comments.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def write_run(
     if limit is not None:
         frame = frame.filter(pl.col("rank") <= limit)
     if empty := len(run.topics) - int(np.unique(run.codes).size):
-        warn(f"{counted(empty, 'topic')} without documents not written: no format holds any")
+        warn(f"{counted(empty, 'topic')} without documents not written: no format has any")
     if form != "trec":
         table_with_names = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
         write_table(table_with_names, path, form)
@@ -115,12 +115,12 @@ def write_run(
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
-    """Write judgments with all of their columns, in their order; compressed if the suffix says so.
+    """Write judgments with all columns, in order; compressed if the suffix is that of an archive.
 
     Parameters
     ----------
     qrels
-        Judgments, or anything that :func:`read_qrels` takes.
+        Judgments, in any form that :func:`read_qrels` reads.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are compressed), or `-` for standard output.
     format
@@ -132,7 +132,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     Raises
     ------
     CranfieldError
-        When the format cannot hold a column, or an id holds a blank and the format is one of lines.
+        If the format cannot represent a column, or an id contains a blank in a format of lines.
     PolicyError
         For an unknown format.
 
@@ -167,24 +167,24 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         raise CranfieldError(
             f"{form} requires a column {quoted(missing_names[0])} of the judgments"
         )
-    # Columns that judgments lack: the iteration, or the sampling.
+    # Judgments may lack the columns of the iteration and of the sampling method.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
 
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
-    """Write a data frame in a format with named columns; compressed if the suffix says so."""
+    """Write a data frame in a format with named columns."""
     with _written(path) as out:
         WRITERS[form](frame, out)
 
 
 def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
-    """Write columns separated by blanks, one of them `topic`; compressed if the suffix says so."""
+    """Write columns separated by blanks, one of which is `topic`, after some lines of `head`."""
     for column in table.select(pl.col(pl.String)):
         invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if invalid.len():
             raise CranfieldError(f"{column.name} {quoted(invalid[0])} is empty or contains a blank")
-    for start, description in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
+    for start, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
         if table["topic"].str.starts_with(start).any():
             raise CranfieldError(f"a topic that begins like {description} would not be read back")
     with _written(path) as out:
@@ -196,17 +196,17 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
 
 @contextmanager
 def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file or standard output to be written whole; compressed if the suffix says so."""
-    packer = compressor_for(fspath(path))
-    if packer is None and fspath(path) != "-":
+    """Open a file or standard output for writing at the end; compressed by suffix."""
+    compressor = compressor_for(fspath(path))
+    if compressor is None and fspath(path) != "-":
         with whole_file(path) as file:
             yield file
         return
     text = BytesIO()
     yield text
-    data = text.getvalue() if packer is None else packer(text.getvalue())
+    data = text.getvalue() if compressor is None else compressor(text.getvalue())
     if fspath(path) == "-":
-        # Earlier output comes first; a notebook's output accepts text only.
+        # Earlier output is written first. The standard output of notebooks accepts text only.
         sys.stdout.flush()
         bytes_out = getattr(sys.stdout, "buffer", None)
         if bytes_out is None:

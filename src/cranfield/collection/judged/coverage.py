@@ -17,7 +17,7 @@ from cranfield.tabular import frame_html, table_from_frame
 
 @dataclass(frozen=True)
 class SystemCoverage:
-    """How well the judgments cover one system's run.
+    """Coverage of one system's run by the judgments.
 
     Attributes
     ----------
@@ -28,17 +28,17 @@ class SystemCoverage:
     unjudged, unjudged_10, unjudged_100
         Number of these documents without a judgment.
     tied
-        Documents that share their score with another of the same topic.
+        Number of documents that share their score with another document of the topic.
     contradictions
-        Neighbouring scores of a topic whose documents have ranks in the opposite order.
+        Number of adjacent scores of a topic whose documents have ranks in the opposite order.
     missing
         Judged topics without documents in the run.
     extra
         Topics of the run that have no judgment.
     excluded
-        Documents that were removed from its rankings, of all topics.
+        Number of documents that were removed from the rankings of all topics.
     chunks
-        Chunks that were merged into documents; 0 if none were.
+        Number of chunks that were merged into documents; 0 if none were.
     """
 
     system: str
@@ -80,7 +80,7 @@ class Coverage:
     skipped: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row a system; missing and extra topics as counts."""
+        """Return one row per system; missing and extra topics as counts."""
         rows = [
             {
                 "system": row.system,
@@ -154,7 +154,7 @@ class Coverage:
         return notes
 
     def warn(self) -> None:
-        """Issue the notes as warnings, except for skipped runs, which were reported on reading."""
+        """Issue the notes as warnings, except on skipped runs, which were reported on reading."""
         for note in replace(self, skipped=()).notes:
             warn(note, stacklevel=3)
 
@@ -184,12 +184,12 @@ def describe_input(judged: object) -> str:
 class Scorable:
     """Base class of inputs that measures can score: judged runs, answers, sessions.
 
-    It has the labels `topics` and `systems`; measures use the attributes of its subclasses, which
+    It has the labels `topics` and `systems`. Measures use the attributes of its subclasses, which
     also decide which cells have no score. :func:`cranfield.judge` creates one from runs.
     """
 
     what: ClassVar[str] = "rankings"
-    """The value of a cell, in messages."""
+    """Plural noun for the values of cells in messages."""
 
     if TYPE_CHECKING:
 
@@ -208,25 +208,25 @@ class Scorable:
 
     @property
     def max_grade(self) -> int | None:
-        """The highest grade, which can be the scale of a measure; None without grades."""
+        """The highest grade, on which some measures depend; None without grades."""
         return None
 
     @property
     def shard_labels(self) -> tuple[str, ...]:
-        """Labels of a third axis of scores; empty without one."""
+        """Labels of the third axis of scores; empty if there is none."""
         return ()
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure; NaN for 'no score'."""
+        """Return the scores by each measure, of shape (topics, systems); NaN for no score."""
         return [measure.score(self) for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the settings behind the scores of a measure."""
+        """Return the settings that determine the scores of a measure."""
         return {}
 
 
 def lowest_relevant(measure: Any) -> int:
-    """Return the lowest relevant grade of a measure; that of the inner one for a wrapper."""
+    """Return the lowest relevant grade of a measure, or of the measure that it wraps."""
     while (inner := getattr(measure, "inner", None)) is not None:
         measure = inner
     low = getattr(measure, "rel", 1)

@@ -30,8 +30,8 @@ from cranfield.base.parallel import (
     at_most,
     compute_tasks,
     has_joblib_backend,
+    n_processors,
     pool_of,
-    processors,
 )
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from cranfield.collection.intents import Intents
 
 
-class _Sent:
-    """Columns of integers, sent by workers in the fewest bytes that each fits in."""
+class _Compact:
+    """Base class of arrays that workers send back, with integers in as few bytes as possible."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -64,8 +64,8 @@ class _Sent:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRun(_Sent):
-    """One run after judging: its judged rows by topic of the judgments, and the counts."""
+class JudgedRun(_Compact):
+    """A judged run: its judged documents, by topic of the judgments, and its counts."""
 
     name: str
     stem: str | None
@@ -85,8 +85,8 @@ class JudgedRun(_Sent):
 
 
 @dataclass(frozen=True, eq=False)
-class TableRows(_Sent):
-    """Rows of a run whose documents are in a table: topic of the judgments, rank, code, value."""
+class TableRows(_Compact):
+    """Retrieved documents that are in a table: topic of the judgments, rank, code and value."""
 
     topic: Ints
     rank: Ints
@@ -96,12 +96,12 @@ class TableRows(_Sent):
 
 _NONE = np.zeros(0, dtype=np.int64)
 NO_ROWS = TableRows(_NONE, _NONE, _NONE, np.zeros(0))
-"""Rows of a run that was not looked up in a table."""
+"""No rows, for a run whose documents were not looked up in a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Supplements:
-    """Tables of documents by name, and grades by intent; the same for all runs."""
+    """Data for all runs besides judgments: tables of documents by name, and grades by intent."""
 
     tables: Mapping[str, DocumentTable] = field(default_factory=dict)
     intents: Intents | None = None
@@ -115,7 +115,7 @@ def assembled(
     supplements: Supplements = Supplements(),
     labels: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble judged runs on the topics of the policy, or on `labels`."""
+    """Assemble runs judged one by one, on the topics of the policy or on `labels`."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
@@ -131,7 +131,7 @@ def assembled(
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    rows, tied = [], []
+    rows, all_ties = [], []
     for system, part in enumerate(parts):
         # Judgments on another aspect may have topics that are not evaluated.
         columns = np.stack([part.topic, part.rank, part.grade, part.source])
@@ -140,7 +140,7 @@ def assembled(
         rows.append(columns)
         ties = part.ties[:, is_used[part.ties[0]]]
         ties[0] = system * shape[0] + target[ties[0]]
-        tied.append(ties)
+        all_ties.append(ties)
         retrieved[target[is_used], system] = part.retrieved[is_used]
         scored[target[is_used], system] = part.has_topic[is_used]
         for name, count in part.extra.items():
@@ -162,7 +162,7 @@ def assembled(
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
-    documents = Rows(cell, rank, graded, shape, source=_numbers(row, len(qrels))[source])
+    documents = Rows(cell, rank, graded, shape, source=_positions(row, len(qrels))[source])
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
@@ -180,15 +180,15 @@ def assembled(
         policies=policies,
         coverage=_coverage(names, parts, qrels, retrieved, documents, lowest_judged),
         annotations=_annotations(parts, supplements, target, labels, row, qrels),
-        ties=np.concatenate(tied, axis=1),
+        ties=np.concatenate(all_ties, axis=1),
     )
 
 
-def _numbers(row: Ints, size: int) -> Ints:
+def _positions(row: Ints, size: int) -> Ints:
     """Return the position of each judgment in `row`; -1 if it is not there."""
-    number = np.full(size, -1, dtype=np.int64)
-    number[row] = np.arange(row.size)
-    return number
+    positions = np.full(size, -1, dtype=np.int64)
+    positions[row] = np.arange(row.size)
+    return positions
 
 
 def _topics(
@@ -196,11 +196,11 @@ def _topics(
 ) -> list[str]:
     if policies.topics != "run" and not is_retrieved.any():
         example = next(iter(parts[0].extra), "")
-        of_runs, judged = (
+        run_names, judged_names = (
             {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
             for names in ((name for part in parts for name in part.extra), qrels.topics)
         )
-        hint = "; they differ in case or leading zeros" if of_runs & judged else ""
+        hint = "; they differ in case or leading zeros" if run_names & judged_names else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(example)},"
             f" judgments have {quoted(qrels.topics[0])}){hint}"
@@ -227,7 +227,7 @@ def _annotations(
     row: Ints,
     qrels: Qrels,
 ) -> Annotations:
-    """Put the annotations of documents and topics in the order of the judged runs."""
+    """Collect the annotations of documents and topics in the order of the judged runs."""
     shape = (len(labels), len(parts))
     by_name: dict[str, Rows] = {}
     for name in supplements.tables:
@@ -240,14 +240,14 @@ def _annotations(
             np.concatenate([getattr(table, column) for table in tables])
             for column in ("rank", "code", "value")
         )
-        kept_rows = np.flatnonzero(np.concatenate([target[table.topic] >= 0 for table in tables]))
-        order = kept_rows[np.lexsort((code[kept_rows], rank[kept_rows], cell[kept_rows]))]
+        known_rows = np.flatnonzero(np.concatenate([target[table.topic] >= 0 for table in tables]))
+        order = known_rows[np.lexsort((code[known_rows], rank[known_rows], cell[known_rows]))]
         by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
         docs, rows = table.rows_of(qrels.docs)
-        judgment = _numbers(row, len(qrels))[docs]
+        judgment = _positions(row, len(qrels))[docs]
         docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], docs))
         docs, rows = docs[order], rows[order]
@@ -300,36 +300,36 @@ def _coverage(
     )
 
 
-_IN_FLIGHT = 1 << 28
+_MAX_BYTES = 1 << 28
 """Maximum number of bytes of files that are read at a time, to bound memory."""
 
-_MOST = 8
+_MAX_THREADS = 8
 """Maximum number of runs that are read at a time."""
 
 Result = TypeVar("Result")
 
 Progress = Callable[[int, int], None]
-"""Called with (runs done, runs in all)."""
+"""Called with the number of finished runs and the number of all runs."""
 
 RunFunction = Callable[[Run, str | None], Result]
-"""Called with a run and the name of its file; importable where workers are other processes."""
+"""Called with a run and the stem of its file; other processes must be able to import it."""
 
 
 def judge_each(
     runs: Runs,
     judgments: Iterable[Qrels],
-    of_run: RunFunction[tuple[JudgedRun, Result]],
+    function: RunFunction[tuple[JudgedRun, Result]],
     progress: Progress | None,
-    **where: Any,
+    **workers: Any,
 ) -> tuple[list[str], list[tuple[JudgedRun, Result]]]:
-    """Read and judge each run, a few at a time; with the names of the systems, in order."""
+    """Read and judge each run, a few at a time; return the names of the systems and the results."""
     if not len(runs):
         raise InputError("expected at least one run, got none")
     if len(runs) > 1:
-        # All threads share these cached properties, so compute them before the threads start.
+        # Threads share these cached properties, so they are computed before the threads start.
         for qrels in judgments:
             qrels.index, qrels.place  # noqa: B018
-    results = list(map_runs(runs, of_run, progress, **where))
+    results = list(map_runs(runs, function, progress, **workers))
     parts = [part for part, _ in results]
     names = [part.name for part in parts]
     return distinct_names(names, [part.stem for part in parts], stacklevel=5), results
@@ -337,20 +337,20 @@ def judge_each(
 
 def map_runs(
     runs: Runs,
-    of_run: RunFunction[Result],
+    function: RunFunction[Result],
     progress: Progress | None,
     *,
     jobs: int | None = None,
     backend: str | None = None,
 ) -> Iterator[Result]:
-    """Call a function with each run, by default in threads here; results come in order."""
+    """Call a function with each run, by default in threads; yield the results in order."""
     if jobs is not None:
         check_whole("jobs", jobs, 1, MAX_JOBS)
     is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if is_local:
-        outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
+        outcomes = _in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
-        outcomes = _by_workers(runs, of_run, jobs=jobs or processors(), backend=backend)
+        outcomes = _by_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
@@ -363,7 +363,7 @@ def map_runs(
 
 @dataclass(frozen=True)
 class _Outcome(Generic[Result]):
-    """The result or the error of a run, and the warnings issued meanwhile."""
+    """The result or the error of a call, and its warnings."""
 
     value: Result | None
     error: Exception | None
@@ -386,16 +386,16 @@ class _Outcome(Generic[Result]):
 
 
 def _in_threads(
-    runs: Runs, of_run: RunFunction[Result], jobs: int | None
+    runs: Runs, function: RunFunction[Result], jobs: int | None
 ) -> Generator[_Outcome[Result], None, None]:
     def outcome(i: int) -> _Outcome[Result]:
-        return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
+        return _Outcome.of(lambda: function(runs[i], runs.stem(i)))
 
-    # While one run is judged, another is read. More threads than processors would only switch
-    # more often.
+    # At least two threads, so that one run is read while another is judged. More threads than
+    # processors would only cause more switches.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
-    fitting = sum(size <= _IN_FLIGHT for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MOST, max(2, processors()), fitting))
+    n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
+    workers = jobs or max(1, min(_MAX_THREADS, max(2, n_processors()), n_fitting))
     if workers > 1 and len(runs) > 1:
         with pool_of(workers) as pool:
             yield from pool.map(outcome, range(len(runs)))
@@ -407,24 +407,24 @@ def _in_threads(
 
 
 def _by_workers(
-    runs: Runs, of_run: RunFunction[Result], **where: Any
+    runs: Runs, function: RunFunction[Result], **workers: Any
 ) -> Generator[_Outcome[Result], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
-    arrived: dict[int, _Outcome[Result]] = {}
+    tasks = ((i, _Outcome.of(partial(runs.sendable, i))) for i in range(len(runs)))
+    outcomes: dict[int, _Outcome[Result]] = {}
     first = 0
-    for i, outcome in compute_tasks(_judged, of_run, tasks, **where):
-        arrived[i] = outcome
-        while first in arrived:
-            yield arrived.pop(first)
+    for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
+        outcomes[i] = outcome
+        while first in outcomes:
+            yield outcomes.pop(first)
             first += 1
 
 
-def _judged(of_run: RunFunction[Result], sent: _Outcome[Runs]) -> _Outcome[Result]:
-    runs = sent.value
+def _call_in_worker(function: RunFunction[Result], task: _Outcome[Runs]) -> _Outcome[Result]:
+    runs = task.value
     if runs is None:
-        return _Outcome(None, sent.error, sent.warnings)
-    # More parallelism on a machine comes from more workers, not from threads of one.
+        return _Outcome(None, task.error, task.warnings)
+    # Parallelism comes from several workers on a machine, not from threads of one worker.
     with at_most(1):
-        outcome = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
-    return replace(outcome, warnings=sent.warnings + outcome.warnings)
+        outcome = _Outcome.of(lambda: function(runs[0], runs.stem(0)))
+    return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -1,4 +1,4 @@
-"""Documents that are removed from rankings before ranks are taken."""
+"""Documents that are removed from rankings before ranks are assigned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.values import ID
 
 SELF = "self"
-"""Excludes the document whose id is that of the topic."""
+"""Value that excludes the documents whose id is that of the topic."""
 
 
 def _pairs(data: Any, source: str) -> dict[str, list[Any]]:
@@ -38,13 +38,13 @@ EXCLUDED = schema_of_lines(
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Documents to remove from the rankings of topics: `pairs`, or the one with the topic's id."""
+    """Documents to remove from rankings: pairs of topic and document, or those with topic ids."""
 
     pairs: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, data: Any) -> Exclusion | None:
-        """Read `self`, or a table of topics and documents; None for None."""
+        """Create an exclusion from `self` or a table of topics and documents; None for None."""
         if data is None or isinstance(data, cls):
             return data
         if isinstance(data, str) and data == SELF:
@@ -57,6 +57,8 @@ class Exclusion:
         if self.pairs is None:
             return (topic != run.docs).to_numpy()
         rows = pl.DataFrame({"topic": topic, "doc": run.docs}).with_row_index("row")
-        is_kept = np.ones(len(run), dtype=bool)
-        is_kept[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"].to_numpy()] = False
-        return is_kept
+        is_included = np.ones(len(run), dtype=bool)
+        is_included[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"].to_numpy()] = (
+            False
+        )
+        return is_included

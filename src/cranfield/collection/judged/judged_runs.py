@@ -1,7 +1,7 @@
 """Judged runs: rankings as grades, which measures score.
 
-Of a ranking only the judged documents are kept, as rows of a flat table in order of (system, topic,
-rank), without padding; the others are only counted.
+The judged documents of all rankings are rows of one table in order of (system, topic, rank),
+without padding; unjudged documents are only counted.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Annotations:
     intents
         Grades by intent, where judgments have subtopics.
     aspects
-        The same runs judged on other aspects than relevance, by name.
+        The runs judged on other aspects than relevance, by name of the aspect.
     queries
         Where rankings are sessions of several queries: a row for each retrieved document, judged or
         not; `grade` is the number of the query that it answers, from 1, rising with the rank.
     clicks
-        The clicks of these sessions; they belong to no ranking, and every view has them unchanged.
+        The clicks of these sessions; they belong to no ranking, and are unchanged in every view.
     settings
-        How these sessions became rankings, or how runs were read that are not as usual, by name.
+        Settings of the conversion of sessions to rankings, or of reading runs, by name.
     """
 
     lengths: Rows | None = None
@@ -67,7 +67,7 @@ class Annotations:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def top(self, cutoff: int) -> Annotations:
-        """Return the annotations up to a rank cutoff."""
+        """Return the annotations of documents up to rank `cutoff`."""
         return replace(
             self,
             lengths=self.lengths and self.lengths.where(self.lengths.rank <= cutoff),
@@ -81,15 +81,16 @@ class Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
         return replace(
             self,
-            lengths=self.lengths and _moved(self.lengths, judged),
-            groups=self.groups and replace(self.groups, rows=_moved(self.groups.rows, judged)),
+            lengths=self.lengths and _at_judged_ranks(self.lengths, judged),
+            groups=self.groups
+            and replace(self.groups, rows=_at_judged_ranks(self.groups.rows, judged)),
             aspects={name: runs.condensed() for name, runs in self.aspects.items()},
-            queries=self.queries and _moved(self.queries, judged),
+            queries=self.queries and _at_judged_ranks(self.queries, judged),
         )
 
 
 def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dict[str, Any]:
-    """Return the policies, and the scale of grades of a measure that depends on it."""
+    """Return the policies, and the scale of grades if the measure depends on it."""
     settings = policies.describe()
     if getattr(measure, "uses_highest_grade", False) and policies.max_grade is None:
         settings["grades"] = f"0 to {max_grade} (the highest that occurs)"
@@ -98,31 +99,31 @@ def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dic
 
 @dataclass(frozen=True, eq=False)
 class JudgedRuns(Scorable):
-    """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
+    """Rankings of several systems, as grades by rank; made by :func:`cranfield.judge`.
 
     Attributes
     ----------
     topics, systems
         Labels, in order.
     documents
-        Every retrieved document that has an entry in the judgments.
+        The retrieved documents that occur in the judgments.
     retrieved
-        Documents that each system retrieved for each topic; shape (topics, systems).
+        Number of documents that each system retrieved for each topic; shape (topics, systems).
     judgments
-        The judgments of the topics: recall bases and ideal rankings.
+        The judgments, for recall bases and ideal rankings.
     scored
-        Which cells count under the topic policy; shape (topics, systems).
+        Mask of the cells that are scored under the topic policy; shape (topics, systems).
     policies
-        How the rankings were judged.
+        Policies of judging.
     coverage
         Differences between the topics and documents of runs and of judgments.
     annotations
         Other data on topics and documents.
     ties
-        Judged documents in groups of tied documents of several grades, as rows of cell, rank,
-        grade, first rank of the group, and its size.
+        Judged documents in groups of ties with several grades: an array whose rows are cell, rank,
+        grade, first rank of the group, and size of the group.
     views
-        Cache of views of the same runs, by key.
+        Cache of derived judged runs, by key.
     """
 
     topics: tuple[str, ...]
@@ -148,7 +149,7 @@ class JudgedRuns(Scorable):
         return self.judgments.max_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure; NaN where the topic policy says 'no score'."""
+        """Return the scores by each measure; NaN for cells without a score by the topic policy."""
         intents = self.annotations.intents
         if intents is not None and intents.differing:
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
@@ -158,19 +159,19 @@ class JudgedRuns(Scorable):
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
-                    f"{documents} with different grades by subtopic; the highest grade counts for:"
+                    f"{documents} with different grades by subtopic; measures that use the highest:"
                     f" {some_of(affected, 3)}",
                     stacklevel=4,
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies, how sessions became rankings, and the scale of grades."""
+        """Return the policies, the scale of grades, and the settings of reading."""
         settings = judging_settings(self.policies, measure, self.max_grade)
         return settings | dict(self.annotations.settings)
 
-    def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
-        """Return the same runs with the settings of reading in their annotations."""
+    def with_settings(self, settings: Mapping[str, Any]) -> JudgedRuns:
+        """Return the same judged runs with settings of reading in their annotations."""
         if not settings:
             return self
         skipped = tuple(settings.get("skipped runs", ()))
@@ -188,14 +189,14 @@ class JudgedRuns(Scorable):
         return len(self.topics), len(self.systems)
 
     def view(self, key: Hashable, make: Callable[[], View]) -> View:
-        """Return the cached view of a key, or compute and cache it."""
+        """Return the cached view for a key, or compute and cache it."""
         cached: View | None = self.views.get(key)
         if cached is None:
             cached = self.views[key] = make()
         return cached
 
     def top(self, cutoff: int) -> JudgedRuns:
-        """Return the same runs cut off after rank `cutoff`."""
+        """Return the runs cut off after rank `cutoff`."""
         return self.view(
             cutoff,
             lambda: replace(
@@ -208,7 +209,7 @@ class JudgedRuns(Scorable):
         )
 
     def condensed(self) -> JudgedRuns:
-        """Return the same runs without unjudged documents (Sakai 2013, section 2.2)."""
+        """Return the runs without unjudged documents (Sakai 2013, section 2.2)."""
         view = self.views.get("condensed")
         if view is None:
             judged = self.judged()
@@ -228,11 +229,11 @@ class JudgedRuns(Scorable):
         return view
 
     def judged(self) -> Rows:
-        """Retrieved documents that are judged, under the policy for negative grades."""
+        """Return the retrieved documents that are judged by the policy for negative grades."""
         return self._from("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
-        """Retrieved documents with grade >= rel; `seen` counts the relevant ones so far."""
+        """Return the retrieved documents with grade >= rel; `seen` counts them by rank."""
         low = max(rel, self.judgments.judged_from)
         return self._from(("relevant", low), low)
 
@@ -240,7 +241,7 @@ class JudgedRuns(Scorable):
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
     def binary(self, rel: int = 1) -> JudgedRuns:
-        """Return the same runs with grade 1 in place of all from `rel` on, and 0 below."""
+        """Return the runs with binary grades: 1 for grades >= rel, 0 for lower ones."""
         check_whole("rel", rel, 0)
         low = self.judgments.judged_from
 
@@ -256,10 +257,10 @@ class JudgedRuns(Scorable):
         return replace(self, documents=documents, judgments=judgments, views={})
 
     def grades_by_rank(self, length: int, rel: int | None = None) -> Ints:
-        """Return the grades at the first ranks, 0 without a judged document or below grade 0.
+        """Return the grades at the first ranks; shape (topics, systems, length).
 
-        All grades from `rel` on are 1 and others 0; without it grades are unchanged. Shape (topics,
-        systems, length).
+        Ranks without a judged document, and grades below 0, have 0. With `rel`, grades >= rel are 1
+        and others 0.
         """
         topics, systems = self.shape
         judged = self.judged()
@@ -270,7 +271,7 @@ class JudgedRuns(Scorable):
         return out
 
     def intents(self, name: str, rel: int = 1) -> Intents:
-        """Return the grades by intent; `name` is the measure that needs them.
+        """Return the grades by intent; `name` is the measure that requires them.
 
         Intents without a document of grade >= rel are excluded.
         """
@@ -283,31 +284,31 @@ class JudgedRuns(Scorable):
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
-        """Return the lengths of retrieved documents; `name` is the measure that needs them."""
+        """Return the lengths of retrieved documents; `name` is the measure that requires them."""
         if self.annotations.lengths is None:
             raise MeasureError(f"{name} requires document lengths: lengths=...")
         return self.annotations.lengths
 
     def groups(self, name: str) -> Groups:
-        """Return the groups of documents; `name` is the measure that needs them."""
+        """Return the groups of documents; `name` is the measure that requires them."""
         if self.annotations.groups is None:
             raise MeasureError(f"{name} requires document groups: groups=...")
         return self.annotations.groups
 
     def queries(self, name: str) -> Rows:
-        """Return the query of each retrieved document; `name` is the measure that needs it."""
+        """Return the query of each retrieved document; `name` is the measure that requires it."""
         if self.annotations.queries is None:
             raise MeasureError(f"{name} requires sessions of queries, got runs")
         return self.annotations.queries
 
     def clicks(self, name: str) -> Clicks:
-        """Return the clicks of sessions; `name` is the measure that needs them."""
+        """Return the clicks of sessions; `name` is the measure that requires them."""
         if self.annotations.clicks is None:
-            raise MeasureError(f"{name} reads clicks: it is computed by evaluate_sessions")
+            raise MeasureError(f"{name} requires clicks; use evaluate_sessions")
         return self.annotations.clicks
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
-        """Return the same runs judged on another aspect; `name` is the measure that needs it."""
+        """Return the runs judged on another aspect; `name` is the measure that requires it."""
         if aspect not in self.annotations.aspects:
             names = ", ".join(quoted(name) for name in self.annotations.aspects) or "none"
             raise MeasureError(
@@ -316,7 +317,7 @@ class JudgedRuns(Scorable):
         return self.annotations.aspects[aspect]
 
     def column(self, column: str, name: str) -> NDArray[Any]:
-        """Return a column of the judgments; `name` is the measure that needs it."""
+        """Return a column of the judgments; `name` is the measure that requires it."""
         if column not in self.judgments.columns:
             names = ", ".join(self.judgments.columns) or "none"
             raise MeasureError(
@@ -325,12 +326,12 @@ class JudgedRuns(Scorable):
         return self.judgments.columns[column]
 
     def recall_base(self, rel: int = 1) -> Ints:
-        """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""
+        """Return the recall base RB: judged documents with grade >= rel; shape (topics, 1)."""
         check_whole("rel", rel, 0)
         return self.judgments.count(rel)
 
     def nonrelevant_base(self, rel: int = 1) -> Ints:
-        """Judged documents of each topic with grade < rel; shape (topics, 1)."""
+        """Return the number of judged documents with grade < rel; shape (topics, 1)."""
         check_whole("rel", rel, 0)
         return self.judgments.count(self.judgments.judged_from, rel)
 
@@ -343,8 +344,8 @@ class JudgedRuns(Scorable):
         return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"
 
 
-def _moved(rows: Rows, judged: Rows) -> Rows:
-    """Move rows to the ranks that documents have among the judged ones."""
+def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
+    """Return the rows of judged documents, at their ranks among the judged documents."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
     positions, is_judged = places_in(judged_keys, keys)
@@ -353,28 +354,28 @@ def _moved(rows: Rows, judged: Rows) -> Rows:
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
 
 
-def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
-    """Let the first document of each equivalence class stand for the class.
+def first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
+    """Return the runs with one relevant document per equivalence class: the first retrieved.
 
     Later documents of the class keep their ranks, and count as judged and not relevant. Each class
     has a single judgment, with its highest grade, so that the recall base is the number of classes,
     and ideal rankings have the best document of each. A document without a class is a class of its
-    own. The view keeps only the lengths of the annotations. `name` is the measure that needs it.
+    own. Of the annotations, only lengths remain. `name` is the measure that requires classes.
 
-    As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
-    not; so leave documents that are not relevant without a class, or give each its own.
+    As in NTCIREVAL (option -ec), a judged document that is not relevant may be the first of its
+    class, so documents that are not relevant should have no class, or one each.
     """
-    return judged.view("by class", lambda: _by_class(judged, name))
+    return judged.view("by class", lambda: _first_of_classes(judged, name))
 
 
-def _by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
+def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     labels = np.asarray(judged.column("class", name)).astype(str)
     # Classes of different topics may share a number.
     _, code = np.unique(labels, return_inverse=True)
     code = np.where(labels == "", code.size + np.arange(code.size), code)
     judgments, documents = judged.judgments, judged.documents
     pairs = judgments.topic * (2 * code.size + 1) + code
-    # Judgments stand in order of topic and falling grade: the first of a class is its best.
+    # Judgments are in order of topic and falling grade: the first of a class has its highest.
     _, first_judgments, class_numbers = np.unique(pairs, return_index=True, return_inverse=True)
     order = np.argsort(first_judgments)
     best_judgments = first_judgments[order]
@@ -382,7 +383,7 @@ def _by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     ranks_of_classes[order] = np.arange(best_judgments.size)
     judgment = ranks_of_classes[class_numbers[documents.judgment]]
 
-    # Unjudged documents do not make others of their class redundant.
+    # Unjudged documents do not make other documents of their class redundant.
     judged_rows = np.flatnonzero(documents.grade >= judgments.judged_from)
     keys = documents.cell[judged_rows] * max(best_judgments.size, 1) + judgment[judged_rows]
     by_key = np.argsort(keys, kind="stable")
@@ -405,22 +406,24 @@ def _by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     )
 
 
-def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False) -> JudgedRuns:
-    """Present runs of grades, shape (runs, ranks), as those of as many systems on one topic.
+def runs_of_grades(
+    runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False
+) -> JudgedRuns:
+    """Return judged runs with given grades, shape (runs, ranks): a system each, on one topic.
 
     A run ends where its grades are below 0. `judged` has the grades of the topic's documents, in
-    falling order. With `every_grade` a second topic has a document of each grade up to the highest,
-    for measures that look for them, and nothing is retrieved for it.
+    falling order. With `every_grade` a second topic, for which nothing is retrieved, has a document
+    of each grade up to the highest, for measures whose gains depend on the grades that occur.
     """
-    count, topics = len(runs), 1 + every_grade
+    n_runs, topics = len(runs), 1 + every_grade
     run, rank = np.nonzero(runs >= 0)
-    retrieved = np.zeros((topics, count), dtype=np.int64)
-    retrieved[0] = np.bincount(run, minlength=count)
+    retrieved = np.zeros((topics, n_runs), dtype=np.int64)
+    retrieved[0] = np.bincount(run, minlength=n_runs)
     further_grades = np.arange(highest * every_grade, -every_grade, -1)
     return JudgedRuns(
         ("topic", "every grade")[:topics],
-        tuple(map(str, range(count))),
-        Rows(run * topics, rank + 1, runs[run, rank].astype(np.int64), (topics, count)),
+        tuple(map(str, range(n_runs))),
+        Rows(run * topics, rank + 1, runs[run, rank].astype(np.int64), (topics, n_runs)),
         retrieved,
         Judgments(
             topics,
@@ -429,19 +432,19 @@ def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = Fal
             0,
             highest,
         ),
-        np.ones((topics, count), dtype=bool),
+        np.ones((topics, n_runs), dtype=bool),
         Policies(),
         Coverage(()),
     )
 
 
 BLOCK = 2**19
-"""Maximum number of rows and judgments by intent in memory; a single intent may exceed it."""
+"""Maximum number of rows and judgments in memory by intent; a single intent may exceed it."""
 
 
 @dataclass(frozen=True, eq=False)
-class ByIntent:
-    """Judged runs whose topics are intents; each with its topic, Pr(intent | topic) and type."""
+class IntentBlock:
+    """Judged runs whose topics are intents, with the topic, probability and type of each."""
 
     judged: JudgedRuns
     topic: Ints
@@ -449,8 +452,8 @@ class ByIntent:
     navigational: NDArray[np.bool_]
 
 
-def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[ByIntent]:
-    """Judge the runs by each intent alone, some intents at a time; `name` is the measure."""
+def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
+    """Yield the runs judged by each intent alone, in blocks of intents, for the measure `name`."""
     intents = judged.intents(name, rel)
     topic, place = np.nonzero(intents.exists)
     judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
@@ -458,24 +461,26 @@ def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[ByIntent]
     blocks = (np.cumsum(rows[topic]) - 1) // BLOCK
     if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))
-        yield judged.view(key, lambda: _by_intent(judged, intents, topic, place))
+        yield judged.view(key, lambda: _block_of_intents(judged, intents, topic, place))
         return
     starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     for block in np.split(np.arange(topic.size), starts[1:]):
-        yield _by_intent(judged, intents, topic[block], place[block])
+        yield _block_of_intents(judged, intents, topic[block], place[block])
 
 
 def expected_by_intent(
-    judged: JudgedRuns, name: str, rel: int, score: Callable[[ByIntent], Floats]
+    judged: JudgedRuns, name: str, rel: int, score: Callable[[IntentBlock], Floats]
 ) -> Floats:
-    """Average scores over the intents of each topic by probability; shape (topics, systems)."""
+    """Return the expected score over the intents of each topic; shape (topics, systems)."""
     out = np.zeros(judged.shape)
-    for block in by_intent(judged, name, rel):
+    for block in intent_blocks(judged, name, rel):
         np.add.at(out, block.topic, block.probability[:, None] * score(block))
     return out
 
 
-def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -> ByIntent:
+def _block_of_intents(
+    judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints
+) -> IntentBlock:
     shape = (topic.size, judged.shape[1])
     documents, judgments = judged.documents, judged.judgments
     low = judgments.judged_from
@@ -500,7 +505,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
         grade[unjudged] = judgments.grade[judgment[unjudged]]
 
     def spread(rows: Rows) -> tuple[Ints, Ints]:
-        """Repeat rows of (system, topic) for each intent: their new cells, and their numbers."""
+        """Repeat the rows of each topic for its intents; return their new cells and row numbers."""
         cell = (np.arange(shape[1])[:, None] * judged.shape[0] + topic).ravel()
         return ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
 
@@ -524,7 +529,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
         judgments=Judgments(
             topic.size,
             intent_of,
-            _falling(intent_of, grade, begins),
+            _sorted_grades(intent_of, grade, begins),
             low,
             judgments.max_grade,
         ),
@@ -532,13 +537,13 @@ def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -
         annotations=annotations,
         views={},
     )
-    return ByIntent(
+    return IntentBlock(
         by_intents, topic, intents.probability[topic, place], intents.navigational[topic, place]
     )
 
 
-def _falling(intent: Ints, grade: Ints, begins: Ints) -> Ints:
-    """Put the grades of each intent in falling order; most of them are 0, and need no sorting."""
+def _sorted_grades(intent: Ints, grade: Ints, begins: Ints) -> Ints:
+    """Sort the grades of each intent in falling order; most are 0 and need no sorting."""
     nonzero = np.flatnonzero(grade)
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
     counts = np.bincount(intent[nonzero], minlength=begins.size)

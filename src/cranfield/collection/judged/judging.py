@@ -62,20 +62,20 @@ def read_inputs(
     on_bad_run: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | None = None,
 ) -> tuple[Runs, Qrels]:
-    """Read judgments, and prepare runs to be read, with names of columns for both."""
+    """Read judgments, and return runs that are read on access."""
     if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
-        raise InputError(f"both are judgments; {ORDER}")
+        raise InputError(f"expected runs and judgments, got judgments twice; {ORDER}")
     if _is_read(runs) and _is_read(qrels):
-        raise InputError(f"both are runs; {ORDER}")
+        raise InputError(f"expected runs and judgments, got runs twice; {ORDER}")
     if isinstance(runs, Qrels) or _is_read(qrels):
-        # Data that were read before are known by their types.
+        # Data that were read before have types that identify them.
         runs, qrels = qrels, runs
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        from cranfield.collection.files.named_columns import shared
+        from cranfield.collection.files.named_columns import requested_columns_of_both
 
-        qrels_columns, run_columns = shared(columns, system)
+        qrels_columns, run_columns = requested_columns_of_both(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
@@ -83,11 +83,11 @@ def read_inputs(
         warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
-        run_columns.loose &= qrels_columns.met
-    many = read_runs(
+        run_columns.ambiguous_columns &= qrels_columns.matched_columns
+    run_list = read_runs(
         runs, system=system, columns=run_columns, on_bad_run=on_bad_run, on_duplicate=on_duplicate
     )
-    return many, judgments
+    return run_list, judgments
 
 
 def _types(data: Any) -> set[type]:
@@ -108,7 +108,7 @@ def _is_read(data: Any) -> bool:
 
 @contextmanager
 def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
-    """Add the order of arguments to an error if they can be read in each other's place."""
+    """Add a hint at the order of arguments to an error if they seem to be swapped."""
     try:
         yield
     except InputError as error:
@@ -138,8 +138,8 @@ def can_be_read(
     system: str | None = None,
     **options: Any,
 ) -> bool:
-    """Return True if data can be read as a `run`, the first of several, or as `qrels`."""
-    from cranfield.collection.files.named_columns import shared
+    """Return True if data can be read as the given kind: `run` (the first one) or `qrels`."""
+    from cranfield.collection.files.named_columns import requested_columns_of_both
 
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
@@ -149,12 +149,12 @@ def can_be_read(
     qrels_columns: Any
     run_columns: Any
     try:
-        qrels_columns, run_columns = shared(columns, system)
+        qrels_columns, run_columns = requested_columns_of_both(columns, system)
         with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=qrels_columns, **options))
-            many = read_runs(data, system=system, columns=run_columns, **options)
-            return len(many) > 0 and many[0] is not None
+            run_list = read_runs(data, system=system, columns=run_columns, **options)
+            return len(run_list) > 0 and run_list[0] is not None
     except CranfieldError:
         return False
 
@@ -176,7 +176,7 @@ class RankingOptions(TypedDict, total=False):
 
 
 class Judging(RankingOptions, total=False):
-    """Options of :func:`judge`, except `compat`; `evaluate` and others pass them on."""
+    """Options of :func:`judge`, except `compat`; other functions pass them on."""
 
     topics: Topics | None
     depth: int | None
@@ -220,13 +220,13 @@ def judge(
     Parameters
     ----------
     runs
-        In any form that :func:`read_runs` reads. Runs are read one at a time and not kept.
+        In any form that :func:`read_runs` reads. Runs are read one at a time and not cached.
     qrels
         In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
         `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`; or `expected`: the expected score
-        over all their orders, for measures that have it exactly (:func:`tie_ranges`).
+        over all their orders, for measures with an exact formula (:func:`tie_ranges`).
     topics
         Topics to evaluate. `qrels` (default): all judged topics; `intersection`: judged topics of
         the run; `run`: all topics of the run.
@@ -239,14 +239,15 @@ def judge(
         Number of top documents to keep from each ranking. By default all.
     max_grade
         Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
-        the highest grade that occurs. A `max_grade` written with a measure wins.
+        the highest grade that occurs. A `max_grade` set for a measure has priority.
     topics_with_grade
         Keep only topics with a document of this grade or higher. By default topics without a
         relevant document are kept, and most measures give them 0.
     exclude
-        Documents removed from rankings before ranks are taken: `self`, or a file of them.
+        Documents removed from rankings before ranks are assigned: `self`, or a file of them.
         `self` removes the document whose id is that of the topic, as BEIR and MTEB do. A file has
-        topic and document; in memory also `{topic: [document, ...]}`. Judgments are unchanged.
+        the columns topic and document; `{topic: [document, ...]}` is read, too. Judgments are
+        unchanged.
     compat
         Program whose policies and rounding to reproduce: `trec_eval`, `trec_eval-9`,
         `trec_eval-10`, `ndeval`, `gdeval`, `ntcireval`, `cwl`.
@@ -266,43 +267,42 @@ def judge(
         As for :func:`read_runs`.
     columns
         As for :func:`read_runs` and :func:`read_qrels`; a name of the topic or document column
-        may apply to the runs or to the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says to
-        which.
+        may apply to the runs or to the judgments; the keys `run.doc` and `qrels.doc` select one of
+        them.
     on_duplicate
         As for :func:`read_runs` and :func:`read_qrels`.
     grades
         As for :func:`read_qrels`.
     jobs
         Number of workers (results do not depend on it). In threads by default twice the number of
-        processors, 8 at the most, and fewer when the files are so large that memory would suffer.
-        Of other backends, the number of workers: by default that of processors; a cluster has its
-        own.
+        processors, at most 8, and fewer for large files, to bound memory. For other backends, by
+        default the number of processors; a cluster has its own.
     backend
         Joblib backend of the workers: `threading` (default), `serial`, or workers that read
         the files themselves and return judged rows: `loky` (processes), `dask`, `ray`, or any other
-        backend of joblib; a surrounding `joblib.parallel_config` is used, too. `dask` takes the
+        backend of joblib. An enclosing `joblib.parallel_config` applies, too. `dask` takes the
         current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this machine. The
         result is the same. A killed worker's task is repeated.
     progress
-        Called after each run with the number done and the number in all.
+        Called after each run with the number of finished runs and the number of all runs.
 
     Returns
     -------
     JudgedRuns
-        With the policies and the coverage of the judgments in it.
+        The judged runs, with the policies and the coverage by the judgments.
 
     Raises
     ------
     InputError
-        When a run or the judgments cannot be read, or have no topic in common, and for a run
-        whose workers are killed each time.
+        If a run or the judgments cannot be read, or have no topic in common, or if the workers of
+        a run are killed repeatedly.
     PolicyError
         For an unknown policy or backend.
 
     Warns
     -----
     CranfieldWarning
-        When two files have the same run tag, and for systems of which no document is judged.
+        If two files have the same run tag, and for systems without judged documents.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def judge(
     check_fork()
     reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with hint_at_order(runs, qrels, **reading):
-        many, by_subtopic = read_inputs(
+        run_list, by_subtopic = read_inputs(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
@@ -346,19 +346,19 @@ def judge(
     workers = {"jobs": jobs, "backend": backend}
     with hint_at_order(runs, qrels, **reading):
         names, results = judge_each(
-            many, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
+            run_list, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
         )
     judged = assembled(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
-    judged = judged.read_as({**many.settings, **exclusion_settings})
+    judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
         extra_tables = Supplements(supplements.tables)
         # The grades of other aspects are on scales of their own.
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspect_runs = {
-            name: _beside_relevance(
+            name: _with_shared_annotations(
                 judged, assembled(names, parts, other, policy, extra_tables, judged.topics)
             )
             for (name, other), *parts in zip(
@@ -371,25 +371,25 @@ def judge(
 
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
-    """Warn of systems without a judged document: their ids may be written in another way."""
+    """Warn of systems without a judged document: their ids may have another form."""
     answered = (judged.retrieved > 0).sum(axis=0)
     systems = [
         row.system
         for row, topics in zip(judged.coverage.systems, answered, strict=True)
-        # A single topic without judged documents is usual.
+        # A single topic may well have no judged documents.
         if row.unjudged == row.retrieved and topics != 1 and (row.retrieved or row.extra)
     ]
     if systems:
         listed = some_of(map(quoted, systems), 3)
         warn(
-            f"no document that {listed} retrieved is judged: are ids of topics and documents"
-            " written as in the judgments?",
+            f"no document that {listed} retrieved is judged; are ids of topics and documents"
+            " spelled as in the judgments?",
             stacklevel=3,
         )
 
 
 def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
-    """Warn of files of groups and aspects that share no document with the runs."""
+    """Warn of files of groups and aspects without any document of the runs."""
     annotations = judged.annotations
     rows = {name: aspect.documents for name, aspect in annotations.aspects.items()}
     if annotations.groups is not None:
@@ -397,14 +397,14 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
             warn(
-                f"{Source.of(source).name}: none of its documents is in the runs; do ids differ?",
+                f"{Source.of(source).name}: no document occurs in the runs; do the ids differ?",
                 stacklevel=3,
             )
 
 
 @dataclass(frozen=True, eq=False)
 class _RunJudge:
-    """Judge a run by relevance, and on other aspects."""
+    """Judge a run by relevance and on other aspects."""
 
     judgments: Qrels
     policies: Policies
@@ -425,8 +425,8 @@ class _RunJudge:
         return judged_run, aspect_runs
 
 
-def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
-    """Copy lengths and groups of documents, the same on all aspects, to another aspect."""
+def _with_shared_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
+    """Copy the cells, lengths and groups, which are the same on all aspects, to another aspect."""
     relevance, groups = judged.annotations, other.annotations.groups
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)
@@ -459,7 +459,7 @@ def judge_one(
     tables: Mapping[str, DocumentTable] | None = None,
     order: Order | None = None,
 ) -> JudgedRun:
-    """Judge one run, and look its documents up in tables; without `order`, compute it."""
+    """Judge one run, and look up its documents in tables; `order` is computed if it is None."""
     order = order_of(run, policy.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)
@@ -470,8 +470,8 @@ def judge_one(
     if order.tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
         code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
-        rows, *group = order.tied_rows(code_of[topic], rank, grade)
-        ties = np.stack([topic[rows], rank[rows], grade[rows], *group])
+        rows, *groups = order.tied_rows(code_of[topic], rank, grade)
+        ties = np.stack([topic[rows], rank[rows], grade[rows], *groups])
     counts = order.counts
     # Sort by cell and rank here, while other runs are still being read.
     by_cell = np.argsort((qrels.place[topic] << 32) | rank)
@@ -506,6 +506,6 @@ def _rows_in_table(
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
-    is_kept = (topic >= 0) & (depth is None or rank <= depth)
-    row = table_rows[is_kept]
-    return TableRows(topic[is_kept], rank[is_kept], table.codes[row], table.values[row])
+    is_scored = (topic >= 0) & (depth is None or rank <= depth)
+    row = table_rows[is_scored]
+    return TableRows(topic[is_scored], rank[is_scored], table.codes[row], table.values[row])

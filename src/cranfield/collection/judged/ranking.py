@@ -1,4 +1,4 @@
-"""Orders of documents by score, under a policy for ties."""
+"""Order documents by score, under a policy for ties."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from cranfield.collection.run import Run
 Key = NDArray[np.floating[Any]]
 
 _BY_ROW = {"input", "rank"}
-"""Policies that keep tied documents in the order of the input."""
+"""Policies under which tied documents keep the order of the input."""
 
-_WASTE = 4
-"""Sorting in a padded matrix pays while it has at most this many times the cells needed."""
+_MAX_PADDING = 4
+"""Maximum ratio of cells to documents for which a sort in a padded matrix is faster."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The order of a run's documents, topic by topic; ties are settled on request.
+    """The order of a run's documents by topic; ties are resolved on access.
 
-    run: the run that is ordered.
-    ties: the policy for ties.
-    counts: documents of each topic; shape (topics,).
+    run, ties: the run, and the policy for ties.
+    counts: number of documents of each topic; shape (topics,).
     tied: number of documents that share their score with another of the same topic.
-    contradictions: number of neighbouring scores of a topic whose documents have ranks in the
-        opposite order.
+    contradictions: number of adjacent scores of a topic whose documents have ranks in the opposite
+        order.
     """
 
     run: Run
@@ -43,7 +42,7 @@ class Order:
     tied: int
     contradictions: int
     # Row numbers with tied documents adjacent, in any order; None for the order of the run.
-    _unsettled: Indices | None
+    _unresolved: Indices | None
     # True where a document ties with the next.
     _equal: NDArray[np.bool_]
 
@@ -54,37 +53,37 @@ class Order:
 
     @cached_property
     def rows(self) -> Indices:
-        """Row numbers by topic code, best document first."""
-        if self._unsettled is None:
+        """Row numbers by topic code, in order of rank."""
+        if self._unresolved is None:
             rows = np.arange(self._equal.size, dtype=np.intp)
         else:
-            rows = self._unsettled.copy()
-        # The first of each group stands for it.
+            rows = self._unresolved.copy()
+        # Each group is represented by its first document.
         group_starts = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
         if group_starts.size:
-            places, by_policy = self._settled(*self._groups(group_starts))
+            places, by_policy = self._resolved(*self._groups(group_starts))
             rows[places] = rows[places][by_policy]
         return rows
 
     def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
         """Return the ranks of rows within their topics, from 1."""
         places = rows.astype(np.int64)
-        if self._unsettled is not None:
-            place_of = np.empty(self._unsettled.size, dtype=np.int64)
-            place_of[self._unsettled] = np.arange(self._unsettled.size)
+        if self._unresolved is not None:
+            place_of = np.empty(self._unresolved.size, dtype=np.int64)
+            place_of[self._unresolved] = np.arange(self._unresolved.size)
             places = place_of[rows]
         tied = np.flatnonzero(self._equal[places] | self._equal[places - 1])
         if tied.size:
             firsts, sizes = self._groups(places[tied])
             firsts, unique = np.unique(firsts, return_index=True)
-            tied_places, by_policy = self._settled(firsts, sizes[unique])
-            settled = np.empty_like(tied_places)
-            settled[by_policy] = tied_places
-            places[tied] = settled[np.searchsorted(tied_places, places[tied])]
+            tied_places, by_policy = self._resolved(firsts, sizes[unique])
+            resolved = np.empty_like(tied_places)
+            resolved[by_policy] = tied_places
+            places[tied] = resolved[np.searchsorted(tied_places, places[tied])]
         return places - self.starts[self.run.codes[rows]] + 1
 
     def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
-        """Return the judged documents whose order within their group of ties can change a score.
+        """Return the judged documents whose order among tied documents can change a score.
 
         Parameters are the topic codes, ranks and grades of all judged documents. Returns their row
         numbers, and the first rank and the size of their group, as an array of shape (3, rows) in
@@ -103,16 +102,16 @@ class Order:
         return np.stack([rows, first_ranks, sizes])[:, is_mixed]
 
     def _groups(self, places: Indices) -> tuple[Indices, Indices]:
-        """Return the start and size of the group of tied documents of each place."""
+        """Return the start and size of the group of tied documents at each position."""
         lasts = np.flatnonzero(~self._equal)
         group = np.searchsorted(lasts, places)
         firsts = np.where(group > 0, lasts[group - 1] + 1, 0)
         return firsts, lasts[group] - firsts + 1
 
-    def _settled(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
-        """Put groups in order: their places, and which of the documents there belongs at each."""
+    def _resolved(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+        """Return the positions of groups, and the permutation that orders their documents."""
         group, places = spread(np.arange(firsts.size), firsts, sizes)
-        rows = places if self._unsettled is None else self._unsettled[places]
+        rows = places if self._unresolved is None else self._unresolved[places]
         if self.ties in _BY_ROW:
             return places, np.lexsort((rows, group))
         docs = pl.DataFrame({"group": group, "doc": self.run.docs[rows]})
@@ -126,24 +125,24 @@ def order_of(run: Run, ties: str) -> Order:
     check_choice("ties", ties, TIES)
     keys, codes = _key(run, ties), run.codes
     counts = np.bincount(codes, minlength=len(run.topics))
-    unsettled = None
+    unresolved = None
     is_same_topic = codes[1:] == codes[:-1]
-    # Codes count up in order of appearance, unless rows of the run were skipped.
+    # Codes increase in order of appearance, unless rows of the run were skipped.
     if ((codes[1:] < codes[:-1]) | (is_same_topic & (keys[1:] > keys[:-1]))).any():
-        unsettled = _sorted_rows(codes, -keys, counts)
-        keys, codes = keys[unsettled], codes[unsettled]
+        unresolved = _sorted_rows(codes, -keys, counts)
+        keys, codes = keys[unresolved], codes[unresolved]
         is_same_topic = codes[1:] == codes[:-1]
     is_tied = np.zeros(codes.size, dtype=bool)
     np.logical_and(is_same_topic, keys[1:] == keys[:-1], out=is_tied[:-1])
     contradictions = _contradictions(
-        run, unsettled, is_tied[:-1], is_same_topic=is_same_topic, ties=ties
+        run, unresolved, is_tied[:-1], is_same_topic=is_same_topic, ties=ties
     )
     tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
-    return Order(run, ties, counts, tied, contradictions, unsettled, is_tied)
+    return Order(run, ties, counts, tied, contradictions, unresolved, is_tied)
 
 
 def _key(run: Run, ties: str) -> Key:
-    """Return the sort key, higher first: the scores, or their substitute."""
+    """Return the sort key, higher values first: the scores, or values from ranks or rows."""
     if ties == "rank":
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
@@ -162,10 +161,10 @@ def _key(run: Run, ties: str) -> Key:
 
 
 def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Indices:
-    """Sort by topic, then key."""
+    """Return the rows sorted by topic, then by ascending key."""
     by_topic = _stable_by_code(codes, counts.size)
     width = int(counts.max())
-    if width * counts.size > _WASTE * codes.size:
+    if width * counts.size > _MAX_PADDING * codes.size:
         # Few long topics among many short ones: a matrix would be mostly padding.
         order = by_topic[np.argsort(key[by_topic], kind="stable")]
         return order[_stable_by_code(codes[order], counts.size)]
@@ -179,7 +178,7 @@ def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) 
 
 
 def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
-    """Sort small integers stably, 16 bits at a time, for which NumPy has a radix sort."""
+    """Return the stable order of codes, 16 bits at a time, for which NumPy has a radix sort."""
     order = np.argsort(codes.astype(np.uint16), kind="stable")
     if topics <= 1 << 16:
         return order
@@ -194,13 +193,13 @@ def _contradictions(
     is_same_topic: NDArray[np.bool_],
     ties: str,
 ) -> int:
-    """Count where ranks go back from documents of one score to those of the next lower one."""
+    """Count adjacent scores of a topic whose documents have ranks in the opposite order."""
     if run.ranks is None or ties in {"rank", "file"}:
         return 0
     first = last = run.ranks if permutation is None else run.ranks[permutation]
     is_backwards = is_same_topic & (first[1:] < last[:-1])
     if is_backwards.any() and is_tied.any():
-        # Tied documents may be in any order, but all of them precede those of the next score.
+        # Tied documents may be in any order, but all of them precede documents of the next score.
         starts = np.flatnonzero(np.r_[True, ~is_tied])
         first, last = np.minimum.reduceat(first, starts), np.maximum.reduceat(last, starts)
         is_backwards = is_same_topic[starts[1:] - 1] & (first[1:] < last[:-1])

@@ -1,4 +1,4 @@
-"""Tables of judged documents in order of (system, topic, rank), and the judgments by topic."""
+"""Tables of judged documents in order of (system, topic, rank), and judgments by topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, check_whole, numbers
 
 
 def places(cells: NDArray[Any]) -> Ints:
-    """Number the rows of each cell from 1; the rows of a cell are adjacent."""
+    """Number the rows of each cell from 1; rows of a cell must be adjacent."""
     rows = np.arange(cells.size, dtype=np.int64)
     first = np.ones(cells.size, dtype=bool)
     first[1:] = cells[1:] != cells[:-1]
@@ -23,7 +23,7 @@ def places(cells: NDArray[Any]) -> Ints:
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
-    """Concatenate ranges of integers; return the range of each integer, and the integers."""
+    """Concatenate ranges of integers; return the range number of each integer, and the integers."""
     sizes = stops - starts
     range_numbers = np.repeat(np.arange(sizes.size), sizes)
     return range_numbers, np.arange(range_numbers.size) + np.repeat(
@@ -45,7 +45,7 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide, with 0 for a divisor of 0, as is the convention of the field."""
+    """Divide; the result is 0 for a divisor of 0, by the convention of the field."""
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)
     with np.errstate(invalid="ignore"):
@@ -74,9 +74,9 @@ class Rows:
     shape
         (topics, systems).
     gains
-        Gain of each row, where rows were made from gains.
+        Gain of each row; empty for rows without gains.
     source
-        Index of each row's judgment; or the table that these rows were selected from, and the
+        Index of each row's judgment; or the table from which the rows were selected, and the
         selected rows.
     """
 
@@ -89,7 +89,7 @@ class Rows:
 
     @cached_property
     def judgment(self) -> Ints:
-        """Judgment of each row, as an index into the judgments' arrays; looked up on access."""
+        """Judgment of each row, as an index into the arrays of `Judgments`; looked up on access."""
         if self.source is None:
             raise CranfieldError("these judged runs do not record which judgment a row comes from")
         if not isinstance(self.source, tuple):
@@ -99,12 +99,12 @@ class Rows:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Rows of each cell, in order of cell; shape (topics * systems,)."""
+        """Number of rows of each cell; shape (topics * systems,)."""
         return _read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
 
     @cached_property
     def starts(self) -> Ints:
-        """First row of each cell, in order of cell; shape (topics * systems,)."""
+        """First row of each cell; shape (topics * systems,)."""
         return _read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
@@ -120,25 +120,23 @@ class Rows:
 
     @property
     def count(self) -> Ints:
-        """Rows of each cell; shape (topics, systems)."""
+        """Number of rows of each cell; shape (topics, systems)."""
         return self._table(self.sizes)
 
     @cached_property
     def cumulated(self) -> Floats:
         """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
-            raise CranfieldError(
-                "these rows have grades but no gains, which a measure computes from them"
-            )
+            raise CranfieldError("these rows have grades only; set their gains by Rows.with_gains")
         return _read_only(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
-        """Sum values over each cell's rows, in order of rank; shape (topics, systems)."""
+        """Sum the values of each cell, in order of rank; shape (topics, systems)."""
         cells = self.shape[0] * self.shape[1]
         return self._table(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
 
     def running(self, values: NDArray[Any]) -> Floats:
-        """Sum the values of the same cell up to each row, that row included."""
+        """Return the running sum of values within each cell."""
         values = np.asarray(values, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             # Sums of whole numbers and their differences are exact, and most gains are whole.
@@ -147,11 +145,11 @@ class Rows:
             return scan(values, self.seen, np.add)
 
     def counted(self, selected: NDArray[np.bool_]) -> Ints:
-        """Count the selected rows of the same cell up to each row, that row included."""
+        """Return the running count of selected rows within each cell."""
         return self._since_start(np.cumsum(selected, dtype=np.int64), selected)
 
     def _since_start(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-        """Subtract from running totals of the whole table the total before each row's cell."""
+        """Convert running totals of the whole table to running totals within each cell."""
         is_filled = self.sizes > 0
         first = self.starts[is_filled]
         before: NDArray[Any] = total[first] - values[first]
@@ -159,15 +157,14 @@ class Rows:
         return out
 
     def running_product(self, values: NDArray[Any]) -> Floats:
-        """Multiply the values of the same cell up to each row, that row included."""
-        changing = values != 1
-        if changing.all():
+        """Return the running product of values within each cell."""
+        is_factor = values != 1
+        if is_factor.all():
             return scan(values, self.seen, np.multiply)
-        # Factors of 1 change nothing and are never multiplied: so the last bit of a cell does not
-        # depend on the other cells.
-        product = scan(values[changing], self.where(changing).seen, np.multiply)
-        so_far = np.append(product, 1.0)[np.cumsum(changing) - 1]
-        return np.where(self.counted(changing) > 0, so_far, 1.0)
+        # Factors of 1 are skipped, so that the last bit of a cell does not depend on other cells.
+        product = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
+        so_far = np.append(product, 1.0)[np.cumsum(is_factor) - 1]
+        return np.where(self.counted(is_factor) > 0, so_far, 1.0)
 
     def before(self, values: NDArray[_T], start: float) -> NDArray[_T]:
         """Return the value of the previous row of the same cell; `start` for a first row."""
@@ -197,10 +194,10 @@ class Rows:
         out[self.sizes > 0] = values[rows[self.sizes > 0]]
         return self._table(out)
 
-    def by_rank(self, value: Callable[[Floats], Floats]) -> Floats:
-        """Return a function of the rank for each row; it is called once with the ranks from 1."""
+    def by_rank(self, function: Callable[[Floats], Floats]) -> Floats:
+        """Return a vectorised function of the rank for each row; it is called once."""
         deepest = int(self.rank.max(initial=0))
-        table: Floats = np.asarray(value(np.arange(1.0, deepest + 1)))
+        table: Floats = np.asarray(function(np.arange(1.0, deepest + 1)))
         return table[self.rank - 1]
 
     def largest(self, values: NDArray[Any]) -> Floats:
@@ -222,13 +219,13 @@ class Rows:
         )
 
     def with_gains(self, gains: Floats) -> Rows:
-        """Return the same rows with other gains; cached properties of their order are kept."""
+        """Return the rows with other gains; cached properties of their order are reused."""
         rows = Rows(self.cell, self.rank, self.grade, self.shape, gains, (self, None))
         vars(rows).update({name: getattr(self, name) for name in ("sizes", "starts", "seen")})
         return rows
 
     def at(self, per_cell: NDArray[_T]) -> NDArray[_T]:
-        """Return the value of each row's cell, of shape (topics, systems) or (topics, 1)."""
+        """Return the cell's value for each row; `per_cell` is (topics, systems) or (topics, 1)."""
         return np.repeat(np.broadcast_to(per_cell, self.shape).T.ravel(), self.sizes)
 
     def _table(self, flat: NDArray[Any]) -> NDArray[Any]:
@@ -236,32 +233,32 @@ class Rows:
 
 
 def _read_only(array: _Array) -> _Array:
-    """Return the array as read-only, since it is cached."""
+    """Make an array read-only, since it is cached."""
     array.flags.writeable = False
     return array
 
 
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
-"""No ties; rows are cell, rank, grade, first rank of the group, and size of the group."""
+"""No ties: an array with rows cell, rank, grade, first rank and size of the group."""
 
 
 def condensed_ties(ties: Ints, judged: Rows) -> Ints:
-    """Return the ties at the ranks of condensed lists, which hold judged documents only."""
+    """Return the ties at their ranks among the judged documents."""
     cell, rank, grade, first, _ = ties
     positions, is_judged = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
     ranks = judged.seen[positions[is_judged]]
     groups = (cell << 32 | first)[is_judged]
-    _, begin, size = np.unique(groups, return_index=True, return_counts=True)
-    firsts = np.minimum.reduceat(ranks, begin) if ranks.size else ranks
+    _, starts, size = np.unique(groups, return_index=True, return_counts=True)
+    firsts = np.minimum.reduceat(ranks, starts) if ranks.size else ranks
     return np.stack(
         [cell[is_judged], ranks, grade[is_judged], np.repeat(firsts, size), np.repeat(size, size)]
     )
 
 
-def places_in(keys: Ints, sought: Ints) -> tuple[Ints, Bools]:
-    """Return the position of each sought key in sorted keys, and whether it occurs there."""
-    positions = np.searchsorted(keys, sought)
-    return positions, np.append(keys, -1)[positions] == sought
+def places_in(keys: Ints, queries: Ints) -> tuple[Ints, Bools]:
+    """Return the position of each query in sorted keys, and whether it occurs there."""
+    positions = np.searchsorted(keys, queries)
+    return positions, np.append(keys, -1)[positions] == queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +290,7 @@ class Judgments:
     cached: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, low: int, high: int | None = None) -> Ints:
-        """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
+        """Count the judgments of each topic with low <= grade < high; shape (topics, 1)."""
         check_whole("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
         counts: Ints | None = self.cached.get(key)
@@ -306,9 +303,9 @@ class Judgments:
         return counts
 
     def ideal(self, gains: Floats) -> Rows:
-        """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
+        """Return the ideal ranking: the judgments with positive gains, the highest first."""
         gains = numbers(gains, "gains")
-        # Judgments are in order of grade, which mostly is that of gains.
+        # Judgments are in order of grade, which usually is the order of gains.
         is_same_topic = self.topic[1:] == self.topic[:-1]
         is_ordered = (self.topic[1:] > self.topic[:-1]) | (
             is_same_topic & (gains[1:] <= gains[:-1])
@@ -327,7 +324,7 @@ class Groups:
     Attributes
     ----------
     names
-        The groups.
+        Names of the groups.
     rows
         A row for each retrieved document and each of its groups, judged or not: `grade` is the
         group, as an index into `names`, and `gains` the weight of the document in it.
@@ -348,8 +345,8 @@ class Clicks:
 
     query, rank: number of the query whose list was clicked, and the rank in it, both from 1.
     length, grade: characters of the document, NaN if unknown; its grade, 0 if unjudged.
-    again: whether the session clicked this document before.
-    text: characters of all snippets of the list down to the rank, NaN if unknown.
+    again: whether the document was clicked before in the session.
+    text: characters of all snippets of the list up to the rank, NaN if unknown.
     """
 
     cell: Ints

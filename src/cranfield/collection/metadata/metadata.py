@@ -1,7 +1,7 @@
-"""The metadata of a run, read from YAML and written as YAML.
+"""Metadata of runs, read from YAML and written as YAML.
 
-Scalars stay text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
-schema of metadata declares which of them are numbers and truth values.
+Scalars are text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
+schema declares which of them are numbers and truth values.
 
 Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
 version 0.1 of irgroup/ir_metadata; and what tirex-tracker, WOWS and LongEval add to it.
@@ -20,10 +20,10 @@ import yaml
 from cranfield.base.errors import InputError, check_several, quoted
 from cranfield.base.text import counted, plain
 
-DEEPEST = 50
+MAX_DEPTH = 50
 """Maximum nesting of mappings and lists."""
 
-MOST_NODES = 100_000
+MAX_NODES = 100_000
 """Maximum number of keys and values."""
 
 TRUTHS = {
@@ -40,7 +40,7 @@ _CONVERTERS: dict[str, Any] = {
     "int": lambda text: int(text.replace("_", "")),
     "float": float,
 }
-"""Conversions by tag; every plain scalar but null has the tag of text."""
+"""Conversions by tag; scalars without a tag are text or null."""
 
 _NO_BREAKS = str.maketrans("\x85\u2028\u2029", "\udc85\udca8\udca9")
 _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
@@ -49,7 +49,7 @@ _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
 
 @dataclass(frozen=True)
 class Yaml:
-    """A mapping, and a message for each repeated key, whose last value counts."""
+    """A mapping, and a message for each repeated key, of which the last value is used."""
 
     values: dict[str, Any]
     twice: tuple[str, ...] = ()
@@ -94,11 +94,11 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.BaseLoader):
-    """Compose nodes within limits, with values of text."""
+    """Loader that limits depth and size, and reads scalars as text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        # The reader has checked the text: it has no surrogates.
+        # The reader has checked that the text has no surrogates.
         self.buffer = self.buffer.translate(_NO_BREAKS)
         self.nodes = self.depth = 0
         self.repeated: list[tuple[str, int]] = []
@@ -108,11 +108,11 @@ class _Loader(yaml.BaseLoader):
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             raise _Refused(f"alias {quoted(event.anchor)} is not supported", event.start_mark)
-        if self.nodes > MOST_NODES:
-            raise _Refused(f"more than {MOST_NODES:,} keys and values", event.start_mark)
-        if self.depth == DEEPEST and not isinstance(event, yaml.ScalarEvent):
-            raise _Refused(f"nested deeper than {DEEPEST}", event.start_mark)
-        # No alias refers to an anchor, which may therefore occur twice.
+        if self.nodes > MAX_NODES:
+            raise _Refused(f"more than {MAX_NODES:,} keys and values", event.start_mark)
+        if self.depth == MAX_DEPTH and not isinstance(event, yaml.ScalarEvent):
+            raise _Refused(f"nested deeper than {MAX_DEPTH}", event.start_mark)
+        # Aliases are refused, so anchors have no effect and may be repeated.
         event.anchor = None
         self.depth += 1
         node: Any = super().compose_node(parent, index)
@@ -160,9 +160,9 @@ _WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
 
 
 def yaml_text(values: Mapping[str, Any]) -> str:
-    """Write a mapping as YAML that reads back the same.
+    """Return a mapping as YAML that reads back the same.
 
-    Text is quoted if some reader could convert it to another type.
+    Text is quoted if a YAML reader could convert it to another type.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def yaml_text(values: Mapping[str, Any]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Write no aliases, tag numbers and truth values, and quote all but plain words."""
+    """Dumper without aliases, with tags for numbers and truth values, and with quoted text."""
 
     def represent_data(self, data: Any) -> Any:
         if isinstance(data, Mapping):
@@ -192,7 +192,7 @@ class _Dumper(yaml.SafeDumper):
             return self.represent_none(data)
         for scalar_type in (bool, int, float):
             if isinstance(data, scalar_type):
-                # In quotes, or else the tag is not written.
+                # The tag is only written for quoted text.
                 tag, text = f"{_STANDARD}{scalar_type.__name__}", str(scalar_type(data)).lower()
                 return self.represent_scalar(tag, text, style='"')
         text = str(data)
@@ -232,7 +232,7 @@ implementation.python: interactive;
 implementation.source: uncommitted changes
 """
 
-_WHOLE = """
+_INTEGER = """
 platform.hardware.cpu: number of cores;
 platform.hardware.gpu: number of cores
 """
@@ -247,14 +247,14 @@ def _paths(lines: str) -> Iterator[str]:
 KINDS = (
     dict.fromkeys(_paths(_TEXT), "text")
     | dict.fromkeys(_paths(_TRUTH), "yes or no")
-    | dict.fromkeys(_paths(_WHOLE), "an integer")
+    | dict.fromkeys(_paths(_INTEGER), "an integer")
     | dict.fromkeys(PARTS, "a table")
 )
-"""Kind of value by path; any is allowed where none is stated."""
+"""Kind of value by path; other paths may have any value."""
 
 
 def typed(path: str, value: Any) -> Any:
-    """Convert a value to the type in the schema; a value that does not fit is unchanged."""
+    """Convert a value to its type in the schema; an invalid value is unchanged."""
     kind = KINDS.get(path)
     if kind == "yes or no" and isinstance(value, str):
         return TRUTHS.get(value.lower(), value)
@@ -263,8 +263,8 @@ def typed(path: str, value: Any) -> Any:
     return value
 
 
-def misfit(path: str, value: Any) -> str | None:
-    """Return how a value violates the schema; None if it fits or is missing."""
+def schema_violation(path: str, value: Any) -> str | None:
+    """Return how a value violates the schema; None if it is valid or missing."""
     kind = KINDS.get(path)
     if kind is None or value is None:
         return None
@@ -275,15 +275,15 @@ def misfit(path: str, value: Any) -> str | None:
         "an integer": int,
         "a table": dict,
     }
-    wrong_truth = isinstance(converted, bool) and kind != "yes or no"
-    if isinstance(converted, types[kind]) and not wrong_truth:
+    is_wrong_truth = isinstance(converted, bool) and kind != "yes or no"
+    if isinstance(converted, types[kind]) and not is_wrong_truth:
         return None
     names: dict[type, str] = {list: "a list", dict: "a table", bool: str(converted).lower()}
     return f"must be {kind}, got {names.get(type(converted)) or quoted(converted)}"
 
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
-"""Values in templates that are to be replaced."""
+"""Values in templates that users must replace."""
 
 REQUIRED = (
     *("tag", "actor.team", "method.name", "method.description", "method.automatic"),
@@ -294,7 +294,7 @@ REQUIRED = (
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem of metadata.
+    """A problem of metadata.
 
     Attributes
     ----------
@@ -316,18 +316,18 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Metadata:
-    """Metadata of a run, by the schema of ir_metadata; made by :func:`read_metadata`.
+    """Metadata of a run in the schema of ir_metadata; made by :func:`read_metadata`.
 
     Attributes
     ----------
     values
         The tree of mappings, lists and text; numbers and dates are text.
     source, line
-        Source of the metadata, and its first line there.
+        Source of the metadata, and the first line of the metadata in it.
     original
-        The bytes that were read; None for metadata that were not.
+        The bytes that were read; None for metadata that were created.
     twice
-        A message for each key that occurs twice in one mapping; its last value counts.
+        A message for each key that occurs twice in one mapping; its last value is used.
 
     Examples
     --------
@@ -350,8 +350,8 @@ class Metadata:
     def get(self, path: str) -> Any:
         """Return the value at a path, such as `actor.team`, or None.
 
-        If a list is on the path, the values of its entries are returned as a tuple. Truth values
-        and whole numbers of the schema are converted.
+        For a list on the path, the values of its entries are returned as a tuple. Values that are
+        truth values or integers in the schema are converted.
         """
         value = _walk(self.values, path.split("."))
         if isinstance(value, tuple):
@@ -393,13 +393,13 @@ class Metadata:
                 problems.append(Problem("placeholder", path, f"is still {quoted(placeholder)}"))
         for path in KINDS:
             value = _walk(self.values, path.split("."))
-            reason = None if isinstance(value, tuple) else misfit(path, value)
+            reason = None if isinstance(value, tuple) else schema_violation(path, value)
             if reason is not None:
                 problems.append(Problem("type", path, reason))
         return tuple(problems)
 
     def to_yaml(self) -> str:
-        """Return the metadata as YAML: the text that was read, or one that reads back the same."""
+        """Return the metadata as YAML: the text that was read, or equivalent text."""
         if self.original is not None:
             return self.original.decode("utf-8-sig")
         return yaml_text(self.values)
@@ -429,15 +429,15 @@ class Metadata:
         return cls(values)
 
     def without(self, *paths: str) -> Metadata:
-        """Return the metadata without the values at some paths, also in lists."""
+        """Return the metadata without the values at these paths, also in lists."""
         values: Any = self.values
         for path in paths:
-            values = _removed(values, path.split("."))
+            values = _without(values, path.split("."))
         return Metadata(values, self.source, self.line)
 
 
 def _walk(value: Any, keys: Sequence[str]) -> Any:
-    """Follow keys; a list gives a tuple of the values of its entries."""
+    """Return the value at a path of keys; a tuple of values if a list is on the path."""
     for place, key in enumerate(keys):
         if isinstance(value, list):
             values: list[Any] = []
@@ -454,15 +454,15 @@ def _walk(value: Any, keys: Sequence[str]) -> Any:
     return value
 
 
-def _removed(value: Any, keys: Sequence[str]) -> Any:
+def _without(value: Any, keys: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_removed(entry, keys) for entry in value]
+        return [_without(entry, keys) for entry in value]
     if not isinstance(value, Mapping):
         return value
     path = ".".join(keys)
     others = {name: inner for name, inner in value.items() if name != path}
     if len(keys) > 1 and keys[0] in others:
-        others[keys[0]] = _removed(others[keys[0]], keys[1:])
+        others[keys[0]] = _without(others[keys[0]], keys[1:])
     return others
 
 
@@ -481,8 +481,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def primad(first: Metadata, second: Metadata) -> str:
     """Return the six letters of PRIMAD: upper case if a part differs, `-` if it is missing.
 
-    The parts are platform, research goal, implementation, method, actor, data; two are equal if all
-    their values are.
+    The parts are platform, research goal, implementation, method, actor and data. A part is the
+    same if all of its values are equal.
 
     References
     ----------

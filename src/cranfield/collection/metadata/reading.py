@@ -1,4 +1,4 @@
-"""Read the metadata of a run from its header, or from a file beside it."""
+"""Read the metadata of a run from its header or from a separate file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.collection.metadata.metadata import Metadata
 
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Maximum number of bytes of a header or a file of metadata."""
 
 _HEAD = 1 << 16
@@ -33,18 +33,18 @@ _SYSDESC_END = re.compile(rb"([^\n]*?)</SYSDESC>[ \t\r]*(?:\n|\Z)", re.IGNORECAS
 
 
 class HeaderError(InputError):
-    """Raised if the end of a header cannot be determined."""
+    """Raised if the end of a header cannot be found."""
 
 
 @dataclass(frozen=True)
 class Header:
     """The header of a run.
 
-    raw: its bytes in the file, from its first mark to the end of the line of its last mark.
-    text: YAML, or the description of a run of NTCIR; by `form`, `ir_metadata` or `sysdesc`.
-    source, line: the file, and the line of its first mark, from 1.
-    before: bytes of the file before it.
-    commented: whether all of it is comments, which every reader of runs skips.
+    raw: its bytes in the file, from the start marker to the end of the line of the end marker.
+    text: YAML (`form` is `ir_metadata`), or the description of an NTCIR run (`sysdesc`).
+    source, line: the file, and the line of the start marker, from 1.
+    before: number of bytes of the file before the header.
+    commented: whether all of its lines are comments, which readers of runs skip.
     """
 
     raw: bytes
@@ -70,17 +70,18 @@ def header_of(chunk: bytes, source: str) -> Header | None:
         start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
     if start is None:
         return None
-    line, before, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + LARGEST
+    line, before, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + MAX_BYTES
     if form == "sysdesc":
         end = _SYSDESC_END.match(chunk, start.end(), limit)
         if end is None:
-            raise HeaderError("<SYSDESC> has no </SYSDESC> in its line", source=source, line=line)
+            reason = "expected </SYSDESC> in the line of <SYSDESC>, got none"
+            raise HeaderError(reason, source=source, line=line)
         raw, text = chunk[before : end.end()], end.group(1)
         return Header(raw, text, form, source, line, before, commented=False)
     end = _END.search(chunk, start.end(), limit)
     if end is None:
         more = " within 1 MiB" if len(chunk) > limit else ""
-        reason = f"ir_metadata.start is not ended by ir_metadata.end{more}"
+        reason = f"expected ir_metadata.end after ir_metadata.start, got none{more}"
         raise HeaderError(reason, source=source, line=line)
     raw, text = chunk[before : end.end()], chunk[start.end() : end.start()]
     commented = bool(start.group(2))
@@ -97,8 +98,8 @@ def header_of(chunk: bytes, source: str) -> Header | None:
     return Header(raw, text.replace(b"\r\n", b"\n"), form, source, line, before, commented)
 
 
-BESIDE = "ir-metadata.yml"
-"""The file beside a run, alone or after the run's own name and a full stop."""
+METADATA_FILE = "ir-metadata.yml"
+"""Name of a metadata file beside runs; `RUN.ir-metadata.yml` is the file of a single run."""
 
 
 def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None:
@@ -107,8 +108,8 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Parameters
     ----------
     data
-        A file: YAML (`.yml`, `.yaml`), or a run, compressed or not, whose header it is; or the YAML
-        itself, as bytes.
+        The path of a YAML file (`.yml`, `.yaml`) or of a run with a header, which may be
+        compressed; or the YAML text as bytes.
 
     Returns
     -------
@@ -118,13 +119,13 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Raises
     ------
     InputError
-        Naming the file and the line: what is not valid YAML, has more than 1 MiB, 100,000 values or
-        50 levels, aliases, unknown tags, or no end of the header.
+        For invalid YAML, more than 1 MiB, 100,000 values or 50 levels, aliases, unknown tags, or a
+        header without its end; the message names the file and the line.
 
     Warns
     -----
     CranfieldWarning
-        When a key occurs twice in one mapping: the last one counts.
+        For a key that occurs twice in one mapping; the last one is used.
 
     Examples
     --------
@@ -140,18 +141,19 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     path = fspath(data)
     if Path(path).suffix.lower() in (".yml", ".yaml"):
         with Source(path).open_raw() as file:
-            return _of_yaml(file.read(LARGEST + 1), path, 1)
-    head = next(Source(path).chunks(2 * LARGEST), b"")
+            return _of_yaml(file.read(MAX_BYTES + 1), path, 1)
+    head = next(Source(path).chunks(2 * MAX_BYTES), b"")
     header = header_of(head, path)
     return None if header is None else _of_header(header)
 
 
 @dataclass(frozen=True)
 class MetadataPlace:
-    """Place of a run's metadata, its header or a file, which is read on request.
+    """Location of a run's metadata, which are read on request.
 
-    path, tag: of the run; `ir-metadata.yml` beside several runs describes the one that it names.
-    file: the file that was named.
+    header: the header of the run, if it has one.
+    path, tag: path and tag of the run; `ir-metadata.yml` is used if it has this tag or none.
+    file: the metadata file that the user named.
     """
 
     header: Header | None = None
@@ -160,7 +162,7 @@ class MetadataPlace:
     tag: str | None = None
 
     def read(self) -> Metadata | None:
-        """Read the file that was named, else the header, else the file beside the run."""
+        """Read the file of the user, else the header, else the file beside the run."""
         if self.file is not None:
             return read_metadata(self.file)
         if self.header is not None:
@@ -168,10 +170,10 @@ class MetadataPlace:
         if self.path is None or self.path == "-":
             return None
         run = Path(self.path)
-        own_file = run.with_name(f"{run.name}.{BESIDE}")
+        own_file = run.with_name(f"{run.name}.{METADATA_FILE}")
         if own_file.is_file():
             return read_metadata(own_file)
-        shared_file = run.with_name(BESIDE)
+        shared_file = run.with_name(METADATA_FILE)
         metadata = read_metadata(shared_file) if shared_file.is_file() else None
         if metadata is None or metadata.get("tag") in (None, self.tag):
             return metadata
@@ -179,7 +181,7 @@ class MetadataPlace:
 
 
 def header_lines(place: MetadataPlace | None) -> bytes:
-    """Return metadata as the header of a run; a header of comments is unchanged."""
+    """Return metadata as a header of comments; a header that is one already is unchanged."""
     if place is None:
         return b""
     if place.file is None and place.header is not None and place.header.commented:
@@ -191,7 +193,7 @@ def header_lines(place: MetadataPlace | None) -> bytes:
     text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
     header = header_of(text.encode(), metadata.source)
     if header is None or len(header.raw) < len(text.encode()):
-        reason = "the metadata contain the line 'ir_metadata.end', which would end their header"
+        reason = "the metadata contain the line 'ir_metadata.end', which would end the header"
         raise InputError(reason, source=metadata.source)
     return header.raw
 
@@ -210,7 +212,7 @@ def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
     from cranfield.sources.text import decoded
 
-    if len(data) > LARGEST:
+    if len(data) > MAX_BYTES:
         raise InputError("has more than 1 MiB", source=source)
     yaml = read_yaml(decoded(data, source, line), source, line)
     for message in yaml.twice[:1]:

@@ -17,7 +17,7 @@ RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
     "RAM joules": (("resources.ram.energy used system",), "J", 1),
     "GPU joules": (("resources.gpu.energy used system",), "J", 1),
 }
-"""By cost: the paths whose values are added, their unit, and their number per unit of cost."""
+"""For each cost: paths whose values are added, their unit, and units per unit of cost."""
 
 MACHINE = (
     "platform.hardware.cpu.model",
@@ -26,15 +26,15 @@ MACHINE = (
     "platform.hardware.ram",
     "platform.operating system.distribution",
 )
-"""Paths of the metadata that distinguish machines."""
+"""Paths of the metadata that identify a machine."""
 
 
 def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """Read the time and energy of runs from their metadata, as tirex-tracker writes them.
 
-    Time is in seconds: elapsed, and of the processor in user and kernel mode together, which is
-    more with several threads. Energy is in joules, separately for processor, memory and graphics
-    card, of the whole machine with all that it did meanwhile; 0 is below 1 J or not measured.
+    Time is in seconds: elapsed time, and processor time in user plus kernel mode, summed over
+    threads. Energy is in joules for processor, memory and graphics card, and includes all other
+    processes of the machine; 0 means below 1 J or not measured.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     Returns
     -------
     dict
-        Costs of each run by name, as :func:`cranfield.cost_effectiveness` takes them; empty for a
-        run without metadata or resources.
+        Costs of each run by name, for :func:`cranfield.cost_effectiveness`; empty for a run without
+        metadata or resources.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
 
 
 def _amounts(metadata: Metadata) -> dict[str, float]:
-    """Return the costs in some metadata, by name."""
+    """Return the costs in the metadata of a run, by name."""
     amounts = {}
     for name, (paths, unit, number) in RESOURCES.items():
         values = [metadata.get(path) for path in paths]
@@ -95,7 +95,7 @@ def _amounts(metadata: Metadata) -> dict[str, float]:
         for path, value in zip(paths, values, strict=True):
             match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", str(value))
             if match is None:
-                reason = f"{path} must be a whole number of {unit}, such as '120 {unit}'"
+                reason = f"{path} must be an integer with the unit {unit}, such as '120 {unit}'"
                 raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
             total += int(match[1])
         amounts[name] = total / number

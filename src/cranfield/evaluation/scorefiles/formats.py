@@ -240,7 +240,7 @@ def read_table(table: ScoreTable) -> ScorePart:
             unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
     if "score" in roles:
-        table.columns.tell_unused(SCORES, [*roles.values()])
+        table.columns.check_unused(SCORES, [*roles.values()])
     part = make_part(_entries(table, roles, score_columns, topics))
     return replace(part, axis=_third_axis(table, roles))
 

@@ -38,7 +38,7 @@ _AMOUNT = replace(AMOUNT, missing=lambda cell: False)
 _TRAILTEXTS = Schema(
     "table of trailtexts",
     (TOPIC, Column("length", _AMOUNT), Column("gain", _AMOUNT), optional("system", LABEL)),
-    called="trailtexts",
+    noun="trailtexts",
     otherwise="csv",
     tuples=("topic", "length", "gain", "system"),
 )

@@ -37,7 +37,7 @@ Teams: TypeAlias = (
 _TEAMS = Schema(
     "table of teams",
     (Column("system", TAG), Column("team", TAG)),
-    called="the teams",
+    noun="the teams",
     formats=FRAMES,
     otherwise="csv",
 )

@@ -354,8 +354,8 @@ def check_method(
 
 _PAGES = Schema(
     "table of pages",
-    (Column("page", ID, "impression"), Column("query", ID, "topic", called="topic")),
-    called="the pages",
+    (Column("page", ID, "impression"), Column("query", ID, "topic", noun="topic")),
+    noun="the pages",
     formats=FRAMES,
     otherwise="csv",
     tuples=("page", "query"),

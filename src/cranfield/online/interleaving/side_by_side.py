@@ -23,14 +23,14 @@ from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, a
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
-from cranfield.sources.values import LABEL, anything
+from cranfield.sources.values import LABEL, any_value
 
-_LABEL = replace(LABEL, missing=anything)
+_LABEL = replace(LABEL, missing=any_value)
 _PAIR = tuple(schemas.Column(name, LABEL) for name in ("topic", "first", "second"))
 PREFERENCES = Schema(
     "table of preferences",
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
-    called="preferences",
+    noun="preferences",
     formats=FRAMES | {"jsonl"},
     otherwise="csv",
     tuples=("topic", "first", "second", "preferred", "assessor"),

@@ -286,9 +286,9 @@ _ATTRIBUTES = (
 )
 _QUERY = Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
-_DWELL_COLUMNS = (optional("dwell", SECONDS, called="dwell"), optional("censored", FLAG))
+_DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
-PAGES = _schema("table of pages", Column("id", ID, "page", called="page"), _QUERY, *_PAGE_COLUMNS)
+PAGES = _schema("table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS)
 RESULTS = _schema("table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES)
 CLICKS = _schema(
     "table of clicks",
@@ -296,7 +296,7 @@ CLICKS = _schema(
     optional("rank", RANK, "clicked rank"),
     optional("doc", NAME),
     optional("time", TIME, "time of click"),
-    optional("end", TIME, called="time"),
+    optional("end", TIME, noun="time"),
     COUNT_COLUMN,
     *_DWELL_COLUMNS,
     decisive=("status", "count", "weight", "event"),

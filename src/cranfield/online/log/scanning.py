@@ -165,7 +165,7 @@ def _convert_columns(
         n_formats = dict.fromkeys(n_formats)
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
-    reason = bad_column.kind.reason(bad_column.called or bad_column.name, cell)
+    reason = bad_column.kind.reason(bad_column.noun or bad_column.name, cell)
     raise wrong_row(row, reason, source, range(2, row + 3) if has_lines else None)
 
 
@@ -209,4 +209,4 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
         column = table.select(nw.col(names[k])).collect(backend="polars")
         return pl.Series(column.to_native().to_series())
 
-    Columns(source, names, cells).tell_unused(replace(SCHEMAS[name], is_selected=True), [])
+    Columns(source, names, cells).check_unused(replace(SCHEMAS[name], is_selected=True), [])

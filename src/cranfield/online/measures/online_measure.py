@@ -134,7 +134,7 @@ class OnlineMeasure(Spec):
     def __str__(self) -> str:
         cutoff = getattr(self, "cutoff", None)
         suffix = "" if cutoff is None else f"@{cutoff}"
-        return self.called() + self.parameter_text("cutoff") + suffix
+        return self.base_name() + self.parameter_text("cutoff") + suffix
 
 
 def online_measure(

@@ -199,7 +199,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 )
 @option(
     "--all",
-    "every",
+    "show_all",
     is_flag=True,
     help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
 )
@@ -217,7 +217,7 @@ def score(
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
-    every: bool,
+    show_all: bool,
     by_topic: str | None,
     format: str,
     output: str | None,
@@ -240,7 +240,7 @@ def score(
     if by_topic is not None:
         scores = campaign.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    table = leaderboard.tables(max_runs=None if every or format != "text" else MAX_RUNS)[0]
+    table = leaderboard.tables(max_runs=None if show_all or format != "text" else MAX_RUNS)[0]
     write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
 
 
@@ -288,10 +288,10 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="List all entries, not only records.")
+@option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
-    sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
+    sources: tuple[str, ...], all_entries: bool, format: str, output: str | None, **options: Any
 ) -> int:
     """List records: entries better than all earlier ones.
 
@@ -306,7 +306,7 @@ def history(
     from cranfield.campaign import history
 
     records = history(sources, **options)
-    name = "entries" if every else "records"
+    name = "entries" if all_entries else "records"
     write_results(_one_table(records, name, records.tables(name)[0]), format, None, output)
     return int(bool(records.unreadable))
 
@@ -358,10 +358,12 @@ def overview(campaign: Campaign, task: str | None, output: str, **options: Any) 
 @release.command()
 @on_campaign
 @option("--team", help="Team to write the packet for.")
-@option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
+@option("--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
 @output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
-def packet(campaign: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
+def packet(
+    campaign: Campaign, team: str | None, all_teams: bool, output: str, **options: Any
+) -> None:
     """Write the results of one team, to send before the release.
 
     A packet has the sheets of the team's runs and statistics of the categories, but no results of
@@ -372,7 +374,7 @@ def packet(campaign: Campaign, team: str | None, every: bool, output: str, **opt
     cranfield campaign release packet news --team padua -o padua.zip
     cranfield campaign release packet news --all -o packets/
     """
-    if every == (team is not None):
+    if all_teams == (team is not None):
         raise PolicyError("expected either --team or --all")
     if team is not None:
         campaign.packet(team, output, **options)

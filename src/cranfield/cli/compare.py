@@ -199,7 +199,7 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = comparing.checked() | {"jobs": judging["jobs"]}
-    scores = source.scores(judging, noted=format != "csv", scale=scale)
+    scores = source.scores(judging, has_notes=format != "csv", scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _rank_sets)(scores, options)
@@ -277,7 +277,7 @@ def _other_result(
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = comparing.checked() | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, noted=analysis == "corroboration", scale=scale)
+    scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table, confidence=1 - alpha)
     if analysis == "corroboration":

@@ -157,7 +157,7 @@ def evaluate(
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
-        scores = source.scores(judging, every=True)
+        scores = source.scores(judging, all_measures=True)
         for measure_scores in scores.values():
             measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
@@ -210,7 +210,7 @@ def _write_replicates(
     unused = ("coverage",) if is_exposure else ("by_topic", "coverage")
     refuse_options(unused, f"cannot be combined with --as {view}")
     if view == "replicates":
-        tables = source.scores(judging, every=True).values()
+        tables = source.scores(judging, all_measures=True).values()
         output.write_results(*(summarise_replicates(table, replicates) for table in tables))
         return
     rankings = source.rankings(f"--as {view} requires QRELS and RUN")
@@ -239,7 +239,7 @@ def _evaluate_probabilities(
 
     qrels, run_files = source.rankings()
     refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
-    reading = Reading.of(judging)
+    reading = Reading.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
         raise PolicyError("--as expected supports --columns of runs only, such as run.doc=NAME")
     options = {**omit_reading(judging), **expected_options, "aspects": judging["aspects"] or None}

@@ -133,7 +133,7 @@ def labels(
     missing: str,
     encoding: str,
     measures: tuple[str, ...],
-    written: ResultOutput,
+    result_output: ResultOutput,
     **agreement_options: Any,
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
@@ -163,9 +163,9 @@ def labels(
     cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
     cranfield labels crowd.csv --table workers --format csv
     """
-    if qrels is not None and qrels in {written.output or "-", "-"}:
+    if qrels is not None and qrels in {result_output.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
-    written.check(name for name in KEYS if gold is not None or name != "gold")
+    result_output.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess, write_qrels
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
@@ -213,7 +213,7 @@ def labels(
         title = f"Gold grades, and grades by {method}"
         tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
         notes += gold_notes
-    if written.table == "probabilities":
+    if result_output.table == "probabilities":
         frames["probabilities"] = consensus.probabilities.to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
@@ -224,7 +224,7 @@ def labels(
         {"method": method, "tie": tie, **agreement_options, "notes": notes},
     )
     write_more = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
-    written.write(results, write_more)
+    result_output.write(results, write_more)
 
 
 def _grades(grades: str | None) -> Any:
@@ -349,7 +349,7 @@ def judges(
     tolerances: Mapping[str, str],
     measures: tuple[str, ...],
     confidence: float,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **judging: Any,
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
@@ -407,9 +407,9 @@ def judges(
         tables.append("score-bias")
     bounds = check_tolerances(tolerances, ["intervals", *tables])
     tables += ["decisions"] if bounds else []
-    written.check([*LABEL_TABLES, *tables])
+    result_output.check([*LABEL_TABLES, *tables])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
-    reading = Reading.of(judging)
+    reading = Reading.from_options(judging)
     people, labels = _people_and_judges(reading, qrels, judges, label_format, runs, has_runs)
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
@@ -444,7 +444,7 @@ def judges(
     findings = replace(combine_results(*all_results), heading=heading, facts=facts, first=())
     if ppi:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
-    written.write(replace(findings, verdict=verdict, verdict_last=True))
+    result_output.write(replace(findings, verdict=verdict, verdict_last=True))
 
 
 def _people_and_judges(

@@ -153,7 +153,7 @@ def experiment(
     margins: dict[str, str],
     down: tuple[str, ...],
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     page: str | None,
     **options: Any,
 ) -> None:
@@ -179,7 +179,7 @@ def experiment(
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
-    output = written.output
+    output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")
     if counts is not None:
@@ -208,7 +208,7 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             write_report(result, page, inputs=files, command=line)
 
-    written.write(combine_results(result), report)
+    result_output.write(combine_results(result), report)
 
 
 def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:

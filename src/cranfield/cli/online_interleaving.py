@@ -166,7 +166,7 @@ def preference(
     correction: str,
     confidence: float,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **options: Any,
 ) -> None:
     """Test which rankers users prefer, by their clicks on interleaved pages.
@@ -219,4 +219,4 @@ def preference(
             refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
             result = online.preference_matrix(log, names=teams, correction=correction, **options)
         facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
-    written.write(combine_results(result, **facts))
+    result_output.write(combine_results(result, **facts))

@@ -150,7 +150,7 @@ def measure(
     totals: bool,
     list_measures: bool,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
@@ -173,14 +173,14 @@ def measure(
         catalogue = online.catalogue()
         columns = ("measure", "of", "parameters", "what it tells", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
-        written.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
+        result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures")
     if totals:
-        _measure_totals(logs, written)
+        _measure_totals(logs, result_output)
         return
-    written.check(TABLES if survival else TABLES[:1])
+    result_output.check(TABLES if survival else TABLES[:1])
     measure_list = [online.parse_online_measure(name) for name in measures] or None
     log = reading.read(logs)
     values = online.measure(log, measure_list, list(by), labels=labels)
@@ -200,17 +200,17 @@ def measure(
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
-    written.write(ResultSet(heading, tables, frames, facts))
+    result_output.write(ResultSet(heading, tables, frames, facts))
 
 
-def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
+def _measure_totals(logs: tuple[str, ...], result_output: ResultOutput) -> None:
     from cranfield import online
 
     applicable = ("logs", "totals", "format", "table", "output", "settings")
     refuse_other_options(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    written.write(combine_results(online.coec_of_totals(logs[0])))
+    result_output.write(combine_results(online.coec_of_totals(logs[0])))
 
 
 KEYS = {
@@ -286,7 +286,7 @@ def train(
     measures: tuple[str, ...],
     baseline: str | None,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     path: str | None,
     **draws: int,
 ) -> None:
@@ -305,7 +305,7 @@ def train(
     has_relevance = qrels is not None and tied != "grade"
     absent = {"gain"} if baseline is None else set()
     absent |= set() if has_relevance else {"relevance"}
-    written.check(name for name in KEYS if name not in absent)
+    result_output.check(name for name in KEYS if name not in absent)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
@@ -337,7 +337,7 @@ def train(
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **draws}
     save = None if path is None else partial(fits[0].save, path)
-    written.write(ResultSet(notes, tables, keyed, facts), save)
+    result_output.write(ResultSet(notes, tables, keyed, facts), save)
 
 
 def _parse_models(

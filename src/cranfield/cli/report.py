@@ -132,14 +132,14 @@ def report(
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
     comparison_options = comparing.checked()
-    reading = Reading.of(judging)
+    reading = Reading.from_options(judging)
     people: Qrels | None = None
     judges: tuple[Judge, ...] = ()
     if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
     run_list = reading.runs(source.qrels, source.runs)
     results = replace(source, runs=run_list).scores(
-        {**judging, "reading": reading}, noted=True, scale=scale
+        {**judging, "reading": reading}, has_notes=True, scale=scale
     )
     files = [source.qrels, *paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
     judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None

@@ -144,7 +144,7 @@ def _scores(
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, measures=[*labels]).scores(judging, every=True)
+    scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
     # Files of scores may lack the name of the measure.
     all_scores = {name or "scores": table for name, table in scores.items()}
     if not source.score_files or on_command_line("measures"):
@@ -226,7 +226,7 @@ def scales(
         raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
     if others:
         refuse_options(("chart",), "cannot be combined with setting collections")
-        keep_inputs([options.written.output], others)
+        keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
@@ -254,7 +254,7 @@ def prediction(
     predictions: str,
     *,
     measure: str | None,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **rules: Any,
 ) -> None:
     """Evaluate predictors of query performance.
@@ -276,6 +276,6 @@ def prediction(
     from cranfield.evaluation.scorefiles import read_scores
     from cranfield.result import combine_results
 
-    written.check(meta.Prediction.declared())
+    result_output.check(meta.Prediction.declared())
     tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    written.write(combine_results(meta.prediction(tables, predictions, **rules)))
+    result_output.write(combine_results(meta.prediction(tables, predictions, **rules)))

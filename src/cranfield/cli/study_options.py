@@ -84,13 +84,13 @@ class StudyOptions:
 
     seed: int
     resume: str | None
-    written: ResultOutput
+    result_output: ResultOutput
     chart: str | None
     judging: Mapping[str, Any]
 
     @cached_property
     def reading(self) -> Reading:
-        return Reading.of(self.judging)
+        return Reading.from_options(self.judging)
 
     def inputs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> tuple[Runs, Any]:
         """Find the runs, which are read on first use, and read the judgments."""
@@ -131,7 +131,7 @@ class StudyOptions:
 
             chart_to_draw(self.chart, kinds)
         names = (name for kind in kinds for name in kind.declared())
-        self.written.check(name for name in names if name not in without)
+        self.result_output.check(name for name in names if name not in without)
 
     def show(self, *studies: Result, **options: Any) -> None:
         """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""
@@ -141,9 +141,9 @@ class StudyOptions:
 
             draw = functools.partial(draw_study, self.chart, studies)
         # Studies without the requested table are omitted.
-        table = self.written.table
+        table = self.result_output.table
         results = [study for study in studies if table in (None, ALL, *study.frames())]
-        self.written.write(combine_results(*results, **options), draw)
+        self.result_output.write(combine_results(*results, **options), draw)
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
@@ -177,14 +177,14 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(
-            written: ResultOutput,
+            result_output: ResultOutput,
             chart: str | None,
             seed: int = 0,
             resume: str | None = None,
             **others: Any,
         ) -> Any:
             judging = {name: others.pop(name) for name in JUDGING}
-            options = StudyOptions(seed, resume, written, chart, judging)
+            options = StudyOptions(seed, resume, result_output, chart, judging)
             return command(options=options, **others)
 
         return with_options(common)(judging_options(wrapper))

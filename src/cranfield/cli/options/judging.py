@@ -124,7 +124,7 @@ class Reading:
     on_bad_run: str = "error"
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Reading:
+    def from_options(cls, options: Mapping[str, Any]) -> Reading:
         """Select the options of reading among the options of a command."""
         return cls(**{name: options[name] for name in READING if name in options})
 
@@ -430,7 +430,7 @@ def compute_from_runs(
     """Read runs and judgments, and pass them to a function with the options of judging."""
     from cranfield.collection.judged.judging import hint_at_order
 
-    reading, judging = reading or Reading.of(options), omit_reading(options)
+    reading, judging = reading or Reading.from_options(options), omit_reading(options)
     policies(judging["compat"], **{name: judging.get(name) for name in RANKING_OPTIONS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(

@@ -170,7 +170,7 @@ class ResultOutput:
 def result_options(
     tables: Iterable[str] = (), output: Decorator | None = output_option
 ) -> Decorator:
-    """Make a decorator that adds options of results; a command gets them as `written`.
+    """Make a decorator that adds options of results; a command gets them as `result_output`.
 
     `tables` are listed in help. A command whose --output is not the result passes its own option.
     """
@@ -185,7 +185,7 @@ def result_options(
         option("--table", metavar="NAME", help=help_text),
         *(() if output is None else (output,)),
     )
-    return gather_options(ResultOutput, "written", in_group("Output", options))
+    return gather_options(ResultOutput, "result_output", in_group("Output", options))
 
 
 def gather_options(options_class: type, name: str, options: Iterable[Decorator]) -> Decorator:
@@ -227,12 +227,8 @@ class Printing:
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"--label requires a single table, got {len(tables)}")
-        writers: dict[str, Callable[[Table], str]] = {
-            "latex": lambda table: table.to_latex(**vars(self)),
-            "markdown": lambda table: table.to_markdown(),
-            "html": lambda table: table.to_html(),
-        }
-        return "\n".join(map(writers[form], tables))
+        options = vars(self) if form == "latex" else {}
+        return "\n".join(getattr(table, f"to_{form}")(**options) for table in tables)
 
 
 table_options = gather_options(
@@ -285,9 +281,9 @@ class Output:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
-            from cranfield.reporting.score_formats import scores_frame as table
+            from cranfield.reporting.score_formats import scores_frame
 
-            write_table(table(scores, by_topic=self.by_topic), self.output or "", "parquet")
+            write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
             write(self._text(scores, printing, unit), self.output)
 
@@ -315,10 +311,10 @@ class Output:
                 else systems_table(scores, places=self.places)
             )
             return draw_table(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
-        from cranfield.reporting.score_formats import scores_csv as csv_text
-        from cranfield.reporting.score_formats import scores_json as json_text
+        from cranfield.reporting.score_formats import scores_csv, scores_json
 
-        return (csv_text if self.form == "csv" else json_text)(scores, by_topic=self.by_topic)
+        write_scores = scores_csv if self.form == "csv" else scores_json
+        return write_scores(scores, by_topic=self.by_topic)
 
 
 def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:

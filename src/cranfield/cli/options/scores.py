@@ -71,22 +71,22 @@ class ScoreInput:
         self,
         judging: Mapping[str, Any],
         *,
-        every: bool = False,
-        noted: bool = False,
+        all_measures: bool = False,
+        has_notes: bool = False,
         scale: str | None = None,
     ) -> Mapping[str, Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `every`, all measures of score files are read unless --measure is set. Measures of
-        unknown direction cause a warning, unless the output has notes on them (`noted`). `scale`
-        overrides the measurement scale.
+        If `all_measures`, all measures of score files are read unless --measure is set. Measures of
+        unknown direction cause a warning, unless the output has notes on them (`has_notes`).
+        `scale` overrides the measurement scale.
         """
         from cranfield.evaluation.evaluation import Evaluation
 
         if self.score_files:
-            scores = self._read(judging, every)
+            scores = self._read(judging, all_measures)
             for table in scores.values():
-                for note in () if noted or table.has_direction else table.direction_notes():
+                for note in () if has_notes or table.has_direction else table.direction_notes():
                     warn(note)
         else:
             scores = evaluate_runs(*self.rankings(), self.measures, **judging)
@@ -96,7 +96,7 @@ class ScoreInput:
             return scores.with_scale(scale)
         return {name: table.with_scale(scale) for name, table in scores.items()}
 
-    def _read(self, judging: Mapping[str, Any], every: bool) -> Mapping[str, Scores]:
+    def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, Scores]:
         from cranfield.evaluation.scorefiles.reading import (
             read_scores,
             read_scores_by_measure,
@@ -112,7 +112,7 @@ class ScoreInput:
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
-        elif every:
+        elif all_measures:
             by_measure = read_scores_by_measure(files)
         else:
             table = read_scores(files)

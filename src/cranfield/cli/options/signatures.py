@@ -39,7 +39,7 @@ class DeclaredParameter:
 
     hint: Any
     default: Any
-    about: str
+    description: str
 
 
 def read_parameter(function: str, parameter: str) -> DeclaredParameter:
@@ -56,9 +56,9 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     for name, annotation, default in _parameters(source):
         if name == parameter:
             hint = "Any" if annotation is None else ast.unparse(annotation)
-            value = None if default is None else _value(ast.unparse(default), module)
-            about = _describe(function, parameter)
-            return DeclaredParameter(_value(hint, module), value, about)
+            value = None if default is None else _evaluate(ast.unparse(default), module)
+            description = _describe(function, parameter)
+            return DeclaredParameter(_evaluate(hint, module), value, description)
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
@@ -85,7 +85,9 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
         owner, text = _source(package)
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
-        text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
+        text = _module_path(ROOT.joinpath(*package.split(".")[1:]), name).read_text(
+            encoding="utf-8"
+        )
         match = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
         assert match is not None, function
         [source] = ast.parse(match[0]).body
@@ -93,7 +95,7 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
     return source, text
 
 
-def _home(folder: Path, name: str) -> Path:
+def _module_path(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
@@ -129,9 +131,9 @@ class _Namespace(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name.isupper():
             return _constant(name, self.module)
-        for module in (self.module, _imported(name, self.module)):
+        for module in (self.module, _imported_module(name, self.module)):
             if alias := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
-                return _value(alias[0].partition(" = ")[2], module)
+                return _evaluate(alias[0].partition(" = ")[2], module)
         return _OtherType
 
 
@@ -141,13 +143,13 @@ _BUILTIN_TYPES |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Colle
 _BUILTIN_TYPES |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
 
 
-def _value(expression: str, module: str) -> Any:
+def _evaluate(expression: str, module: str) -> Any:
     """Evaluate an annotation or a default of a module."""
     # The expression is source of this package, never user input.
     return eval(expression, {"__builtins__": {}}, _Namespace(module))
 
 
-def _imported(name: str, module: str) -> str:
+def _imported_module(name: str, module: str) -> str:
     """Return the text of the module that a name is imported from; empty if it is not imported."""
     pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
     match = re.search(pattern, module, re.MULTILINE)
@@ -160,8 +162,8 @@ def _constant(name: str, module: str) -> Any:
     """Return a constant that a module defines, or imports from another module of the package."""
     match = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
     if match is not None:
-        return _value(match[1].strip(), module)
-    home = _imported(name, module)
+        return _evaluate(match[1].strip(), module)
+    home = _imported_module(name, module)
     if not home:
         raise LookupError(f"no constant {name}")
     return _constant(name, home)
@@ -180,12 +182,12 @@ def _descriptions(function: str) -> dict[str, str]:
 def _describe(function: str, parameter: str) -> str:
     """Return the description of a parameter, following a reference to another function."""
     try:
-        about = _descriptions(function).get(parameter, "")
+        description = _descriptions(function).get(parameter, "")
     except LookupError:
         return ""
-    reference = re.match(r"As for :func:`~?([\w.]+)`", about)
+    reference = re.match(r"As for :func:`~?([\w.]+)`", description)
     if reference is None:
-        return about
+        return description
     name = reference[1]
     if "." in name:
         return _describe(name, parameter)
@@ -194,7 +196,7 @@ def _describe(function: str, parameter: str) -> str:
     return _describe(f"{package}.{name}", parameter) or _describe(f"cranfield.{name}", parameter)
 
 
-def make_help(about: str, default: Any) -> str:
+def make_help(description: str, default: Any) -> str:
     """Return the first sentence of a description and, if the default is None, that on the default.
 
     Examples
@@ -202,7 +204,7 @@ def make_help(about: str, default: Any) -> str:
     >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
     'Names, as of x. By default all.'
     """
-    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
+    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
     first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
@@ -340,7 +342,10 @@ def options_of(
 def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
-    settings: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
+    settings: dict[str, Any] = {
+        "of": (function, name),
+        "help": make_help(parameter.description, default),
+    }
     settings |= _click_type(parameter.hint)
     if parameter.hint == tuple[str, ...]:
         attributes.setdefault("multiple", True)

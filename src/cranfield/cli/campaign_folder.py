@@ -80,7 +80,9 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
     write(text, output)
 
 
-def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+def parse_name_values(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, str]:
     """Parse the values NAME=TEXT of an option; a callback of click."""
     return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 

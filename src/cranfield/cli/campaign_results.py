@@ -18,7 +18,7 @@ from cranfield.cli.campaign_folder import (
     listing_options,
     on_campaign,
     output_to,
-    pairs,
+    parse_name_values,
     reason_option,
     task_option,
     write_listing,
@@ -282,7 +282,7 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
         "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
-        "callback": pairs,
+        "callback": parse_name_values,
         "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
         " may be given several times.",
     },

@@ -16,7 +16,7 @@ from cranfield.cli.campaign_folder import (
     CAMPAIGN,
     listing_options,
     on_campaign,
-    pairs,
+    parse_name_values,
     reason_option,
     task_option,
     write_listing,
@@ -105,7 +105,7 @@ _RUN_OPTIONS = (
         "answers",
         multiple=True,
         metavar="NAME=TEXT",
-        callback=pairs,
+        callback=parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
     ),
     *options_of(
@@ -145,7 +145,7 @@ def _instant(text: str) -> Any:
         "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
-        "callback": pairs,
+        "callback": parse_name_values,
         "help": "Name of a column of the table, such as type=runtype; may be given several times.",
         "requires": "--from",
     },
@@ -318,7 +318,7 @@ def list_runs(
     names = TEXT_COLUMNS if format == "text" else COLUMNS
     rows = [{name: getattr(run, name) for name in names} for run in runs]
     if format == "text":
-        cells = [[_cell(value) for value in row.values()] for row in rows]
+        cells = [[_format_cell(value) for value in row.values()] for row in rows]
         left = [k for k, name in enumerate(names) if name != "priority"]
         text = text_table(names, cells, left=left) + "\n"
         hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
@@ -338,7 +338,7 @@ def list_runs(
     write(text, output)
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return "" if value is None else str(value)
@@ -360,10 +360,10 @@ def show(campaign: Campaign, tag: str, contacts: bool, format: str, output: str 
     if format == "json":
         write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
     else:
-        write("\n".join(map(_record_text, records)), output)
+        write("\n".join(map(_format_record, records)), output)
 
 
-def _record_text(record: Mapping[str, Any]) -> str:
+def _format_record(record: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for name, value in record.items():
         if name in {"faults", "events"}:

@@ -109,10 +109,10 @@ def compare(
     output: str | None,
     **judging: Any,
 ) -> int:
-    """Test which systems differ significantly.
+    """Test which systems are significantly different.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
+    The exit status is 0; 1 if --fail-if-worse finds a worse system; 2 after an error.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def compare(
     # Options are checked before any file is read.
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
     if analysis in USED_OPTIONS:
-        table = topic_groups or factors or costs
-        result = _other_result(analysis, source, scale, comparing, table, judging)
+        table_file = topic_groups or factors or costs
+        result = _other_result(analysis, source, scale, comparing, table_file, judging)
         _write_result(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -245,7 +245,7 @@ def _other_result(
     source: ScoreInput,
     scale: str | None,
     comparing: Comparing,
-    table: str | None,
+    table_file: str | None,
     judging: Mapping[str, Any],
 ) -> Result:
     """Compute a result other than pairwise tests of scores; refuse options that it does not use."""
@@ -279,7 +279,7 @@ def _other_result(
     options = comparing.checked() | {"jobs": judging["jobs"]}
     scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
     if analysis == "summary":
-        return summarise_each(scores, baseline=baseline, groups=table, confidence=1 - alpha)
+        return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis == "corroboration":
         return cf.corroborate(scores, **options)
     if analysis == "checklist":
@@ -288,8 +288,10 @@ def _other_result(
         raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
     [single] = scores.values()
     if analysis == "factors":
-        return cf.factorial_anova(single, table, alpha=alpha)
-    return cf.cost_effectiveness(single, table, resamples=comparing.resamples, seed=comparing.seed)
+        return cf.factorial_anova(single, table_file, alpha=alpha)
+    return cf.cost_effectiveness(
+        single, table_file, resamples=comparing.resamples, seed=comparing.seed
+    )
 
 
 def _write_result(result: Result, format: str, output: str | None) -> None:
@@ -421,10 +423,10 @@ def _compare_jointly(
             "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
             " --threshold"
         )
-    own = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
+    joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:
-        own["correction"] = options["correction"]
-    return {"": compare_measures(scores, **own)}
+        joint_options["correction"] = options["correction"]
+    return {"": compare_measures(scores, **joint_options)}
 
 
 def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:

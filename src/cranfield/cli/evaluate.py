@@ -248,7 +248,7 @@ def _evaluate_probabilities(
         probabilities = cf.read_probabilities(qrels)
     except InputError as error:
         if can_be_read(qrels, "qrels"):
-            advice = "these are judgments with grades, which are scored without --as expected"
+            advice = "the file has grades, not probabilities; omit --as expected"
             raise InputError(f"{error}; {advice}") from None
         raise
     runs = reading.runs(qrels, run_files)

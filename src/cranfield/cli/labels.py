@@ -56,16 +56,16 @@ KEYS = {
     "gold": ("gold",),
     "probabilities": ("topic", "doc"),
 }
-"""Tables for programs, and the key columns of each."""
+"""Key columns of each table."""
 
 AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
 """Options of measures of agreement."""
 
 MAX_WORKERS = 12
-"""Maximum number of workers in the text; tables for programs have all."""
+"""Maximum number of workers in text output; CSV and JSON have all workers."""
 
 MAX_PAIRS = 40
-"""Maximum number of pairs of assessors in the text."""
+"""Maximum number of pairs of assessors in text output."""
 
 
 @command(
@@ -170,14 +170,14 @@ def labels(
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
-    label_columns, gold_columns = _columns(columns)
+    label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
     annotations = assess.read_labels(
-        _files(labels),
+        _label_files(labels),
         columns=label_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
-        grades=_grades(grades),
+        grades=_parse_grade_scale(grades),
         repeats=repeats,
         missing=missing,
         encoding=encoding,
@@ -220,14 +220,14 @@ def labels(
     results = ResultSet(
         [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
-        {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
+        {name: (frame, _key_columns(name, frame)) for name, frame in frames.items()},
         {"method": method, "tie": tie, **agreement_options, "notes": notes},
     )
     write_more = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
     result_output.write(results, write_more)
 
 
-def _grades(grades: str | None) -> Any:
+def _parse_grade_scale(grades: str | None) -> Any:
     """Parse a range of grades, grades of words, cut points, or a pattern."""
     if grades is None:
         return None
@@ -238,17 +238,19 @@ def _grades(grades: str | None) -> Any:
     return read_scale(grades).grades
 
 
-def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
+def _parse_columns(
+    columns: str | None,
+) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
     """Parse fields of a line, or names of columns of labels and of gold grades."""
     if columns is None or "=" not in columns:
         return columns, None
-    own, gold = parse_columns(columns), dict[str, str]()
-    for name in [name for name in own if name.startswith("gold.")]:
-        gold[name.removeprefix("gold.")] = own.pop(name)
-    return own or None, gold or None
+    label_columns, gold_columns = parse_columns(columns), dict[str, str]()
+    for name in [name for name in label_columns if name.startswith("gold.")]:
+        gold_columns[name.removeprefix("gold.")] = label_columns.pop(name)
+    return label_columns or None, gold_columns or None
 
 
-def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
+def _label_files(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Return the file of labels, or files of judgments by the name of the assessor."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
@@ -279,7 +281,7 @@ def _compare_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list
     ]
 
 
-def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
+def _key_columns(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
     if name != "agreement":
         return KEYS[name]
     assessors = ("first", "second") if "first" in frame.columns else ("assessors",)
@@ -293,7 +295,7 @@ LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
 JUDGE_TABLES = (*LABEL_TABLES, *RUN_TABLES, "decisions")
 
 RUN_CONDITIONS = ("--runs", "--own-runs")
-"""Options of runs that the judges rank."""
+"""Options that give the runs to rank by the labels of judges."""
 
 
 @command(
@@ -432,9 +434,9 @@ def judges(
     notes = list(
         dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
     )
-    number = counted(len(drop_unsampled(people)), "judgment")
+    judgment_count = counted(len(drop_unsampled(people)), "judgment")
     heading = [
-        f"{counted(len(comparison.judges), 'judge')} compared with people: {number} of"
+        f"{counted(len(comparison.judges), 'judge')} compared with people: {judgment_count} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),

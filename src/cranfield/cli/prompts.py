@@ -50,16 +50,16 @@ def prompts(
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decoded
 
-    path, number = output or "-", counted(len(files), "file")
+    path, file_count = output or "-", counted(len(files), "file")
     if template is not None:
         if len(files) != 3:
-            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
         source, (pairs, topics, documents) = Source(template), files
         text = decoded(source.read(), source.name)
         write_table(make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
     if len(files) != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
     rule = ONLY_NUMBER if grades is None else parse_grades(grades)
     parsed = parse_answers(*files, grades=rule)
     write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))

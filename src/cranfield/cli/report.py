@@ -307,7 +307,7 @@ def plot(
     """Draw a chart to a file; `cranfield plot --list` lists the charts.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    Neither the command nor the file needs a network.
+    Neither the command nor the file requires a network.
 
     Examples
     --------
@@ -359,13 +359,13 @@ def plot(
 def _chart_data(subject: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     """Return the evaluation, or the scores of the only measure."""
     if subject == "Evaluation" and source.score_files:
-        raise PolicyError("the chart requires rankings (QRELS and RUN), got --scores")
+        raise PolicyError("this chart requires QRELS and RUN, got --scores")
     scores: Mapping[str, Scores] = source.scores(judging)
     if subject == "Evaluation":
         return scores
     if len(scores) > 1:
         raise PolicyError(
-            f"the chart shows a single measure; choose one with --measure: {', '.join(scores)}"
+            f"this chart requires a single measure; choose one with --measure: {', '.join(scores)}"
         )
     return next(iter(scores.values()))
 

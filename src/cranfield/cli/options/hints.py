@@ -84,7 +84,7 @@ def as_options(text: str, command: click.Command | None) -> str:
     arguments = _READER_ARGUMENTS.split()
     for hint in reversed([*_HINT.finditer(text)]):
         argument = hint["name"] or hint["of"]
-        option = _options(command).get(argument)
+        option = _options_by_argument(command).get(argument)
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
@@ -117,7 +117,7 @@ def _as_option(hint: re.Match[str], option: click.Option) -> str:
 QUOTES = "'\""
 
 
-def _options(command: click.Command) -> dict[str, click.Option]:
+def _options_by_argument(command: click.Command) -> dict[str, click.Option]:
     """Map Python arguments to the options that stand for them."""
     options = [param for param in command.params if isinstance(param, click.Option)]
     pairs = [(getattr(option, "stands_for", ""), option) for option in options]

@@ -40,14 +40,14 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     return values
 
 
-def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
+def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Context) -> Any:
     """Convert a YAML value to the value of an option; a mapping becomes NAME=VALUE pairs."""
     items = value if isinstance(value, list) else [value]
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
     texts = []
     for name, item in pairs:
         if item is None or isinstance(item, (dict, list)):
-            key = place if name is None else f"{place}: {name}"
+            key = location if name is None else f"{location}: {name}"
             raise PolicyError(f"{key} must be a single value, got {quoted(item)}")
         texts.append(item if name is None else f"{name}={item}")
     if param.multiple:
@@ -57,5 +57,5 @@ def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context)
     try:
         param.type_cast_value(ctx, value)
     except click.BadParameter as error:
-        raise PolicyError(f"{place}: {error.message}") from error
+        raise PolicyError(f"{location}: {error.message}") from error
     return value

@@ -26,14 +26,14 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import (
     MARKUP,
-    Printing,
+    MarkupOptions,
     output_option,
     table_options,
     write,
     write_results,
 )
 from cranfield.cli.options.scores import (
-    Comparing,
+    ComparisonOptions,
     ScoreInput,
     comparing_options,
     scale_option,
@@ -93,7 +93,7 @@ def compare(
     source: ScoreInput,
     *,
     scale: str | None,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     margin: str | None,
     fail_if_worse: bool = False,
     joint: bool = False,
@@ -105,7 +105,7 @@ def compare(
     factors: str | None,
     costs: str | None,
     replicates: str | None,
-    printing: Printing,
+    printing: MarkupOptions,
     output: str | None,
     **judging: Any,
 ) -> int:
@@ -225,12 +225,12 @@ def compare(
     return 1 if failures else 0
 
 
-_COMPARING = " ".join(field.name for field in fields(Comparing))
+_COMPARISON_OPTIONS = " ".join(field.name for field in fields(ComparisonOptions))
 USED_OPTIONS = {
     "summary": "view measures baseline alpha topic_groups scale score_files",
     "preferences": "view baseline correction",
-    "corroboration": f"view measures scale {_COMPARING}",
-    "checklist": f"view measures scale score_files {_COMPARING}",
+    "corroboration": f"view measures scale {_COMPARISON_OPTIONS}",
+    "checklist": f"view measures scale score_files {_COMPARISON_OPTIONS}",
     "power": "view alpha alternative score_files",
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
@@ -244,7 +244,7 @@ def _other_result(
     analysis: str,
     source: ScoreInput,
     scale: str | None,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     table_file: str | None,
     judging: Mapping[str, Any],
 ) -> Result:
@@ -308,7 +308,7 @@ def _format_comparisons(
     margin: str | None,
     marks: str | None,
     view: str,
-    printing: Printing,
+    printing: MarkupOptions,
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
@@ -336,7 +336,7 @@ def _format_leaderboards(
     leaderboards: Mapping[str, RankSets | JointComparison],
     format: str,
     view: str,
-    printing: Printing,
+    printing: MarkupOptions,
 ) -> str:
     from cranfield.reporting.comparison_formats import leaderboards_text
 
@@ -429,7 +429,7 @@ def _compare_jointly(
     return {"": compare_measures(scores, **joint_options)}
 
 
-def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
+def _check_view(view: str, format: str, printing: MarkupOptions, marks: str | None) -> None:
     """Refuse formats and options that a view does not support."""
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")

@@ -44,8 +44,8 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import (
     FORMATS,
+    MarkupOptions,
     Output,
-    Printing,
     gather_options,
     output_option,
     output_options,
@@ -113,7 +113,7 @@ def evaluate(
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
     replicates: str | None,
-    printing: Printing,
+    printing: MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score runs against judgments, or summarise the scores of --scores.
@@ -197,7 +197,7 @@ def _check_view(view: str, output: Output) -> None:
 def _write_replicates(
     source: ScoreInput,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
     judging: Mapping[str, Any],
     replicates: str | None,
     view: str,
@@ -341,7 +341,7 @@ def sessions(
     rel: int | None,
     ties: str,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
@@ -440,7 +440,7 @@ def answers(
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 

@@ -32,7 +32,7 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.scores import (
-    Comparing,
+    ComparisonOptions,
     ScoreInput,
     comparing_options,
     scale_option,
@@ -54,7 +54,7 @@ OMITTED_OPTIONS = ("output", *WORK, "page", "format", "table")
 """Options that do not change the report; the command line in it omits them."""
 
 
-COMPARING_SETTINGS = (
+COMPARISON_SETTINGS = (
     "correction alpha seed statistic alternative missing resamples exact threshold compat"
     f" {JUDGING_SETTINGS}"
 )
@@ -62,7 +62,7 @@ COMPARING_SETTINGS = (
 
 
 @command()
-@settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
+@settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
@@ -107,7 +107,7 @@ def report(
     output: str,
     title: str | None,
     date: str | None,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     scales: bool,
     labels: tuple[str, ...],
     cut: bool,
@@ -247,7 +247,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 
 
 @command(first="list measure scores only topic length grades baseline test output rel")
-@settings(f"reference title width {COMPARING_SETTINGS}", flags="lower")
+@settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(
@@ -298,7 +298,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 def plot(
     kind: str,
     source: ScoreInput,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     output: str | None,
     width: float | None,
     title: bool,
@@ -336,7 +336,7 @@ def plot(
     reason = f"cannot be combined with {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if not is_comparison:
-        refuse_options([field.name for field in fields(Comparing)], reason)
+        refuse_options([field.name for field in fields(ComparisonOptions)], reason)
     comparison_options = comparing.checked()
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:

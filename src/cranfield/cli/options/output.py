@@ -207,7 +207,7 @@ def gather_options(options_class: type, name: str, options: Iterable[Decorator])
 
 
 @dataclass(frozen=True)
-class Printing:
+class MarkupOptions:
     """Options of tables for papers and pages.
 
     Attributes
@@ -232,10 +232,10 @@ class Printing:
 
 
 table_options = gather_options(
-    Printing,
+    MarkupOptions,
     "printing",
     options_of(
-        f"{__name__}.Printing",
+        f"{__name__}.MarkupOptions",
         "caption label long",
         group="Output",
         requires="--format=latex",
@@ -276,7 +276,7 @@ class Output:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
-        self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
+        self, scores: Mapping[str, Scores], printing: MarkupOptions, *, unit: str = "topic"
     ) -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
@@ -292,7 +292,7 @@ class Output:
         form = "text" if self.form == "table" else self.form
         write_results(combine_results(*results), form, None, self.output)
 
-    def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
+    def _text(self, scores: Mapping[str, Scores], printing: MarkupOptions, unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 

@@ -169,7 +169,7 @@ _OPTIONS = in_group(
 
 
 @dataclass(frozen=True)
-class Comparing:
+class ComparisonOptions:
     """Values of the options of :func:`cranfield.compare`."""
 
     baseline: tuple[str, ...]
@@ -192,4 +192,4 @@ class Comparing:
         return asdict(self) | parsed
 
 
-comparing_options = gather_options(Comparing, "comparing", _OPTIONS)
+comparing_options = gather_options(ComparisonOptions, "comparing", _OPTIONS)

@@ -148,7 +148,7 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
         ("evaluate q.txt header.run", "remove the header, which TREC text does not have"),
         ("evaluate q.txt a.run -m RBP(0.8)", "RBP: judged_only, rel, gains, max_grade, p"),
         ("evaluate chances.csv a.run", "`cranfield evaluate --as expected`"),
-        ("evaluate q.txt a.run --as expected", "which are scored without --as expected"),
+        ("evaluate q.txt a.run --as expected", "has grades, not probabilities; omit --as expected"),
         ("compare q.txt a.run", "`cranfield compare --as summary` describe one system"),
         ("compare q.txt a.run b.run -b c", "unknown system 'c' as baseline; expected one of: 'a'"),
         ("compare q.txt a.run b.run -b a --marks groups", "baseline; use --marks symbols"),
@@ -156,7 +156,7 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
         ("evaluate q.txt a.run --cutoff 10", "part of a measure, such as -m nDCG@10"),
         ("evaluate a.run q.txt", "expected 4 columns (topic iteration doc grade)"),
         ("compare --scores two.csv", "got AP, RR; select one"),
-        ("judges q.txt j.txt --runs a.run b.run", "a run requires its own --runs"),
+        ("judges q.txt j.txt --runs a.run b.run", "each run requires its own --runs"),
         ("online experiment users.csv --metric clicks", "--variant ... names another column"),
     ],
 )

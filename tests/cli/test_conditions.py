@@ -16,9 +16,9 @@ from tests.cli.running import cranfield
 @option("--format", type=click.Choice(["text", "json", "csv"]), default="text")
 @option("--judged")
 @option("--sample", is_flag=True)
-@option("--size", default=5, goes_with=("--sample !--judged", "--budget"))
-@option("--places", default=4, goes_with="--format=text,csv")
-@option("--shared", goes_with="--elsewhere")
+@option("--size", default=5, requires=("--sample !--judged", "--budget"))
+@option("--places", default=4, requires="--format=text,csv")
+@option("--shared", requires="--elsewhere")
 def some(**given: object) -> None:
     """Do nothing."""
 
@@ -63,7 +63,7 @@ def test_what_options_go_with_is_there() -> None:
         names = {name for each in one.params for name in each.opts}
         names |= {each.human_readable_name.strip("[].") for each in one.params}
         for each in one.params:
-            for way in each.goes_with if isinstance(each, Option) else ():
+            for way in each.requires if isinstance(each, Option) else ():
                 parts = {part.removeprefix("!").partition("=")[0] for part in way.split()}
                 declared[way] = declared.get(way, False) or parts <= names
     assert len(declared) > 10 and all(declared.values())

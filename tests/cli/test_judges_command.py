@@ -105,7 +105,10 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
             "--families requires --runs",
         ),
         (["fine.txt", "-m", "AP"], "--measure requires --runs or --own-runs"),
-        (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
+        (
+            ["fine.txt", "--runs", "one.run", "--own-runs"],
+            "--runs cannot be combined with --own-runs",
+        ),
         (["fine.txt", "--table", "kin"], "unknown table"),
         (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),

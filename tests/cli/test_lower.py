@@ -156,4 +156,4 @@ def test_distances_refused(distances: Path) -> None:
     _, err = cranfield(distances, *given, "t.run", "--lower", "distance", status=2)
     assert "expected one of: RR, score (of RUN)" in err
     _, err = cranfield(distances, *given, "t.run", "--lower", "RR", status=2)
-    assert "RR is a measure for which higher is better" in err
+    assert "a measure for which lower is better, got RR" in err

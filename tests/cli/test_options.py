@@ -10,7 +10,7 @@ import click
 import pytest
 
 from cranfield.cli.main import app
-from cranfield.cli.options.declaring import LETTERS, MAX_FLAGS, Command, FileRead, Option
+from cranfield.cli.options.declaring import MAX_FLAGS, SHORT_FLAGS, Command, FileRead, Option
 
 from .running import cranfield
 
@@ -40,7 +40,7 @@ def test_a_letter_means_one_thing(command: Command, context: click.Context) -> N
         if not isinstance(one, click.Option):
             continue
         short = [name for name in one.opts if not name.startswith("--")]
-        assert short == [LETTERS[name] for name in one.opts if name in LETTERS]
+        assert short == [SHORT_FLAGS[name] for name in one.opts if name in SHORT_FLAGS]
         letters += short
     assert len(letters) == len(set(letters))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.cli.report import BY_STUDY, IN_PYTHON
+from cranfield.cli.report import PYTHON_FUNCTIONS, STUDY_COMMANDS
 from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 
@@ -21,8 +21,12 @@ def test_list(folder: Path) -> None:
     out, _ = cranfield(folder, "plot", "--list")
     assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
     assert all(one.summary in out for one in CHARTS.values())
-    assert {one.subject for one in CHARTS.values()} == {*BY_COMMAND, *BY_STUDY, *IN_PYTHON}
-    for name, place in IN_PYTHON.items():
+    assert {one.subject for one in CHARTS.values()} == {
+        *BY_COMMAND,
+        *STUDY_COMMANDS,
+        *PYTHON_FUNCTIONS,
+    }
+    for name, place in PYTHON_FUNCTIONS.items():
         made = operator.attrgetter(place.removeprefix("cf."))(cf)
         assert inspect.signature(made).return_annotation == name
 
@@ -78,9 +82,9 @@ def test_default_file(folder: Path) -> None:
         (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
         (("residuals", *TWO, "--test", "sign"), "is not an analysis of variance"),
         (("spacing", "-m", "P"), "requires --length"),
-        (("spacing", *TWO, "--length", "3"), "without QRELS, RUN and --scores"),
-        (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),
-        (("clicks", *TWO), "in Python only: cf.online.read_log(...).plot.clicks()"),
+        (("spacing", *TWO, "--length", "3"), "cannot be combined with QRELS, RUN and --scores"),
+        (("stability", *TWO), "draw it with `cranfield study collection ... --plot stability=FILE"),
+        (("clicks", *TWO), "in Python only, with cf.online.read_log(...).plot.clicks()"),
         (("box",), "give QRELS and at least one RUN, or --scores FILE"),
     ],
 )

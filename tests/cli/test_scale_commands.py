@@ -110,7 +110,7 @@ def test_study_of_scales_of_several_collections(campaign: Path) -> None:
         assert message in err
     (campaign / "list.yml").write_text("collections:\n  judged.txt: [s2.run, s3.run]\n")
     _, err = cranfield(campaign, *start, "--cutoffs", "3", "--settings", "list.yml", status=2)
-    assert "list.yml: collections: judged.txt must be one value, got" in err
+    assert "list.yml: collections: judged.txt must be a single value, got" in err
 
 
 def test_strict(folder: Path) -> None:

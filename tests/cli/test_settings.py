@@ -65,7 +65,7 @@ def test_mappings_and_flags(folder: Path) -> None:
         ("ties: inputs", "own.yml: ties: 'inputs' is not one of 'trec'"),
         ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
         ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
-        ("depth:", "own.yml: depth must be one value, got"),
+        ("depth:", "own.yml: depth must be a single value, got"),
         ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' "),
         ("on-bad-run: perhaps", "own.yml: on-bad-run: 'perhaps' is not one of"),
         ("- depth", "own.yml: is not valid YAML"),

@@ -72,7 +72,10 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--methods", "RRF(k=x)"), "RRF"),
         (("--budgets", "0"), "--budgets must be given only once"),
         (("--table", "pools"), "unknown table 'pools'"),
-        (("--unjudged", "condensed"), "setting unjudged is replaced by setting lists"),
+        (
+            ("--unjudged", "condensed"),
+            "setting unjudged cannot be combined with pools; use setting lists",
+        ),
         (("--test", "anova-3"), "requires scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
         (("--lengths", "qrels.txt"), "setting lengths cannot be combined with pools"),

@@ -80,7 +80,9 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
     write(text, output)
 
 
-def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+def parse_name_values(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, str]:
     """Parse the values NAME=TEXT of an option; a callback of click."""
     return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
@@ -113,8 +115,8 @@ def init(folder: str, rules: str | None) -> None:
 def pack(campaign: Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
-    It is a folder with the public part of the rules, the lists of topics and documents, and a
-    README with the command to call.
+    The pack is a folder with the public part of the rules, the lists of topics and documents, and a
+    README with the command to run.
 
     Examples
     --------
@@ -144,7 +146,7 @@ campaign release site covid -o site
 campaign verify covid
 """
 MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
-"""Maximum number of lines of output that the demonstration prints by command; 1 for others."""
+"""Maximum number of output lines that the demonstration prints of a command; 1 by default."""
 
 
 @command()
@@ -156,20 +158,20 @@ def demo(folder: str | None, no_open: bool) -> None:
     """Run a small campaign from start to end, and show each command.
 
     Five teams submit ten runs of the bundled collection; one run is refused, one replaced, one late
-    and one withdrawn. All files, with the site, stay in the folder.
+    and one withdrawn. All files, including the site, are kept in the folder.
     """
     from cranfield.campaign.example import write_example
 
-    place = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
-    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+    work_folder = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
+    if work_folder.exists() and (not work_folder.is_dir() or any(work_folder.iterdir())):
         raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
-    place.mkdir(exist_ok=True)
-    print(plain(f"In {place}:"))
-    names = write_example(place)
-    with contextlib.chdir(place):
+    work_folder.mkdir(exist_ok=True)
+    print(plain(f"In {work_folder}:"))
+    names = write_example(work_folder)
+    with contextlib.chdir(work_folder):
         for line in DEMO.strip().splitlines():
             _demonstrate(shlex.split(line.format_map(names)))
-    site = place / "site/index.html"
+    site = work_folder / "site/index.html"
     print()
     print(plain(f"The site: {site}"))
     if not no_open and sys.stdout.isatty():
@@ -194,8 +196,8 @@ def _demonstrate(words: list[str]) -> None:
             app.main(words, standalone_mode=False)
         except CranfieldError as error:
             print(f"cranfield: error: {error}")
-    lines = next((n for name, n in MAX_LINES.items() if name in words[:3]), 1)
-    for line in output.getvalue().rstrip().splitlines()[-lines:]:
+    n_lines = next((n for name, n in MAX_LINES.items() if name in words[:3]), 1)
+    for line in output.getvalue().rstrip().splitlines()[-n_lines:]:
         print(f"  {line}")
 
 
@@ -211,7 +213,7 @@ def verify(campaign: Campaign, repair: bool, format: str, output: str | None) ->
     keep_inputs([output], map(str, campaign.folder.rglob("*")))
     verification = campaign.verify(repair=repair)
     if format == "text":
-        # Text does not need polars, which is slow to load.
+        # Text output avoids polars, which is slow to import.
         write(f"{verification}\n", output)
     else:
         write_listing(verification.to_polars(), "", format, output)

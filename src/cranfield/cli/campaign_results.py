@@ -18,7 +18,7 @@ from cranfield.cli.campaign_folder import (
     listing_options,
     on_campaign,
     output_to,
-    pairs,
+    parse_name_values,
     reason_option,
     task_option,
     write_listing,
@@ -35,7 +35,7 @@ from cranfield.cli.options.declaring import (
 )
 from cranfield.cli.options.output import format_option, gather_options, output_option, write_results
 from cranfield.cli.options.signatures import options_from
-from cranfield.cli.pool import LISTS, Dealing, dealing_options
+from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from cranfield.campaign import Campaign
 
 
-LISTED = ("--output", "--unjudged")
-"""Options that list documents."""
+LIST_CONDITIONS = ("--output", "--unjudged")
+"""Options with which documents are listed."""
 
 
 @command()
@@ -67,17 +67,20 @@ LISTED = ("--output", "--unjudged")
     "--judgments",
     "version",
     help="Version of the judgments to use instead of the newest, with --unjudged.",
-    goes_with="--unjudged",
+    requires="--unjudged",
 )
-@gather_options(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
 @options_from(
     "cranfield.assess.sheets",
     "seed",
     type=IntegerRange(0),
-    goes_with=("--arranged=shuffled", "--assessors"),
+    requires=("--arranged=shuffled", "--assessors"),
 )
 @format_option(
-    ("auto", *LISTS), "auto", "Output format; auto: by the suffix of --output.", goes_with=LISTED
+    ("auto", *LISTS),
+    "auto",
+    "Output format; auto: by the suffix of --output.",
+    requires=LIST_CONDITIONS,
 )
 @output_option
 def pool(
@@ -85,7 +88,7 @@ def pool(
     task: str | None,
     unjudged: bool,
     version: str | None,
-    dealing: Dealing,
+    sheet_options: SheetOptions,
     seed: int,
     format: str,
     output: str | None,
@@ -93,7 +96,7 @@ def pool(
 ) -> None:
     """Pool the runs of a task, and list the documents to judge.
 
-    The pool is made of accepted runs that are not late, with the priorities that the rules name.
+    The pool consists of accepted runs that are not late and have a priority that the rules name.
     Without --output or --unjudged only its size is printed. The exit status is 1 if a run cannot be
     read and is excluded.
 
@@ -117,10 +120,10 @@ def pool(
     if unjudged:
         record = find_judgments(campaign, rules.name, version)
         documents = missing = documents_pool.unjudged(read_stored_qrels(campaign, rules, record))
-        lines.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
+        lines.append(f"{len(missing):,} of them have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:
-        dealing.write(documents, seed, format, path, [])
+        sheet_options.write(documents, seed, format, path, [])
     print(*lines, sep="\n", file=sys.stderr if path == "-" else sys.stdout)
 
 
@@ -175,7 +178,7 @@ result_options = with_options((format_option(WRITERS), output_option))
 
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
-    """Select one table of a result, with `table` as its text."""
+    """Keep one table of a result, with `table` as its text."""
     results = combine_results(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, main_tables=())
@@ -196,7 +199,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 )
 @option(
     "--all",
-    "every",
+    "show_all",
     is_flag=True,
     help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
 )
@@ -214,7 +217,7 @@ def score(
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
-    every: bool,
+    show_all: bool,
     by_topic: str | None,
     format: str,
     output: str | None,
@@ -237,7 +240,7 @@ def score(
     if by_topic is not None:
         scores = campaign.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    table = leaderboard.tables(max_runs=None if every or format != "text" else MAX_RUNS)[0]
+    table = leaderboard.tables(max_runs=None if show_all or format != "text" else MAX_RUNS)[0]
     write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
 
 
@@ -254,9 +257,9 @@ def score(
 )
 @result_options
 def standing(campaign: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Compare a run with the runs of the campaign.
+    """Compare a run with the best run, the median run and a baseline of the campaign.
 
-    It is compared with the best run, the median run and a baseline. RUN is a file, or the tag of a
+    RUN is a file, or the tag of a
     run of the campaign.
 
     Examples
@@ -279,16 +282,16 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
         "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
-        "callback": pairs,
+        "callback": parse_name_values,
         "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
         " may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "every", is_flag=True, help="List all entries, not only records.")
+@option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
-    sources: tuple[str, ...], every: bool, format: str, output: str | None, **options: Any
+    sources: tuple[str, ...], all_entries: bool, format: str, output: str | None, **options: Any
 ) -> int:
     """List records: entries better than all earlier ones.
 
@@ -303,7 +306,7 @@ def history(
     from cranfield.campaign import history
 
     records = history(sources, **options)
-    name = "entries" if every else "records"
+    name = "entries" if all_entries else "records"
     write_results(_one_table(records, name, records.tables(name)[0]), format, None, output)
     return int(bool(records.unreadable))
 
@@ -329,7 +332,7 @@ def sheets(campaign: Campaign, task: str | None, output: str, **options: Any) ->
     cranfield campaign release sheets news -o sheets/
     cranfield campaign release sheets news --task adhoc --others hidden -o sheets/
     """
-    _print_number(campaign.sheets(task, output, **options), output)
+    _print_file_count(campaign.sheets(task, output, **options), output)
 
 
 @release.command()
@@ -349,16 +352,18 @@ def sheets(campaign: Campaign, task: str | None, output: str, **options: Any) ->
 @output_to("FOLDER", "Folder to write the overview to.")
 def overview(campaign: Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
-    _print_number(campaign.overview(task, output, **options), output)
+    _print_file_count(campaign.overview(task, output, **options), output)
 
 
 @release.command()
 @on_campaign
 @option("--team", help="Team to write the packet for.")
-@option("--all", "every", is_flag=True, help="Write a packet for each team with accepted runs.")
+@option("--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs.")
 @options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
 @output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
-def packet(campaign: Campaign, team: str | None, every: bool, output: str, **options: Any) -> None:
+def packet(
+    campaign: Campaign, team: str | None, all_teams: bool, output: str, **options: Any
+) -> None:
     """Write the results of one team, to send before the release.
 
     A packet has the sheets of the team's runs and statistics of the categories, but no results of
@@ -369,16 +374,16 @@ def packet(campaign: Campaign, team: str | None, every: bool, output: str, **opt
     cranfield campaign release packet news --team padua -o padua.zip
     cranfield campaign release packet news --all -o packets/
     """
-    if every == (team is not None):
+    if all_teams == (team is not None):
         raise PolicyError("expected either --team or --all")
     if team is not None:
         campaign.packet(team, output, **options)
         print(output)
     else:
-        _print_number(campaign.packets(output, **options), output)
+        _print_file_count(campaign.packets(output, **options), output)
 
 
-def _print_number(files: Sequence[Path], folder: str) -> None:
+def _print_file_count(files: Sequence[Path], folder: str) -> None:
     print(f"{counted(len(files), 'file')} in {folder}")
 
 
@@ -433,8 +438,8 @@ def retract(campaign: Campaign, release: str, reason: str) -> None:
 def site(folder: str, output: str) -> None:
     """Write a static site from the releases.
 
-    It has leaderboards, topics, and a page for each run. FOLDER is that of a campaign, whose
-    recorded releases are shown, or a folder of releases. The pages need no server, network or
+    The site has leaderboards, topics, and a page for each run. FOLDER is the folder of a campaign,
+    whose recorded releases are shown, or a folder of releases. The pages need no server, network or
     scripts: they can be opened from the folder, copied, or served from anywhere.
 
     Examples
@@ -451,7 +456,7 @@ def site(folder: str, output: str) -> None:
     for name in unknown:
         print(
             plain(
-                f"excluded: {name}, which has no record (the command was interrupted, or it was"
-                " added by hand)"
+                f"excluded: {name}, a release without a record: its creation was"
+                " interrupted, or it was added manually"
             )
         )

@@ -16,7 +16,7 @@ from cranfield.cli.campaign_folder import (
     CAMPAIGN,
     listing_options,
     on_campaign,
-    pairs,
+    parse_name_values,
     reason_option,
     task_option,
     write_listing,
@@ -51,9 +51,9 @@ _TEAM_OPTIONS = options_of(
 @on_campaign
 @click.argument("id")
 @with_options(_TEAM_OPTIONS)
-def add(campaign: Campaign, id: str, **about: Any) -> None:
+def add(campaign: Campaign, id: str, **details: Any) -> None:
     """Add a team; ID is its name in commands, tables and files."""
-    details = {name: value for name, value in about.items() if value is not None}
+    details = {name: value for name, value in details.items() if value is not None}
     print(f"added: {plain(campaign.add_team(id, **details).id)}")
 
 
@@ -61,9 +61,9 @@ def add(campaign: Campaign, id: str, **about: Any) -> None:
 @on_campaign
 @click.argument("id")
 @with_options(_TEAM_OPTIONS)
-def change(campaign: Campaign, id: str, **about: str | None) -> None:
-    """Change a team; an empty text removes a contact or a date."""
-    print(f"changed: {plain(campaign.change_team(id, **about).id)}")
+def change(campaign: Campaign, id: str, **details: str | None) -> None:
+    """Change a team; an empty value removes a contact or a date."""
+    print(f"changed: {plain(campaign.change_team(id, **details).id)}")
 
 
 contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
@@ -97,19 +97,19 @@ def run() -> None:
     """Submit, replace, withdraw and list runs."""
 
 
-DECLARED = f"{CAMPAIGN}.submitting.entering.Declaration"
+DECLARATION = f"{CAMPAIGN}.submitting.entering.Declaration"
 _RUN_OPTIONS = (
-    *options_of(DECLARED, "type priority"),
+    *options_of(DECLARATION, "type priority"),
     option(
         "--answer",
         "answers",
         multiple=True,
         metavar="NAME=TEXT",
-        callback=pairs,
+        callback=parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
     ),
     *options_of(
-        DECLARED,
+        DECLARATION,
         "description received",
         description={"metavar": "TEXT"},
         received={"callback": lambda ctx, param, text: text and _instant(text)},
@@ -128,7 +128,7 @@ def _instant(text: str) -> Any:
 @settings("all-or-none jobs")
 @on_campaign
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
-@options_from(DECLARED, "team tag")
+@options_from(DECLARATION, "team tag")
 @task_option
 @with_options(_RUN_OPTIONS)
 @option(
@@ -145,9 +145,9 @@ def _instant(text: str) -> Any:
         "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
-        "callback": pairs,
+        "callback": parse_name_values,
         "help": "Name of a column of the table, such as type=runtype; may be given several times.",
-        "goes_with": "--from",
+        "requires": "--from",
     },
 )
 @options_from(f"{CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
@@ -254,7 +254,7 @@ def withdraw(campaign: Campaign, tag: str, reason: str) -> None:
 def purge(campaign: Campaign, tag: str, reason: str) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
-    Its record with the hash stays, and so do earlier releases.
+    Its record, with the hash, and earlier releases are kept.
     """
     from cranfield.campaign.store.records import object_path
 
@@ -318,7 +318,7 @@ def list_runs(
     names = TEXT_COLUMNS if format == "text" else COLUMNS
     rows = [{name: getattr(run, name) for name in names} for run in runs]
     if format == "text":
-        cells = [[_cell(value) for value in row.values()] for row in rows]
+        cells = [[_format_cell(value) for value in row.values()] for row in rows]
         left = [k for k, name in enumerate(names) if name != "priority"]
         text = text_table(names, cells, left=left) + "\n"
         hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
@@ -338,7 +338,7 @@ def list_runs(
     write(text, output)
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return "" if value is None else str(value)
@@ -353,17 +353,17 @@ def _cell(value: object) -> str:
 def show(campaign: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
     """Show the records of a run, and of other runs with its tag.
 
-    They contain its declaration, faults and events. They are for organisers: they name other teams
-    that submitted the same ranking.
+    The records contain its declaration, faults and events. They are for organisers only, as they
+    name other teams that submitted the same ranking.
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":
         write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
     else:
-        write("\n".join(map(_record_text, records)), output)
+        write("\n".join(map(_format_record, records)), output)
 
 
-def _record_text(record: Mapping[str, Any]) -> str:
+def _format_record(record: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for name, value in record.items():
         if name in {"faults", "events"}:
@@ -374,7 +374,10 @@ def _record_text(record: Mapping[str, Any]) -> str:
             text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
             lines.append(f"{name}: " + "\n  ".join(map(plain, text.splitlines())))
     for fault in record["faults"]:
-        place = "" if fault["line"] is None else f" in line {fault['line']:,}"
-        lines.append(f"{fault['severity']}{place}: {plain(fault['message'])}")
-    lines.extend(f"{e['at']} {plain(e['action'])} by {plain(e['actor'])}" for e in record["events"])
+        location = "" if fault["line"] is None else f" in line {fault['line']:,}"
+        lines.append(f"{fault['severity']}{location}: {plain(fault['message'])}")
+    lines.extend(
+        f"{event['at']} {plain(event['action'])} by {plain(event['actor'])}"
+        for event in record["events"]
+    )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`cranfield check`: problems of judgments and runs, also by the rules of a task."""
+"""Command that checks judgments and runs, also by the rules of a task: `check`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.checks.report import CheckReport
 
 
-_WITHOUT_RULES = {"goes_with": "!--rules"}
+_EXCLUDES_RULES = {"requires": "!--rules"}
 
 
 @command()
@@ -32,23 +32,21 @@ _WITHOUT_RULES = {"goes_with": "!--rules"}
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
     type=READ,
 )
-@options_from(
-    "cranfield.campaign.results.scoring.score_runs", "task", task={"goes_with": "--rules"}
-)
+@options_from("cranfield.campaign.results.scoring.score_runs", "task", task={"requires": "--rules"})
 @options_from(
     "cranfield.campaign.check_run",
     "tag team all_faults",
-    tag={"goes_with": "--rules"},
-    team={"goes_with": "--rules"},
+    tag={"requires": "--rules"},
+    team={"requires": "--rules"},
     all_faults={"flag": "--all all_faults"},
 )
 @options_from(
     "cranfield.read_runs",
     "format encoding separator numbers",
-    format={"flag": "--input-format", **_WITHOUT_RULES},
-    encoding=_WITHOUT_RULES,
-    separator=_WITHOUT_RULES,
-    numbers=_WITHOUT_RULES,
+    format={"flag": "--input-format", **_EXCLUDES_RULES},
+    encoding=_EXCLUDES_RULES,
+    separator=_EXCLUDES_RULES,
+    numbers=_EXCLUDES_RULES,
 )
 @format_option(
     ("text", "json", "errlog"),
@@ -69,13 +67,13 @@ def check(
     """Check judgments and runs, and report every problem.
 
     FILE... are judgments and runs: QRELS [RUN...]. With --rules they are runs to submit to a
-    campaign; tags that are taken, limits and deadlines are not checked, as only the organisers know
-    them.
+    campaign; duplicate tags, limits and deadlines are not checked, as only the organisers know the
+    other submissions.
 
-    Each problem is reported with file, line, message and code. Files with errors are refused; those
+    Each problem is reported with file, line, message and code. Files with errors are refused; files
     with only warnings and notes are accepted. The exit status is 0 if all files are accepted and 1
-    if one is refused. With --rules it is 2 if a run or the rules cannot be read, and no file is
-    written then.
+    if a file is refused. With --rules it is 2, and no file is written, if a run or the rules cannot
+    be read.
 
     Examples
     --------
@@ -93,8 +91,8 @@ def check(
         reports, errors = _check_by_rules(
             files, rules, task, tag=tag, team=team, all_faults=all_faults
         )
-    is_printed = format == "text" and output in {None, "-"}
-    if errors and not is_printed:
+    is_on_terminal = format == "text" and output in {None, "-"}
+    if errors and not is_on_terminal:
         print(
             "cranfield: warning: nothing was written, as a run could not be read", file=sys.stderr
         )
@@ -142,7 +140,7 @@ def _check_by_rules(
         try:
             reports.append(check_run(run, task_rules, tag=tag, **options))
         except InputError as error:
-            # The other runs are still checked, unless it is the rules that cannot be read.
+            # Continue with the other runs, unless the rules cannot be read.
             if error.source not in {run, "standard input"}:
                 raise
             errors.append(error)
@@ -161,7 +159,7 @@ def _write_errlogs(
     paths = paths if folder is None else [Path(folder) / path.name for path in paths]
     by_path: dict[str, CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
-        # File systems that ignore case would have a single file, too.
+        # Some file systems ignore case.
         first_report = by_path.setdefault(str(path).casefold(), report)
         if first_report is not report:
             raise PolicyError(

@@ -14,7 +14,7 @@ from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
     READ,
     command,
-    refuse_others,
+    refuse_other_options,
     settings,
     warn_unused,
 )
@@ -26,14 +26,14 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import (
     MARKUP,
-    Printing,
+    MarkupOptions,
     output_option,
     table_options,
     write,
     write_results,
 )
 from cranfield.cli.options.scores import (
-    Comparing,
+    ComparisonOptions,
     ScoreInput,
     comparing_options,
     scale_option,
@@ -72,7 +72,7 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
     f"{__name__}.compare",
     "margin fail_if_worse joint strict",
     group="Comparison",
-    margin={"metavar": "MARGIN", "goes_with": "!--marks"},
+    margin={"metavar": "MARGIN", "requires": "!--marks"},
 )
 @options_from(
     f"{__name__}.compare",
@@ -81,7 +81,7 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
     view={"flag": "--as view", "type": click.Choice(VIEWS)},
-    topic_groups={"type": READ, "goes_with": "--as=summary"},
+    topic_groups={"type": READ, "requires": "--as=summary"},
     factors={"type": READ},
     costs={"type": READ},
     replicates={"type": READ},
@@ -93,7 +93,7 @@ def compare(
     source: ScoreInput,
     *,
     scale: str | None,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     margin: str | None,
     fail_if_worse: bool = False,
     joint: bool = False,
@@ -105,14 +105,14 @@ def compare(
     factors: str | None,
     costs: str | None,
     replicates: str | None,
-    printing: Printing,
+    printing: MarkupOptions,
     output: str | None,
     **judging: Any,
 ) -> int:
-    """Test which systems differ significantly.
+    """Test which systems are significantly different.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, or 1 by --fail-if-worse; 2 after an error.
+    The exit status is 0; 1 if --fail-if-worse finds a worse system; 2 after an error.
 
     Parameters
     ----------
@@ -120,32 +120,31 @@ def compare(
         Test equivalence and non-inferiority within a margin: a number is in the unit of the
         measure, a percentage such as 2% is relative to the mean of the second system.
     fail_if_worse
-        Exit with status 1 if a system is significantly worse than --baseline; or, with --margin, if
-        it is not shown to be non-inferior.
+        Exit with status 1 if a system is significantly worse than --baseline or, with --margin, if
+        a system is not shown to be non-inferior.
     joint
-        Correct for the comparisons of all measures together, and show which pairs differ by which
-        measures.
+        Correct jointly for the comparisons by all measures, and show by which measures each pair is
+        significantly different.
     strict
         Refuse tests that the measurement scale does not admit.
     format
         Output format.
     marks
-        Write one table of all measures, with significance marked in this way.
+        Write one table of all measures, with these marks of significance.
     view
-        Result to write: the pairs of systems; the pairs and the analysis of variance (anova); a
-        leaderboard with confidence sets of ranks; a paragraph for a paper (prose); the mean of each
-        system with its confidence interval, and wins, losses and a p-value against --baseline
-        (summary), of one system too; preferences between rankings, which need no measure and no
-        scale (preferences); the pairs by one measure with a cutoff, and whether the innate sign
-        test, which needs no measure, corroborates them (corroboration); common mistakes of
-        evaluations, each with a finding on this comparison (checklist); or effect size, power and
-        topics needed of published paired t-tests, from --scores FILE with columns t and topics
-        (power).
+        Result to write: pairs of systems; anova, the pairs and the analysis of variance; ranks, a
+        leaderboard with confidence sets of ranks; prose, a paragraph for a paper; summary, the mean
+        of each system with its confidence interval, and wins, losses and p-value against --baseline
+        (a single system is allowed); preferences, comparisons of rankings without a measure;
+        corroboration, the pairs by one measure with a cutoff, and whether the innate sign test,
+        which requires no measure, agrees; checklist, common mistakes of evaluations, each with a
+        finding on this comparison; or power, the effect size, power and required number of topics
+        of published paired t-tests, from --scores FILE with columns t and topics.
     topic_groups
         Table with topic and group; each group is summarised, with --as summary.
     factors
-        Table with system and a column for each component, such as stemmer and model, of which the
-        systems are all combinations: analyse the effect of each component instead.
+        Table with system and a column for each component, such as stemmer and model: analyse the
+        effect of each component instead, for systems that are all combinations of components.
     costs
         Table with system and a column for each cost, such as seconds or joules: find the systems on
         the Pareto front of effectiveness and each cost instead.
@@ -180,10 +179,10 @@ def compare(
 
     # Options are checked before any file is read.
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
-    if analysis in _USED:
-        table = topic_groups or factors or costs
-        result = _other_result(analysis, source, scale, comparing, table, judging)
-        _write_whole(result, format, output)
+    if analysis in USED_OPTIONS:
+        table_file = topic_groups or factors or costs
+        result = _other_result(analysis, source, scale, comparing, table_file, judging)
+        _write_result(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
     if margin is not None:
@@ -200,11 +199,11 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = comparing.checked() | {"jobs": judging["jobs"]}
-    scores = source.scores(judging, noted=format != "csv", scale=scale)
+    scores = source.scores(judging, has_notes=format != "csv", scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
-        boards = (_joint if joint else _ranks)(scores, options)
-        write(_boards(boards, format, view, printing), output)
+        leaderboards = (_compare_jointly if joint else _rank_sets)(scores, options)
+        write(_format_leaderboards(leaderboards, format, view, printing), output)
         return 0
     comparisons = {name: compare_systems(table, **options) for name, table in scores.items()}
     if all(comparison.seed is None for comparison in comparisons.values()):
@@ -219,34 +218,34 @@ def compare(
     if strict:
         for statement in statements.values():
             statement.require()
-    write(_format(statements, format, margin, marks, view, printing), output)
+    write(_format_comparisons(statements, format, margin, marks, view, printing), output)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
 
 
-_COMPARING = " ".join(field.name for field in fields(Comparing))
-_USED = {
+_COMPARISON_OPTIONS = " ".join(field.name for field in fields(ComparisonOptions))
+USED_OPTIONS = {
     "summary": "view measures baseline alpha topic_groups scale score_files",
     "preferences": "view baseline correction",
-    "corroboration": f"view measures scale {_COMPARING}",
-    "checklist": f"view measures scale score_files {_COMPARING}",
+    "corroboration": f"view measures scale {_COMPARISON_OPTIONS}",
+    "checklist": f"view measures scale score_files {_COMPARISON_OPTIONS}",
     "power": "view alpha alternative score_files",
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
 }
 """Options that results other than pairwise tests of scores use, besides those of judging."""
 
-_OF_OUTPUT = ("format", "output", "settings", "qrels", "runs")
+OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
 def _other_result(
     analysis: str,
     source: ScoreInput,
     scale: str | None,
-    comparing: Comparing,
-    table: str | None,
+    comparing: ComparisonOptions,
+    table_file: str | None,
     judging: Mapping[str, Any],
 ) -> Result:
     """Compute a result other than pairwise tests of scores; refuse options that it does not use."""
@@ -255,8 +254,12 @@ def _other_result(
     from cranfield.significance.summary import summarise_each
 
     flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
-    used = (*_USED[analysis].split(), *_OF_OUTPUT, *(judging if analysis != "power" else ()))
-    refuse_others(used, f"cannot be combined with {flag}")
+    used = (
+        *USED_OPTIONS[analysis].split(),
+        *OUTPUT_OPTIONS,
+        *(judging if analysis != "power" else ()),
+    )
+    refuse_other_options(used, f"cannot be combined with {flag}")
     baselines, alpha = comparing.baseline, comparing.alpha
     if analysis in {"summary", "preferences"} and len(baselines) > 1:
         raise PolicyError(f"{flag} requires a single --baseline, got {len(baselines)}")
@@ -274,9 +277,9 @@ def _other_result(
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = comparing.checked() | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, noted=analysis == "corroboration", scale=scale)
+    scores: Any = source.scores(judging, has_notes=analysis == "corroboration", scale=scale)
     if analysis == "summary":
-        return summarise_each(scores, baseline=baseline, groups=table, confidence=1 - alpha)
+        return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis == "corroboration":
         return cf.corroborate(scores, **options)
     if analysis == "checklist":
@@ -285,25 +288,27 @@ def _other_result(
         raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
     [single] = scores.values()
     if analysis == "factors":
-        return cf.factorial_anova(single, table, alpha=alpha)
-    return cf.cost_effectiveness(single, table, resamples=comparing.resamples, seed=comparing.seed)
+        return cf.factorial_anova(single, table_file, alpha=alpha)
+    return cf.cost_effectiveness(
+        single, table_file, resamples=comparing.resamples, seed=comparing.seed
+    )
 
 
-def _write_whole(result: Result, format: str, output: str | None) -> None:
-    """Write a result with all its tables, as this command has no --table."""
+def _write_result(result: Result, format: str, output: str | None) -> None:
+    """Write a result with all its tables."""
     if format == "text":
         write(f"{result}\n", output)
     else:
         write_results(combine_results(result), format, None, output)
 
 
-def _format(
+def _format_comparisons(
     statements: Mapping[str, Meaningfulness],
     format: str,
     margin: str | None,
     marks: str | None,
     view: str,
-    printing: Printing,
+    printing: MarkupOptions,
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
@@ -327,16 +332,21 @@ def _format(
     return comparison_formats.comparison_json(statements, margin)
 
 
-def _boards(
-    boards: Mapping[str, RankSets | JointComparison], format: str, view: str, printing: Printing
+def _format_leaderboards(
+    leaderboards: Mapping[str, RankSets | JointComparison],
+    format: str,
+    view: str,
+    printing: MarkupOptions,
 ) -> str:
     from cranfield.reporting.comparison_formats import leaderboards_text
 
     if view == "prose":
-        return "".join(f"{board.prose(format)}\n" for board in boards.values())  # type: ignore[union-attr]
+        return "".join(f"{leaderboard.prose(format)}\n" for leaderboard in leaderboards.values())  # type: ignore[union-attr]
     if format in MARKUP:
-        return printing.text([board.as_table() for board in boards.values()], format)
-    return leaderboards_text(boards, format)
+        return printing.text(
+            [leaderboard.as_table() for leaderboard in leaderboards.values()], format
+        )
+    return leaderboards_text(leaderboards, format)
 
 
 def _describe_failures(
@@ -382,26 +392,30 @@ def _with_replicates(
     return scores
 
 
-SHARED = ("alpha", "missing", "resamples", "seed", "jobs")
+SHARED_OPTIONS = ("alpha", "missing", "resamples", "seed", "jobs")
 """Options that sets of ranks and joint comparisons share."""
 
 
-def _chooses_test(options: Mapping[str, Any], *more: str) -> bool:
+def _chooses_test(options: Mapping[str, Any], *choices: str) -> bool:
     """Return True if an option selects a test, its hypothesis or its statistic."""
     is_default = options["alternative"] == "two-sided" and options["exact"] is None
-    return not is_default or any(options[x] for x in ("test", "statistic", "threshold", *more))
+    return not is_default or any(
+        options[name] for name in ("test", "statistic", "threshold", *choices)
+    )
 
 
-def _ranks(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, RankSets]:
+def _rank_sets(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, RankSets]:
     from cranfield.significance.comparison.compare import compare, rank_sets
 
     if _chooses_test(options, "correction", "baseline"):
         return {name: compare(table, **options).rank_sets() for name, table in scores.items()}
-    shared = {name: options[name] for name in SHARED}
+    shared = {name: options[name] for name in SHARED_OPTIONS}
     return {name: rank_sets(table, **shared) for name, table in scores.items()}
 
 
-def _joint(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, JointComparison]:
+def _compare_jointly(
+    scores: Mapping[str, Scores], options: Mapping[str, Any]
+) -> dict[str, JointComparison]:
     from cranfield.significance.several.joint_measures import compare_measures
 
     if _chooses_test(options):
@@ -409,13 +423,13 @@ def _joint(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str
             "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
             " --threshold"
         )
-    own = {name: options[name] for name in (*SHARED, "baseline")}
+    joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:
-        own["correction"] = options["correction"]
-    return {"": compare_measures(scores, **own)}
+        joint_options["correction"] = options["correction"]
+    return {"": compare_measures(scores, **joint_options)}
 
 
-def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
+def _check_view(view: str, format: str, printing: MarkupOptions, marks: str | None) -> None:
     """Refuse formats and options that a view does not support."""
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
@@ -463,29 +477,30 @@ def demo() -> None:
     evaluation = evaluate(collection.runs, collection.qrels, measures)
     console = Console()
 
-    def say(line: str) -> None:
+    def print_line(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    say(
+    print_line(
         f"TREC-COVID round 5: {len(evaluation.systems)} systems of"
         f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
         f" {len(collection.qrels):,} judgments\n"
     )
     comparison = compare(evaluation[measures[0]])
     n_invariant = meaningfulness(comparison).n_invariant
-    say(describe_outcome(comparison, measures[0]))
-    say(describe_test(comparison))
-    say(
+    print_line(describe_outcome(comparison, measures[0]))
+    print_line(describe_test(comparison))
+    print_line(
         f"Of these {comparison.count()} pairs, {n_invariant} keep their order under any strictly"
         " increasing transformation of the scores;"
         f" {measures[0]} is on an {comparison.scores.scale} scale.\n"
     )
     ranking, bars = add_bars(comparison)
-    say(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
+    print_line(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
-    say(f"and {len(evaluation.systems) - MAX_SYSTEMS} more; all, with intervals and pairs: {PAGE}")
+    n_hidden = len(evaluation.systems) - MAX_SYSTEMS
+    print_line(f"{n_hidden} more systems, with intervals and pairs, are in {PAGE}")
     for note in (*evaluation.notes, *comparison.notes):
-        say(f"note: {note}")
+        print_line(f"note: {note}")
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

@@ -16,12 +16,12 @@ def entry() -> None:
 
         status = run()
     except KeyboardInterrupt:
-        # Interrupted before the command began, or while it ended.
+        # The interrupt came before the command started, or while it ended.
         status = 130
     if "joblib.externals.loky.reusable_executor" in sys.modules:
         from cranfield.base.parallel import end_workers
 
         end_workers()
     sys.stderr.flush()
-    # All output is written; the teardown of the interpreter would only take time.
+    # All output is written; skip the slow teardown of the interpreter.
     os._exit(status)

@@ -24,7 +24,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     on_command_line,
-    refuse_given,
+    refuse_options,
     settings,
     warn_unused,
 )
@@ -44,8 +44,8 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import (
     FORMATS,
+    MarkupOptions,
     Output,
-    Printing,
     gather_options,
     output_option,
     output_options,
@@ -65,17 +65,17 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
-_LINES = ("trec", "ir_measures", "prototext")
-OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
-_OF_RESULTS = ("table", "csv", "json", "latex", "markdown", "html")
-"""Formats of views other than the scores."""
+LINE_FORMATS = ("trec", "ir_measures", "prototext")
+OUTPUTS = (FORMATS[0], *LINE_FORMATS, *FORMATS[1:])
+RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
+"""Formats of all views but the scores."""
 
-_OF_GRADES = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
+GRADE_OPTIONS = ("coverage", "subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
 """Options that require judgments with grades."""
 
-_OF_EXPECTED = ("draws", "seed", "confidence", "fixed_topics")
+EXPECTED_OPTIONS = ("draws", "seed", "confidence", "fixed_topics")
 
-_OF_REPLICATES = ("replicates", "expected-exposure", "equity")
+REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
 """Views of systems with several rankings or answers for each topic."""
 
 
@@ -94,14 +94,14 @@ _OF_REPLICATES = ("replicates", "expected-exposure", "equity")
     "view coverage replicates",
     group="Output",
     view={"flag": "--as view"},
-    replicates={"type": READ, "goes_with": f"--as={','.join(_OF_REPLICATES)}"},
+    replicates={"type": READ, "requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
 @table_options
 @options_from(
     "cranfield.evaluate_probabilities",
     "draws seed confidence fixed_topics",
     group="Output",
-    **{name: {"goes_with": "--as=expected"} for name in _OF_EXPECTED},
+    **{name: {"requires": "--as=expected"} for name in EXPECTED_OPTIONS},
 )
 @judging_options
 def evaluate(
@@ -113,7 +113,7 @@ def evaluate(
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
     replicates: str | None,
-    printing: Printing,
+    printing: MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score runs against judgments, or summarise the scores of --scores.
@@ -124,12 +124,11 @@ def evaluate(
     Parameters
     ----------
     view
-        Result to write: the scores; the lowest, expected and highest score over all orders of tied
-        documents (tie-ranges); the expected scores over judgments, of a table QRELS of
-        probabilities of relevance (expected); of systems with several rankings for each topic, the
-        variance between topics and between these replicates (replicates), or fairness of their mean
-        exposure by EEL, EED and EER (expected-exposure); or equity of attention by IAA, over all
-        rankings of a system (equity).
+        Result to write: scores; tie-ranges, the lowest, expected and highest score over all orders
+        of tied documents; expected, the expected scores if QRELS is a table of probabilities of
+        relevance; and, for systems with several rankings of each topic (replicates): replicates,
+        the variance between topics and between replicates; expected-exposure, the fairness of the
+        mean exposure (EEL, EED, EER); equity, the equity of attention over all rankings (IAA).
     coverage
         Also report unjudged documents, ties and missing topics.
     replicates
@@ -145,36 +144,36 @@ def evaluate(
     cranfield evaluate probabilities.csv bm25.run -m AP --as expected
     """
     output.check()
-    expecting = {name: judging.pop(name) for name in _OF_EXPECTED}
+    expected_options = {name: judging.pop(name) for name in EXPECTED_OPTIONS}
     if view != "scores":
         _check_view(view, output)
-    if view in _OF_REPLICATES:
+    if view in REPLICATE_VIEWS:
         _write_replicates(source, output, printing, judging, replicates, view)
         return
     if source.score_files:
-        if coverage or view != "scores" or output.form in _LINES:
+        if coverage or view != "scores" or output.form in LINE_FORMATS:
             option = "--coverage" if coverage else f"--format {output.form}"
             option = f"--as {view}" if view != "scores" else option
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
-        scores = source.scores(judging, every=True)
+        scores = source.scores(judging, all_measures=True)
         for measure_scores in scores.values():
             measure_scores.flat("a table of systems does not take scores by shard")
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores, printing)
         return
     if view == "expected":
-        expecting["by_topic"] = output.by_topic
-        output.write_results(_evaluate_probabilities(source, judging, expecting))
+        expected_options["by_topic"] = output.by_topic
+        output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
     evaluation = evaluate_runs(*source.rankings(), source.measures, **judging)
     if view == "tie-ranges":
         import cranfield as cf
 
         output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
-    elif output.form in {*_LINES, "json"}:
-        lines = _lines(evaluation, output, source.measures, judging["rel"])
+    elif output.form in {*LINE_FORMATS, "json"}:
+        lines = _format_lines(evaluation, output, source.measures, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
         output.write(evaluation, printing)
@@ -188,30 +187,30 @@ def evaluate(
 
 def _check_view(view: str, output: Output) -> None:
     """Refuse formats and options that a view other than the scores does not support."""
-    if output.form not in _OF_RESULTS:
+    if output.form not in RESULT_FORMATS:
         raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
     if view != "expected-exposure":
         unused = ("places", "order", "caption", "label", "long")
-        refuse_given(unused, f"cannot be combined with --as {view}")
+        refuse_options(unused, f"cannot be combined with --as {view}")
 
 
 def _write_replicates(
     source: ScoreInput,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
     judging: Mapping[str, Any],
     replicates: str | None,
     view: str,
 ) -> None:
-    """Write variances, expected exposure, or equity of attention, of systems with replicates."""
+    """Write the variances, expected exposure or equity of attention of replicated systems."""
     from cranfield.evaluation import stochastic_rankings as stochastic
     from cranfield.significance.replicates import summarise_replicates
 
     is_exposure = view == "expected-exposure"
     unused = ("coverage",) if is_exposure else ("by_topic", "coverage")
-    refuse_given(unused, f"cannot be combined with --as {view}")
+    refuse_options(unused, f"cannot be combined with --as {view}")
     if view == "replicates":
-        tables = source.scores(judging, every=True).values()
+        tables = source.scores(judging, all_measures=True).values()
         output.write_results(*(summarise_replicates(table, replicates) for table in tables))
         return
     rankings = source.rankings(f"--as {view} requires QRELS and RUN")
@@ -232,24 +231,24 @@ def _write_replicates(
 
 
 def _evaluate_probabilities(
-    source: ScoreInput, judging: Mapping[str, Any], expecting: Mapping[str, Any]
+    source: ScoreInput, judging: Mapping[str, Any], expected_options: Mapping[str, Any]
 ) -> ExpectedScores:
     """Read probabilities of relevance and runs, and compute expected scores."""
     import cranfield as cf
     from cranfield.collection.judged.judging import can_be_read
 
     qrels, run_files = source.rankings()
-    refuse_given(_OF_GRADES, "cannot be combined with --as expected")
-    reading = Reading.of(judging)
+    refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
+    reading = Reading.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
-        raise PolicyError("--columns with --as expected names columns of runs only: run.doc=...")
-    options = {**omit_reading(judging), **expecting, "aspects": judging["aspects"] or None}
+        raise PolicyError("--as expected supports --columns of runs only, such as run.doc=NAME")
+    options = {**omit_reading(judging), **expected_options, "aspects": judging["aspects"] or None}
     measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
     try:
         probabilities = cf.read_probabilities(qrels)
     except InputError as error:
         if can_be_read(qrels, "qrels"):
-            advice = "these are judgments with grades, which are scored without --as expected"
+            advice = "the file has grades, not probabilities; omit --as expected"
             raise InputError(f"{error}; {advice}") from None
         raise
     runs = reading.runs(qrels, run_files)
@@ -272,10 +271,10 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
             )
 
 
-def _lines(
+def _format_lines(
     evaluation: Evaluation, output: Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
-    """Format an evaluation in a format that scores without judgments lack or only have in part."""
+    """Format an evaluation as trec, ir_measures, prototext or JSON lines."""
     from cranfield.reporting import score_formats
 
     by_topic = output.by_topic
@@ -315,14 +314,14 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": READ},
     session_topics={"type": READ},
-    on_duplicate={"goes_with": "RUN", "type": click.Choice(list(DUPLICATES))},
+    on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @bad_run_option
 @options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": READ})
 @rel_option
 @max_grade_option
 @options_from("cranfield.judge", "unjudged negative")
-@options_from("cranfield.fuse", "ties", ties={"goes_with": "RUN"})
+@options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
 @output_options("session")
 @table_options
 def sessions(
@@ -342,15 +341,15 @@ def sessions(
     rel: int | None,
     ties: str,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
 
-    QRELS is a file of judgments by topic; or the word clicks: documents that the session clicked
-    have grade 1 (clicks:30, for 30 seconds or more). SESSIONS is a log of the TREC Session track in
-    XML, or a table of results with the columns session, query, rank, doc and, optionally, topic and
-    system.
+    QRELS is a file of judgments by topic, or the word clicks: documents clicked in the session have
+    grade 1 (clicks:30 requires 30 seconds or more on the document). SESSIONS is a log of the TREC
+    Session track in XML, or a table of results with the columns session, query, rank, doc and,
+    optionally, topic and system.
     Each RUN ranks documents for the last query of each session. Measures of a single ranking score
     the concatenated result lists of a session.
 
@@ -389,8 +388,14 @@ def sessions(
     if runs:
         log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     policies = {name: value for name, value in judging.items() if value is not None}
-    lists: dict[str, Any] = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
-    evaluation = evaluate_sessions(log, qrels, measure_list, lengths=lengths, **lists, **policies)
+    list_options: dict[str, Any] = {
+        "depth": depth,
+        "duplicates": duplicates,
+        "until_click": until_click,
+    }
+    evaluation = evaluate_sessions(
+        log, qrels, measure_list, lengths=lengths, **list_options, **policies
+    )
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
@@ -416,10 +421,10 @@ DEFAULTS = {
     "nuggets assignments citations references human measures system tokeniser",
     nuggets={"type": READ},
     references={"type": READ},
-    human={"type": READ, "goes_with": "!--references !--by-topic"},
+    human={"type": READ, "requires": "!--references !--by-topic"},
     measures={"flag": "--measure measures", "stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
-    tokeniser={"goes_with": "--references"},
+    tokeniser={"requires": "--references"},
 )
 @output_options()
 @table_options
@@ -435,7 +440,7 @@ def answers(
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
     output: Output,
-    printing: Printing,
+    printing: MarkupOptions,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
@@ -453,8 +458,8 @@ def answers(
     references
         Reference texts; ANSWERS is a table of texts.
     human
-        Labels by people of a random sample of the answers, in the form of ANSWERS, which are the
-        labels of a judge: scores are prediction-powered, with confidence intervals.
+        Labels by people for a random sample of the answers, in the format of ANSWERS, which are
+        labels by a judge: report prediction-powered scores with confidence intervals.
     measures
         Measure of texts, such as SSharp or VitalScore; may be given several times.
     system
@@ -490,9 +495,9 @@ def answers(
 
     measure_list = parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
-        raise PolicyError(f"--{kind} requires a single file of answers, with a column system")
+        raise PolicyError("--references requires a single file of answers, with a column system")
 
-    def read(files: tuple[str, ...]) -> Any:
+    def read_judged(files: tuple[str, ...]) -> Any:
         data: Any = files[0] if len(files) == 1 else list(files)
         if kind == "nuggets":
             return texts.judge_answers(data, nuggets, name=system)
@@ -504,35 +509,37 @@ def answers(
             return texts.read_citations(data, name=system)
         return texts.read_citations(files[:-1], support=files[-1], name=system)
 
-    judged = read(answers)
+    judged = read_judged(answers)
     if human is not None:
-        human_labels = partial(read, (human,))
-        output.write_results(*_correct(judged, human_labels, measures or DEFAULTS[kind], output))
+        human_labels = partial(read_judged, (human,))
+        output.write_results(
+            *_estimate_scores(judged, human_labels, measures or DEFAULTS[kind], output)
+        )
     elif measure_list is not None:
         output.write(evaluate_answers(judged, measure_list), printing)
     else:
         output.write(_evaluate_defaults(judged, DEFAULTS[kind]), printing)
 
 
-def _correct(
+def _estimate_scores(
     judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
 ) -> list[Result]:
-    """Compute prediction-powered scores of answers that people judged in a sample."""
+    """Compute prediction-powered scores from labels of a judge and of people."""
     from cranfield.assess import ppi_answers
 
     if output.form == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
-    with collected_warnings() as lines:
+    with collected_warnings() as messages:
         human = read_human()
-    for line in lines:
+    for message in messages:
         # Answers outside the sample are not missing.
-        if "missing and counted as 0" not in line:
-            warn(line)
+        if "missing and counted as 0" not in message:
+            warn(message)
     return [ppi_answers(human, judge, measure) for measure in measures]
 
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
-    """Compute the default measures; warn of those whose input is missing."""
+    """Compute the default measures; warn of measures whose input is missing."""
     from cranfield import evaluate_answers
 
     scores: dict[str, Scores] = {}
@@ -558,27 +565,29 @@ def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]
 )
 @gather_options(Reading, "reading", in_group("Input", reading_options))
 @options_from("cranfield.judge", "jobs")
-@options_from(f"{__name__}.fuse", "metadata listed", listed={"flag": "--list listed"})
+@options_from(
+    f"{__name__}.fuse", "metadata list_methods", list_methods={"flag": "--list list_methods"}
+)
 @output_option
 def fuse(
     runs: tuple[str, ...],
     *,
     reading: Reading,
     metadata: bool = False,
-    listed: bool = False,
+    list_methods: bool = False,
     output: str | None,
     **options: Any,
 ) -> None:
     """Fuse several runs into one, by their ranks, scores or votes.
 
-    RUN is a file, a folder or a quoted pattern; two or more are needed. The fused run is a TREC
-    file, or has the format of its suffix, such as .csv or .parquet; .gz compresses it.
+    RUN is a file, a folder or a quoted pattern. At least two runs are required. The fused run is a
+    TREC file, or has the format of its suffix, such as .csv or .parquet; .gz compresses it.
 
     Parameters
     ----------
     metadata
         Begin the run with a header on its origin, which some programs cannot read.
-    listed
+    list_methods
         List the fusion methods.
 
     Examples
@@ -591,14 +600,14 @@ def fuse(
     """
     import cranfield as cf
 
-    if listed:
+    if list_methods:
         from cranfield.tabular import format_grid, table_from_frame
 
         write(f"{format_grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
         return
     if not runs:
         raise PolicyError("expected two runs or more, or --list")
-    many = reading.runs(None, runs)
-    with progress_of(many) as progress:
-        fused = cf.fuse(many, progress=progress, **options)
+    run_list = reading.runs(None, runs)
+    with progress_of(run_list) as progress:
+        fused = cf.fuse(run_list, progress=progress, **options)
     cf.write_run(fused, output or "-", metadata=metadata)

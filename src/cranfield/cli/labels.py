@@ -17,13 +17,13 @@ from cranfield.cli.options.declaring import (
     READ,
     WRITTEN,
     command,
-    refuse_given,
+    refuse_options,
     settings,
     with_changes,
 )
 from cranfield.cli.options.judging import (
     DOCUMENT_JUDGING_SETTINGS,
-    OF_DOCUMENTS,
+    DOCUMENT_OPTIONS,
     POLICIES,
     WORK,
     Reading,
@@ -56,16 +56,16 @@ KEYS = {
     "gold": ("gold",),
     "probabilities": ("topic", "doc"),
 }
-"""Tables for programs, and the key columns of each."""
+"""Key columns of each table."""
 
-OF_AGREEMENT = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
+AGREEMENT_OPTIONS = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
 """Options of measures of agreement."""
 
 MAX_WORKERS = 12
-"""Maximum number of workers in the text; tables for programs have all."""
+"""Maximum number of workers in text output; CSV and JSON have all workers."""
 
 MAX_PAIRS = 40
-"""Maximum number of pairs of assessors in the text."""
+"""Maximum number of pairs of assessors in text output."""
 
 
 @command(
@@ -95,7 +95,7 @@ MAX_PAIRS = 40
     f"{__name__}.labels",
     "gold fix_gold qrels",
     gold={"metavar": "QRELS", "type": READ},
-    fix_gold={"goes_with": f"--gold --method={','.join(WITH_GOLD)}"},
+    fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
     qrels={"type": WRITTEN},
 )
 @options_from(
@@ -108,13 +108,13 @@ MAX_PAIRS = 40
         " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
         " ordinal alpha and AC1.",
     },
-    pairs={"goes_with": "!--against"},
+    pairs={"requires": "!--against"},
     against={"metavar": "NAME"},
-    confidence={"goes_with": "!--interval=none"},
-    resamples={"goes_with": "--interval=bootstrap"},
+    confidence={"requires": "!--interval=none"},
+    resamples={"requires": "--interval=bootstrap"},
     seed={
         "help": "Seed of the random numbers.",
-        "goes_with": ("--tie=random", "--interval=bootstrap", "--method=mace"),
+        "requires": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
 @result_options(KEYS)
@@ -133,8 +133,8 @@ def labels(
     missing: str,
     encoding: str,
     measures: tuple[str, ...],
-    written: ResultOutput,
-    **agreeing: Any,
+    result_output: ResultOutput,
+    **agreement_options: Any,
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
@@ -163,21 +163,21 @@ def labels(
     cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
     cranfield labels crowd.csv --table workers --format csv
     """
-    if qrels is not None and qrels in {written.output or "-", "-"}:
+    if qrels is not None and qrels in {result_output.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
-    written.check(name for name in KEYS if gold is not None or name != "gold")
+    result_output.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield import assess, write_qrels
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
-    own_columns, gold_columns = _columns(columns)
+    label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
     annotations = assess.read_labels(
-        _files(labels),
-        columns=own_columns,
+        _label_files(labels),
+        columns=label_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
-        grades=_grades(grades),
+        grades=_parse_grade_scale(grades),
         repeats=repeats,
         missing=missing,
         encoding=encoding,
@@ -185,8 +185,10 @@ def labels(
     gold_qrels = None
     if gold is not None:
         gold_qrels = read_gold(gold, annotations, columns=gold_columns, encoding=encoding)
-    fixed = {"gold": gold_qrels} if fix_gold else {}
-    consensus = CROWD_MODELS[method](annotations, tie=tie, seed=agreeing["seed"], **fixed)
+    known_grades = {"gold": gold_qrels} if fix_gold else {}
+    consensus = CROWD_MODELS[method](
+        annotations, tie=tie, seed=agreement_options["seed"], **known_grades
+    )
     overview, workers = Overview(annotations), consensus.workers()
     frames = {"grades": overview.to_polars(), "workers": workers}
     notes = list(consensus.notes)
@@ -196,37 +198,37 @@ def labels(
     tables = [table_from_frame(frames["grades"], "Grades", left=["grade"])]
     tables.append(table_from_frame(top_workers, f"Workers, by {method}{hidden}"))
     if len(annotations.workers) > 1:
-        agreement = assess.agreement_of(annotations, measures or None, **agreeing)
+        agreement = assess.agreement_of(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
         tables.append(agreement.table(limit=MAX_PAIRS))
         n_workers = len(annotations.workers)
-        if agreement.paired and n_workers <= MAX_WORKERS and agreeing["against"] is None:
+        if agreement.paired and n_workers <= MAX_WORKERS and agreement_options["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
-        refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
+        refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
         notes.append("agreement was not measured: there is only one worker")
     if gold_qrels is not None:
-        frames["gold"], lines = _compare_gold(consensus, gold_qrels)
+        frames["gold"], gold_notes = _compare_gold(consensus, gold_qrels)
         title = f"Gold grades, and grades by {method}"
         tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
-        notes += lines
-    if written.table == "probabilities":
+        notes += gold_notes
+    if result_output.table == "probabilities":
         frames["probabilities"] = consensus.probabilities.to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
         [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
-        {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
-        {"method": method, "tie": tie, **agreeing, "notes": notes},
+        {name: (frame, _key_columns(name, frame)) for name, frame in frames.items()},
+        {"method": method, "tie": tie, **agreement_options, "notes": notes},
     )
-    also = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
-    written.write(results, also)
+    write_more = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
+    result_output.write(results, write_more)
 
 
-def _grades(grades: str | None) -> Any:
-    """Parse a scale of grades, the grades of words, cut points, or a pattern."""
+def _parse_grade_scale(grades: str | None) -> Any:
+    """Parse a range of grades, grades of words, cut points, or a pattern."""
     if grades is None:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
@@ -236,17 +238,19 @@ def _grades(grades: str | None) -> Any:
     return read_scale(grades).grades
 
 
-def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
+def _parse_columns(
+    columns: str | None,
+) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
     """Parse fields of a line, or names of columns of labels and of gold grades."""
     if columns is None or "=" not in columns:
         return columns, None
-    own, gold = parse_columns(columns), dict[str, str]()
-    for name in [name for name in own if name.startswith("gold.")]:
-        gold[name.removeprefix("gold.")] = own.pop(name)
-    return own or None, gold or None
+    label_columns, gold_columns = parse_columns(columns), dict[str, str]()
+    for name in [name for name in label_columns if name.startswith("gold.")]:
+        gold_columns[name.removeprefix("gold.")] = label_columns.pop(name)
+    return label_columns or None, gold_columns or None
 
 
-def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
+def _label_files(labels: tuple[str, ...]) -> str | dict[str, str]:
     """Return the file of labels, or files of judgments by the name of the assessor."""
     if len(labels) == 1 and "=" not in labels[0]:
         return labels[0]
@@ -254,30 +258,30 @@ def _files(labels: tuple[str, ...]) -> str | dict[str, str]:
 
 
 def _compare_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
-    """Count the aggregated grades of gold judgments: a row for each gold grade."""
+    """Cross-tabulate gold grades and aggregated grades; also return notes."""
     import numpy as np
     import polars as pl
 
     from cranfield.assess.labels.reading import gold_levels
 
-    level, lines = gold_levels(gold, consensus.labels)
-    rows = np.flatnonzero(level >= 0)
-    q = consensus.labels.grades.size
+    gold_level, gold_notes = gold_levels(gold, consensus.labels)
+    rows = np.flatnonzero(gold_level >= 0)
+    n_grades = consensus.labels.grades.size
     # The last column counts pairs that were dropped for a tie.
-    aggregated = np.where(consensus.level[rows] < 0, q, consensus.level[rows])
-    table = np.bincount(level[rows] * (q + 1) + aggregated, minlength=q * (q + 1))
-    table = table.reshape(q, q + 1)
-    n_correct, n_tied = int(np.trace(table)), int(consensus.tied[rows].sum())
+    aggregated = np.where(consensus.level[rows] < 0, n_grades, consensus.level[rows])
+    counts = np.zeros((n_grades, n_grades + 1), dtype=int)
+    np.add.at(counts, (gold_level[rows], aggregated), 1)
+    n_correct, n_tied = int(np.trace(counts)), int(consensus.tied[rows].sum())
     names = [*map(str, consensus.labels.grades), "none"]
-    columns = dict(zip(names, table.T, strict=True))
+    columns = dict(zip(names, counts.T, strict=True))
     frame = pl.DataFrame({"gold": consensus.labels.grades} | columns)
     return frame, [
-        *lines[1:],
+        *gold_notes[1:],
         f"{n_correct:,} of {rows.size:,} gold judgments correct; {n_tied:,} were ties",
     ]
 
 
-def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
+def _key_columns(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
     if name != "agreement":
         return KEYS[name]
     assessors = ("first", "second") if "first" in frame.columns else ("assessors",)
@@ -286,12 +290,12 @@ def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
 
 DEFAULT = ("AP", "nDCG@10")
 
-OF_RUNS = ("rankings", "systems", "score-bias", "self-preference", "ppi")
-OF_LABELS = ("agreement", "intervals", "calibration", "distributions")
-JUDGE_TABLES = (*OF_LABELS, *OF_RUNS, "decisions")
+RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi")
+LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
+JUDGE_TABLES = (*LABEL_TABLES, *RUN_TABLES, "decisions")
 
-RANKED = ("--runs", "--own-runs")
-"""Options of runs that the judges rank."""
+RUN_CONDITIONS = ("--runs", "--own-runs")
+"""Options that give the runs to rank by the labels of judges."""
 
 
 @command(
@@ -314,9 +318,9 @@ RANKED = ("--runs", "--own-runs")
     "label_format runs own_runs families ppi fixed_topics tolerances",
     label_format={"type": click.Choice(FORMATS)},
     runs={"metavar": "RUN", "type": READ},
-    families={"type": READ, "goes_with": ("--runs !--ppi", "--own-runs !--ppi")},
-    ppi={"metavar": "UNIT", "stands_for": "unit", "goes_with": RANKED},
-    fixed_topics={"goes_with": "--ppi"},
+    families={"type": READ, "requires": ("--runs !--ppi", "--own-runs !--ppi")},
+    ppi={"metavar": "UNIT", "stands_for": "unit", "requires": RUN_CONDITIONS},
+    fixed_topics={"requires": "--ppi"},
     tolerances={
         "flag": "--tolerance tolerances",
         "type": str,
@@ -325,11 +329,11 @@ RANKED = ("--runs", "--own-runs")
         "metavar": "NAME=VALUE",
     },
 )
-@measures_option(DEFAULT, goes_with=RANKED)
+@measures_option(DEFAULT, requires=RUN_CONDITIONS)
 @options_from("cranfield.assess.compare_judges", "confidence")
 @result_options(JUDGE_TABLES)
-@with_changes(("system", "lower", "on_bad_run"), goes_with=("--runs",))
-@with_changes((*POLICIES, *OF_DOCUMENTS, *WORK), goes_with=RANKED)
+@with_changes(("system", "lower", "on_bad_run"), requires=("--runs",))
+@with_changes((*POLICIES, *DOCUMENT_OPTIONS, *WORK), requires=RUN_CONDITIONS)
 @document_judging_options
 def judges(
     qrels: str,
@@ -347,7 +351,7 @@ def judges(
     tolerances: Mapping[str, str],
     measures: tuple[str, ...],
     confidence: float,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **judging: Any,
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
@@ -373,10 +377,9 @@ def judges(
     fixed_topics
         Compute confidence intervals for these topics only, with --ppi document.
     tolerances
-        Tolerance of a quantity, about which the output ends with a sentence: its estimate, its
-        interval, and whether the interval is within the tolerance. At least: kappa, alpha,
-        agreement, tau, tau AP, difference(A, B) of two systems by --ppi; at most: bias of grades,
-        score-bias, self-preference; may be given several times.
+        Tolerance of a quantity, with which its confidence interval is compared: a minimum for
+        kappa, alpha, agreement, tau, tau AP and, with --ppi, difference(A, B) of two systems; a
+        maximum for bias, score-bias and self-preference; may be given several times.
 
     Examples
     --------
@@ -397,49 +400,53 @@ def judges(
 
     has_runs = bool(runs) or own_runs
     if runs and own_runs:
-        raise PolicyError("give either --runs or --own-runs, not both")
+        raise PolicyError("--runs cannot be combined with --own-runs")
     tables = ["rankings", "systems"] if has_runs and not ppi else []
     tables += ["self-preference"] if families is not None else []
     tables += ["ppi"] if ppi else []
-    decided = {quantity_of(name)[0] for name in tolerances}
-    if "score-bias" in decided and "rankings" in tables:
+    quantities = {quantity_of(name)[0] for name in tolerances}
+    if "score-bias" in quantities and "rankings" in tables:
         tables.append("score-bias")
-    limits = check_tolerances(tolerances, ["intervals", *tables])
-    tables += ["decisions"] if limits else []
-    written.check([*OF_LABELS, *tables])
+    bounds = check_tolerances(tolerances, ["intervals", *tables])
+    tables += ["decisions"] if bounds else []
+    result_output.check([*LABEL_TABLES, *tables])
     measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
-    reading = Reading.of(judging)
+    reading = Reading.from_options(judging)
     people, labels = _people_and_judges(reading, qrels, judges, label_format, runs, has_runs)
-    on_scale: dict[str, Any] = {"scale": scale, "cut": cut}
+    scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
-        on_scale["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
-    comparison = compare_judges(people, labels, level=level, confidence=confidence, **on_scale)
+        scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
+    comparison = compare_judges(people, labels, level=level, confidence=confidence, **scale_options)
     results: list[Any] = []
     if has_runs:
-        many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **on_scale)
-        options = omit_reading(judging) | on_scale
+        run_list = (
+            reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **scale_options)
+        )
+        options = omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
         options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
         options |= {"unit": ppi, "fixed_topics": fixed_topics} if ppi else {}
-        results = _judge_runs(many, people, labels, measure_list, tables, families, options)
-    every = [comparison, *results]
-    every += [decide(limits, *every)] if limits else []
-    notes = list(dict.fromkeys(note for result in every for note in getattr(result, "notes", ())))
-    number = counted(len(drop_unsampled(people)), "judgment")
+        results = _judge_runs(run_list, people, labels, measure_list, tables, families, options)
+    all_results = [comparison, *results]
+    all_results += [decide(bounds, *all_results)] if bounds else []
+    notes = list(
+        dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
+    )
+    judgment_count = counted(len(drop_unsampled(people)), "judgment")
     heading = [
-        f"{counted(len(comparison.judges), 'judge')} compared with people: {number} of"
+        f"{counted(len(comparison.judges), 'judge')} compared with people: {judgment_count} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
     ]
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
-    verdict = every[-1].verdict if limits else ()
-    findings = replace(combine_results(*every), heading=heading, facts=facts, main_tables=())
+    verdict = all_results[-1].verdict if bounds else ()
+    findings = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
     if ppi:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
-    written.write(replace(findings, verdict=verdict, verdict_last=True))
+    result_output.write(replace(findings, verdict=verdict, verdict_last=True))
 
 
 def _people_and_judges(
@@ -450,14 +457,14 @@ def _people_and_judges(
     runs: tuple[str, ...],
     has_runs: bool,
 ) -> tuple[Qrels, tuple[Judge, ...]]:
-    """Read both kinds of labels; say so if a run that lacks its --runs stands among the judges."""
+    """Read labels of people and judges; explain the error if a run is among the judges."""
     from cranfield.collection.judged.judging import can_be_read
 
     try:
         return reading.with_judges(qrels, judges, label_format, runs=has_runs)
     except InputError as error:
         if runs and error.source in judges and can_be_read(error.source, "run"):
-            raise InputError(f"{error}; a run requires its own --runs") from None
+            raise InputError(f"{error}; each run requires its own --runs") from None
         raise
 
 
@@ -470,7 +477,7 @@ def _judge_runs(
     families: str | None,
     options: dict[str, Any],
 ) -> list[Any]:
-    """Return the results of the requested tables of runs."""
+    """Compute the results of judges on runs that the requested tables need."""
     from cranfield.assess.estimates.scores import ppi_scores
     from cranfield.assess.judges.rankings import judge_rankings
     from cranfield.assess.judges.score_bias import score_bias
@@ -488,7 +495,7 @@ def _judge_runs(
 
 
 def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
-    """Return the prediction-powered scores with their measure and judge, and the key columns."""
+    """Return a frame of the prediction-powered scores, and its key columns."""
     import polars as pl
 
     keys = ("measure", "judge")

@@ -21,20 +21,20 @@ from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import show_elapsed
 
 
-@click.group(cls=CommandGroup, of="", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, prefix="", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="cranfield %(version)s")
 def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
 
 
-def _show_warning(lines: set[str], message: Warning | str, *about: Any, **_: Any) -> None:
-    """Print a warning once, as a file may be read twice; `lines` are those already printed."""
+def _show_warning(printed_lines: set[str], message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning once, as a file may be read twice."""
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
     context = click.get_current_context(silent=True)
     text = as_options(str(message), None if context is None else context.command)
     line = f"cranfield: {kind}: {plain(text)}"
-    if line not in lines:
-        lines.add(line)
+    if line not in printed_lines:
+        printed_lines.add(line)
         print(line, file=sys.stderr)
 
 
@@ -43,7 +43,7 @@ def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (open to the end)
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (open until the process ends)
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
@@ -79,7 +79,7 @@ def run() -> int:
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     except BrokenPipeError:
-        # The reader of the output, such as `head`, has ended.
+        # The program that reads the output, such as `head`, has ended.
         return 0
     except SystemExit:
         # Click turns a broken pipe into status 1, and wraps the stream.
@@ -95,7 +95,7 @@ def run() -> int:
 
 
 @group(
-    of="campaign",
+    prefix="campaign",
     in_order=True,
     first="init pack demo team run pool judgments score standing history release",
 )
@@ -103,12 +103,12 @@ def campaign() -> None:
     """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""
 
 
-@group(of="online")
+@group(prefix="online")
 def online() -> None:
     """Evaluate with users: logs, interleaving, experiments, click models."""
 
 
-@group(of="study")
+@group(prefix="study")
 def study() -> None:
     """Study the evaluation itself: tests, measures, collections."""
 
@@ -117,7 +117,7 @@ def study() -> None:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script with which a shell completes commands, options and names.
+    """Print a script that makes a shell complete commands, options and names.
 
     Examples
     --------

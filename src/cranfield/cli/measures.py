@@ -1,4 +1,4 @@
-"""Commands about measures: `measures`, `cite`."""
+"""Commands on measures and references: `measures`, `cite`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
-from cranfield.cli.options.declaring import command, is_given
+from cranfield.cli.options.declaring import command, is_set
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.signatures import options_from
@@ -38,12 +38,12 @@ NOTHING = "nothing"
 @options_from(
     "cranfield.scale_of",
     "length grades judgments",
-    length={"goes_with": "NAME"},
-    grades={"goes_with": "NAME"},
+    length={"requires": "NAME"},
+    grades={"requires": "NAME"},
     judgments={
         "type": int,
-        "goes_with": "NAME",
-        "help": "Number of relevant documents of the topic; by default as many as the length.",
+        "requires": "NAME",
+        "help": "Number of relevant documents of the topic; by default the length.",
     },
 )
 @options_from(f"{__name__}.measures", "format")
@@ -60,10 +60,10 @@ def measures(
 ) -> None:
     """List the measures, or describe the measure NAME.
 
-    NAME may have parameters, as in "RBP(p=0.5)@10"; scale and source are then those of the measure
-    with these parameters. For a measure with a cutoff or a --length, the values on all runs of that
-    length are described, too: their spacing, the scale with a counterexample, and the statistics
-    and significance tests that it admits.
+    NAME may have parameters, such as "RBP(p=0.5)@10"; scale and source are then for the measure
+    with these parameters. For a measure with a cutoff or a --length, the values on all runs of this
+    length are also described: their spacing, the scale with a counterexample, and the statistics
+    and significance tests that the scale admits.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def measures(
     family
         List only families of measures with this word in their name.
     needs
-        List only measures that need this besides binary judgments, such as lengths; nothing: those
-        that need only binary judgments.
+        List only measures that need this input, such as lengths; nothing: only measures that need
+        no more than binary judgments.
     format
         Output format; JSON has all fields.
 
@@ -93,7 +93,7 @@ def measures(
         catalogue = _select_family(family, catalogue)
     if needs is not None:
         catalogue = _select_needs(needs, catalogue)
-    has_length = any(map(is_given, runs))
+    has_length = any(map(is_set, runs))
     if has_length and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
@@ -117,14 +117,14 @@ def measures(
         elif facts is not None:
             text += f"\n{scale_text(facts)}"
     else:
-        text = _list(catalogue, output)
+        text = _list_text(catalogue, output)
     write(text, output)
 
 
 def _scale_facts(
     name: str, entry: Entry, runs: dict[str, Any], is_required: bool
 ) -> ScaleFacts | str | None:
-    """Return the scale on runs of a length; the reason if it is unknown and not required."""
+    """Describe the scale on runs of a length, or return why it is unknown if not required."""
     from cranfield.scales.measure_scales import describe_scale
 
     if entry.kind == KINDS[2] and not is_required:
@@ -154,11 +154,13 @@ def _select_needs(word: str, catalogue: list[Entry]) -> list[Entry]:
         if (not entry.info.needs if word == NOTHING else word.lower() in entry.info.needs.lower())
     ]
     if not members:
-        raise MeasureError(f"unknown input {word!r} in --needs: no measure needs it")
+        raise MeasureError(
+            f"unknown input {word!r} in --needs; expected an input of a measure, such as lengths"
+        )
     return members
 
 
-def _list(catalogue: list[Entry], output: str | None) -> str:
+def _list_text(catalogue: list[Entry], output: str | None) -> str:
     from rich import box
     from rich.table import Table
 

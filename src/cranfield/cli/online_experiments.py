@@ -15,7 +15,7 @@ from cranfield.cli.options.declaring import (
     WRITTEN,
     command,
     option,
-    refuse_others,
+    refuse_other_options,
     settings,
     warn_unused,
 )
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def _traffic(
     context: click.Context, param: click.Parameter, text: str
 ) -> float | tuple[float, float]:
-    """Parse a proportion, or an interval within 0 to 1."""
+    """Parse a proportion, or an interval of proportions such as 0.5-1."""
     start, dash, stop = text.partition("-")
     try:
         return (float(start), float(stop)) if dash else float(start)
@@ -115,8 +115,8 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": collect_pairs}
     "metrics",
     multiple=True,
     metavar="[NAME=]A[/B]",
-    help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two; may be"
-    " given several times.",
+    help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns;"
+    " may be given several times.",
 )
 @options_from(
     "cranfield.online.Metric",
@@ -153,7 +153,7 @@ def experiment(
     margins: dict[str, str],
     down: tuple[str, ...],
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     page: str | None,
     **options: Any,
 ) -> None:
@@ -179,7 +179,7 @@ def experiment(
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
-    output = written.output
+    output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output must be two different files")
     if counts is not None:
@@ -196,7 +196,7 @@ def experiment(
         except PolicyError as error:
             if "totals of many units" not in str(error):
                 raise
-            advice = "or totals by variant: --counts VARIANT=SUCCESSES/UNITS,..."
+            advice = "or analyse totals by variant with --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         warn_unused(("resamples", "seed"), "no test of this report resamples")
@@ -208,11 +208,11 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             write_report(result, page, inputs=files, command=line)
 
-    written.write(combine_results(result), report)
+    result_output.write(combine_results(result), report)
 
 
 def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
-    """Analyse totals by variant; refuse options that require rows."""
+    """Analyse totals by variant; refuse options that require data of units."""
     from cranfield import online
     from cranfield.online.experiments.totals import parse_totals
 
@@ -220,7 +220,7 @@ def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
-    refuse_others(applicable, "cannot be combined with --counts")
+    refuse_other_options(applicable, "cannot be combined with --counts")
     return online.analyse_totals(
         parse_totals(counts), **{name: options[name] for name in statistical}
     )
@@ -233,7 +233,7 @@ def _metrics(
     margins: dict[str, str],
     down: tuple[str, ...],
 ) -> dict[str, Metric]:
-    """Make the metrics of measures of a log, or of columns of a table."""
+    """Make metrics from measures of a log, or from columns of a table."""
     from cranfield.online import Metric
 
     values = {measure: measure for measure in measures}

@@ -15,7 +15,7 @@ from cranfield.cli.options.declaring import (
     IntegerRange,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     warn_unused,
 )
@@ -53,12 +53,12 @@ RUNS = (".run", ".txt", ".trec")
         "flag": "--keys keys",
         "metavar": "FILE",
         "type": READ,
-        "goes_with": "!--impressions",
-        "help": "Table of pages, for each of which to draw a list: page, query.",
+        "requires": "!--impressions",
+        "help": "Table of pages, page and query; one list is drawn for each page.",
     },
 )
 @gather_options(Reading, "reading", reading_options)
-@option("--list", "listed", is_flag=True, help="List the interleaving methods.")
+@option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
 @format_option(
     ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
     "auto",
@@ -73,12 +73,12 @@ def interleave(
     jobs: int | None,
     keys: str | None,
     reading: Reading,
-    listed: bool,
+    list_methods: bool,
     format: str,
     output: str | None,
     **method: Any,
 ) -> None:
-    """Interleave runs into lists, with the run that each document came from.
+    """Interleave runs into lists that record the run of each document.
 
     The list of a page does not depend on other pages. `cranfield online preference` analyses the
     clicks on these lists.
@@ -98,7 +98,7 @@ def interleave(
         raise PolicyError("--format parquet requires --output FILE")
     if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
         format = "trec"
-    if listed:
+    if list_methods:
         methods = online.interleaving_methods()
         if format in {"auto", "trec"}:
             write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
@@ -125,9 +125,10 @@ def interleave(
 @option(
     "--votes",
     type=READ,
-    goes_with="!LOG !--counts !--rankers",
+    requires="!LOG !--counts !--rankers",
     help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
-    " topic, system_a, system_b, winner (a, b, tie), and perhaps order, the system shown first.",
+    " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
+    " first).",
 )
 @option(
     "--counts",
@@ -135,15 +136,15 @@ def interleave(
     metavar="W,L,T",
     help="Numbers of wins, losses and ties, instead of a log.",
 )
-@options_from("cranfield.online.preference", "unit clicks", goes_with="LOG")
-@options_from("cranfield.online.preference", "resamples seed", goes_with=("LOG", "--votes"))
+@options_from("cranfield.online.preference", "unit clicks", requires="LOG")
+@options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
 @options_from(
     "cranfield.online.preference_matrix",
     "names correction",
     names={"flag": "--rankers names"},
-    correction={"goes_with": ("LOG", "--votes")},
+    correction={"requires": ("LOG", "--votes")},
 )
-@options_from("cranfield.online.preference", "expected", goes_with="!--votes")
+@options_from("cranfield.online.preference", "expected", requires="!--votes")
 @options_from("cranfield.online.preference", "confidence")
 @option(
     "--runs",
@@ -151,7 +152,7 @@ def interleave(
     metavar="RUN",
     type=READ,
     help="One of the two interleaved runs, for methods that assign no teams; give both.",
-    goes_with="LOG",
+    requires="LOG",
 )
 @log_options
 @result_options(("preference", "pairs", "strengths", "position"))
@@ -165,12 +166,12 @@ def preference(
     correction: str,
     confidence: float,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **options: Any,
 ) -> None:
     """Test which rankers users prefer, by their clicks on interleaved pages.
 
-    LOG is one file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
+    LOG is a file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
     `cranfield online interleave` and a table of clicks. Results have a team; for methods without
     teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
     the log, and --votes ranks systems by side-by-side preferences.
@@ -204,7 +205,7 @@ def preference(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
     elif not logs:
-        raise PolicyError("expected LOG or --counts")
+        raise PolicyError("expected LOG, --counts or --votes")
     else:
         log = reading.read(logs)
         if runs:
@@ -215,7 +216,7 @@ def preference(
             warn_unused(("correction",), "there is only one pair of rankers")
             result = online.preference(log, names=teams, expected=expected, **options)
         else:
-            refuse_given(("expected",), f"requires two rankers, got {len(teams)}")
+            refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
             result = online.preference_matrix(log, names=teams, correction=correction, **options)
         facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
-    written.write(combine_results(result, **facts))
+    result_output.write(combine_results(result, **facts))

@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     option,
-    refuse_others,
+    refuse_other_options,
     settings,
 )
 from cranfield.cli.options.output import ResultOutput, gather_options, result_options
@@ -47,7 +47,7 @@ class LogOptions:
     click_actions: list[str] | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
-        """Read a log of one file or folder, or of two or three tables."""
+        """Read a log from a file or folder, or from two or three tables."""
         from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
@@ -69,7 +69,7 @@ class LogOptions:
 
 
 # An experiment may have a table of units instead of a log.
-_CONDITIONS = ("LOG", "--measure")
+_LOG_CONDITIONS = ("LOG", "--measure")
 
 log_options = gather_options(
     LogOptions,
@@ -80,13 +80,13 @@ log_options = gather_options(
             *options_of(
                 "cranfield.online.read_log",
                 "format on_anomaly max_queries click_actions",
-                goes_with=_CONDITIONS,
+                requires=_LOG_CONDITIONS,
                 format={"flag": "--log-format"},
             ),
             *options_of(
                 "cranfield.online.sessionise",
                 "timeout",
-                goes_with=_CONDITIONS,
+                requires=_LOG_CONDITIONS,
                 timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
             ),
         ),
@@ -138,7 +138,7 @@ TABLES = ("measures", *SURVIVAL)
     help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
     " and clicks over expected clicks.",
 )
-@option("--list", "listed", is_flag=True, help="List the online measures.")
+@option("--list", "list_measures", is_flag=True, help="List the online measures.")
 @log_options
 @result_options(TABLES)
 def measure(
@@ -148,14 +148,14 @@ def measure(
     labels: str | None,
     survival: bool,
     totals: bool,
-    listed: bool,
+    list_measures: bool,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
-    LOG is one file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
-    one of the other two, detected by its columns or named by clicks=FILE or results=FILE.
+    LOG is a file or folder in any known format; or its tables PAGES RESULTS CLICKS; or PAGES and
+    one of RESULTS and CLICKS, detected by its columns or named by clicks=FILE or results=FILE.
 
     Examples
     --------
@@ -169,18 +169,18 @@ def measure(
     from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
 
-    if listed:
+    if list_measures:
         catalogue = online.catalogue()
         columns = ("measure", "of", "parameters", "what it tells", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
-        written.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
+        result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures")
     if totals:
-        _measure_totals(logs, written)
+        _measure_totals(logs, result_output)
         return
-    written.check(TABLES if survival else TABLES[:1])
+    result_output.check(TABLES if survival else TABLES[:1])
     measure_list = [online.parse_online_measure(name) for name in measures] or None
     log = reading.read(logs)
     values = online.measure(log, measure_list, list(by), labels=labels)
@@ -200,17 +200,17 @@ def measure(
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
-    written.write(ResultSet(heading, tables, frames, facts))
+    result_output.write(ResultSet(heading, tables, frames, facts))
 
 
-def _measure_totals(logs: tuple[str, ...], written: ResultOutput) -> None:
+def _measure_totals(logs: tuple[str, ...], result_output: ResultOutput) -> None:
     from cranfield import online
 
     applicable = ("logs", "totals", "format", "table", "output", "settings")
-    refuse_others(applicable, "cannot be combined with --totals")
+    refuse_other_options(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    written.write(combine_results(online.coec_of_totals(logs[0])))
+    result_output.write(combine_results(online.coec_of_totals(logs[0])))
 
 
 KEYS = {
@@ -220,10 +220,10 @@ KEYS = {
     "gain": ("model", "baseline"),
     "relevance": ("model",),
 }
-"""Tables for programs, and the key columns of each."""
+"""Key columns of each table."""
 
 MAX_VALUES = 12
-"""Maximum number of values of a parameter in the text; tables for programs have all."""
+"""Maximum number of values of a parameter in text output; CSV and JSON have all values."""
 
 
 @command(
@@ -260,7 +260,7 @@ MAX_VALUES = 12
 @options_from(
     "cranfield.online.predict_relevance",
     "measures",
-    goes_with="--qrels !--tied=grade",
+    requires="--qrels !--tied=grade",
     measures={
         "flag": "--measure measures",
         "multiple": True,
@@ -271,7 +271,7 @@ MAX_VALUES = 12
 @option(
     "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
 )
-@options_from("cranfield.online.perplexity_gain", "seed resamples", goes_with="--baseline")
+@options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
 @result_options(KEYS, output=None)
 @option(
@@ -286,14 +286,14 @@ def train(
     measures: tuple[str, ...],
     baseline: str | None,
     reading: LogOptions,
-    written: ResultOutput,
+    result_output: ResultOutput,
     path: str | None,
     **draws: int,
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
-    LOG is one file or folder in any known format, such as a table with one row per shown result and
-    a column for clicks; or its tables PAGES RESULTS CLICKS.
+    LOG is a file or folder in any known format, such as a table with one row per displayed result
+    and a column for clicks; or its tables PAGES RESULTS CLICKS.
 
     Examples
     --------
@@ -305,11 +305,11 @@ def train(
     has_relevance = qrels is not None and tied != "grade"
     absent = {"gain"} if baseline is None else set()
     absent |= set() if has_relevance else {"relevance"}
-    written.check(name for name in KEYS if name not in absent)
+    result_output.check(name for name in KEYS if name not in absent)
     from cranfield import online, read_qrels
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
-    model_list, base = _models(models, baseline, path)
+    model_list, base_model = _parse_models(models, baseline, path)
     query_logs = [reading.read(files) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
         judgments = read_qrels(qrels)
@@ -320,9 +320,11 @@ def train(
     parameters = parameter_table(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
     tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
-    if base is not None:
-        frames["gain"] = perplexity_gains(fits, base, test_log, **draws)
-        tables.append(table_from_frame(frames["gain"], f"Perplexity gain over {base}, 95% CI"))
+    if base_model is not None:
+        frames["gain"] = perplexity_gains(fits, base_model, test_log, **draws)
+        tables.append(
+            table_from_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI")
+        )
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
@@ -335,13 +337,13 @@ def train(
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **draws}
     save = None if path is None else partial(fits[0].save, path)
-    written.write(ResultSet(notes, tables, keyed, facts), save)
+    result_output.write(ResultSet(notes, tables, keyed, facts), save)
 
 
-def _models(
+def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
-    """Parse the models, and the baseline of gains in perplexity."""
+    """Parse the models, and the baseline of perplexity gains."""
     from cranfield import online
 
     names = online.models()["model"].to_list() if models == ("all",) else models
@@ -352,12 +354,12 @@ def _models(
         raise PolicyError(f"--output requires a single model, got {len(model_list)}")
     base = None if baseline is None else online.parse_model(baseline)
     if base is not None and (base not in model_list or len(model_list) < 2):
-        raise PolicyError(f"--baseline {base} must be one of several models")
+        raise PolicyError(f"--baseline must be one of several --model, got {base}")
     return model_list, base
 
 
 def _parameter_table(parameters: pl.DataFrame) -> Table:
-    """Return a table of the parameters with few values."""
+    """Format the parameters that have few values."""
     import polars as pl
 
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)

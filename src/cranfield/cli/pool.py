@@ -41,20 +41,22 @@ if TYPE_CHECKING:
 LISTS = ("trec", "tsv", "jsonl")
 """Formats of documents to judge."""
 
-LISTED = ("--next", "--budget", "--unjudged", "--sample !--judged")
-"""Conditions under which documents are listed; a judged sample is reported."""
+LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
+"""Conditions under which documents are listed; for a judged sample a report is written."""
 
-CHOICES = ("--next", "--budget", "--unjudged", "--sample", "--stop")
+EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
 """Mutually exclusive options."""
 
 
-def alone(name: str, requires: str = "") -> str:
-    """Return the condition that none of the other choices is set."""
-    return " ".join([requires, *(f"!{choice}" for choice in CHOICES if choice != name)]).strip()
+def exclusive_condition(name: str, requires: str = "") -> str:
+    """Return the condition that excludes the other exclusive options."""
+    return " ".join(
+        [requires, *(f"!{option}" for option in EXCLUSIVE_OPTIONS if option != name)]
+    ).strip()
 
 
 @dataclass(frozen=True)
-class Dealing:
+class SheetOptions:
     """Options of sheets."""
 
     arranged: str
@@ -63,8 +65,8 @@ class Dealing:
     overlap: float
 
     @property
-    def draws(self) -> bool:
-        """Whether the sheets depend on a seed."""
+    def is_random(self) -> bool:
+        """True if the sheets depend on a seed."""
         return self.arranged == "shuffled" or self.assessors != "1"
 
     def write(
@@ -88,21 +90,21 @@ class Dealing:
         sheet_set.write(path, format=format)
 
 
-def dealing_options(listed: Sequence[str]) -> tuple[Decorator, ...]:
-    """Make the options of sheets, which require one of the conditions `listed`."""
+def options_of_sheets(conditions: Sequence[str]) -> tuple[Decorator, ...]:
+    """Make the options of sheets, which require one of the conditions."""
     return options_of(
         "cranfield.assess.sheets",
         "arranged assessors by overlap",
-        arranged={"goes_with": listed},
+        arranged={"requires": conditions},
         assessors={
             "metavar": "N|NAMES",
             "default": "1",
             "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by"
             " the name.",
-            "goes_with": listed,
+            "requires": conditions,
         },
-        by={"goes_with": "--assessors"},
-        overlap={"goes_with": "--assessors"},
+        by={"requires": "--assessors"},
+        overlap={"requires": "--assessors"},
     )
 
 
@@ -132,7 +134,7 @@ def read_strata(text: str) -> dict[int, int | float]:
         if not colon or last is None:
             raise PolicyError(f"--strata must be pairs such as 10:100%,50:25, got {quoted(text)}")
         if last in strata:
-            raise PolicyError(f"--strata must have each rank once, got {quoted(text)}")
+            raise PolicyError(f"--strata must name each rank once, got {quoted(text)}")
         strata[last] = read_amount(amount, f"--strata {end.strip()}:")
     return strata
 
@@ -147,7 +149,7 @@ KEYS = {
 
 POOL = f"{__name__}.pool"
 
-NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid p-value itself"
+NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
 
 
 @command(first="depth judged method next budget unjudged sample size stop assessors format output")
@@ -155,29 +157,33 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @options_from(
     POOL,
-    "depth judged method following budget unjudged sample rules size strata missing",
+    "depth judged method n_next budget unjudged sample rules size strata missing",
     judged={"metavar": "QRELS", "type": READ},
-    method={"goes_with": LISTED[:2]},
-    following={"flag": "--next following", "goes_with": alone("--next")},
-    budget={"goes_with": alone("--budget")},
-    unjudged={"goes_with": alone("--unjudged", "--judged")},
-    sample={"metavar": "DESIGN", "goes_with": alone("--sample")},
-    rules={"flag": "--stop rules", "metavar": "RULE", "goes_with": alone("--stop", "--judged")},
-    size={"metavar": "N", "goes_with": "--sample"},
-    strata={"metavar": "RANK:N,...", "goes_with": "--sample"},
-    missing={"goes_with": "--sample --judged", "stands_for": "unjudged"},
+    method={"requires": LIST_CONDITIONS[:2]},
+    n_next={"flag": "--next n_next", "requires": exclusive_condition("--next")},
+    budget={"requires": exclusive_condition("--budget")},
+    unjudged={"requires": exclusive_condition("--unjudged", "--judged")},
+    sample={"metavar": "DESIGN", "requires": exclusive_condition("--sample")},
+    rules={
+        "flag": "--stop rules",
+        "metavar": "RULE",
+        "requires": exclusive_condition("--stop", "--judged"),
+    },
+    size={"metavar": "N", "requires": "--sample"},
+    strata={"metavar": "RANK:N,...", "requires": "--sample"},
+    missing={"requires": "--sample --judged", "stands_for": "unjudged"},
 )
-@gather_options(Dealing, "dealing", dealing_options(LISTED))
+@gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
 @options_from(
     "cranfield.assess.order",
     "rel seed",
     rel={
         "type": IntegerRange(1),
-        "goes_with": ("--next", "--budget --judged", "--stop", "--sample --judged"),
+        "requires": ("--next", "--budget --judged", "--stop", "--sample --judged"),
     },
     seed={
         "type": IntegerRange(0),
-        "goes_with": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
+        "requires": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )
 @options_from("cranfield.fuse", "ties")
@@ -190,7 +196,7 @@ NO_PVALUE = "RecallTest uses the smallest of many p-values, which is not a valid
         *options_of(
             "cranfield.read_qrels",
             "ungraded",
-            ungraded={"default": "drop", "goes_with": "--judged"},
+            ungraded={"default": "drop", "requires": "--judged"},
         ),
     ),
 )
@@ -208,7 +214,7 @@ def pool(
     depth: Annotated[int, Whole(1)] = 100,
     judged: str | None,
     method: str = "depth",
-    following: Annotated[int | None, Whole(1)],
+    n_next: Annotated[int | None, Whole(1)],
     budget: Annotated[int | None, Whole(1)],
     unjudged: bool = False,
     sample: str | None,
@@ -216,7 +222,7 @@ def pool(
     size: str | None,
     strata: str | None,
     missing: Literal["error", "nonrelevant"] = "error",
-    dealing: Dealing,
+    sheet_options: SheetOptions,
     reading: Reading,
     format: str = "auto",
     table: str | None,
@@ -239,8 +245,8 @@ def pool(
         Judgments so far, in the order in which they were made.
     method
         Pooling method, such as depth, RRF, Borda, Hedge, MTF, MaxMean or Thompson.
-    following
-        List the next N documents to judge for each topic, given the judgments of --judged.
+    n_next
+        List the next N documents of each topic to judge, after the judgments of --judged.
     budget
         List the first N documents of each topic, in the order of --method.
     unjudged
@@ -260,7 +266,7 @@ def pool(
         How to treat sampled documents without a judgment.
     format
         Output format: trec, tsv or jsonl for documents; prels or xqrels for judgments of a sample;
-        the others for reports.
+        the other formats for reports.
     table
         Write this table of a report only: topics, systems, stops, relevant.
 
@@ -285,7 +291,7 @@ def pool(
         raise PolicyError(
             "--budget requires --judged for a method that learns from judgments; or use --next"
         )
-    order = following or budget
+    order = n_next or budget
     is_list = bool(order or unjudged or (sample and judged is None))
     tables = ["topics", "systems"] if judged is not None else ["topics"]
     tables = ["stops"] if rules else ["relevant"] if sample else tables
@@ -296,8 +302,8 @@ def pool(
     }
     if sample is not None:
         check_design(sample, **design)
-    draws = not is_list or sample or pooling_method.random or dealing.draws
-    unused = {"seed": "draws no random numbers"} if not draws else {}
+    is_random = not is_list or sample or pooling_method.random or sheet_options.is_random
+    unused = {"seed": "draws no random numbers"} if not is_random else {}
     unused |= {"rel": "does not use grades"} if order and not pooling_method.learns else {}
     for name, reason in unused.items():
         warn_unused((name,), f"{pooling_method} {reason}")
@@ -310,11 +316,11 @@ def pool(
     elif order:
         options = {"seed": seed, "rel": rel}
         inputs = (documents_pool, qrels, pooling_method)
-        documents = _rank_documents(*inputs, following, budget, options)
+        documents = _rank_documents(*inputs, n_next, budget, options)
     else:
         documents = documents_pool.unjudged(qrels) if unjudged else None
     if is_list:
-        dealing.write(documents, seed, format, output, [judged, *paths_of(run_list)])
+        sheet_options.write(documents, seed, format, output, [judged, *paths_of(run_list)])
     elif format in OF_SAMPLES:
         from cranfield.collection.files.writing import write_qrels
 
@@ -326,7 +332,7 @@ def pool(
             report = _sample_report(documents, qrels, rel, missing, seed)
         else:
             report = _stop_report(documents_pool, qrels, rule_list, rel)
-        results = _report(documents_pool, judged is not None, qrels, *report)
+        results = _pool_report(documents_pool, judged is not None, qrels, *report)
         write_results(results, "text" if format == "auto" else format, table, output)
 
 
@@ -345,7 +351,7 @@ def _check_output(
         check_table(table, tables)
 
 
-def _report(
+def _pool_report(
     pool: Pool,
     judged: bool,
     qrels: Qrels | None,
@@ -353,35 +359,36 @@ def _report(
     lines: Sequence[str],
     facts: Mapping[str, Any],
 ) -> ResultSet:
-    """Report the pool and its judgments; `frames`, if any, replace its tables."""
+    """Report the pool and its judgments; `frames`, if any, replace the default tables."""
     import numpy as np
     import polars as pl
 
     size = f"{counted(len(pool.topics), 'topic')}, {counted(len(pool.systems), 'system')}"
     heading = [f"pool of {counted(len(pool), 'document')}: {size}, depth {pool.depth}"]
-    about: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
-    own = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
+    pool_facts: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
+    pool_frames = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
     if judged:
         unjudged = pool.unjudged(qrels)
         n_judged = len(pool) - len(unjudged)
         heading.append(f"{n_judged:,} are judged, {len(unjudged):,} are not")
-        _warn(0 if qrels is None else len(qrels) - n_judged, "outside the pool")
-        about["judged"] = n_judged
-        own = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
-    frames = frames or own
+        _warn_of_judgments(0 if qrels is None else len(qrels) - n_judged, "outside the pool")
+        pool_facts["judged"] = n_judged
+        pool_frames = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
+    frames = frames or pool_frames
     tables = [table_from_frame(frame, name.capitalize()) for name, frame in frames.items()]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
-    return ResultSet([*heading, *lines], tables, keyed, {**about, **facts})
+    return ResultSet([*heading, *lines], tables, keyed, {**pool_facts, **facts})
 
 
 def _sample_report(
     sample: Sample, qrels: Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
     relevant = sample.relevant(qrels, rel, unjudged=missing)
-    error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
+    standard_error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
     lines = [
         f"sample by {sample.drawing}, seed {seed}: {counted(len(sample), 'document')}",
-        f"estimated relevant documents of the pool: {relevant.total:.1f}, standard error {error}",
+        f"estimated relevant documents of the pool: {relevant.total:.1f}, standard error"
+        f" {standard_error}",
     ]
     return {"relevant": relevant.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
 
@@ -415,29 +422,29 @@ def _rank_documents(
     pool: Pool,
     qrels: Qrels | None,
     method: Method,
-    following: int | None,
+    n_next: int | None,
     budget: int | None,
     options: Mapping[str, Any],
 ) -> Any:
-    """Return the next or the first documents by a method; warn of unused judgments."""
+    """List the next or the first documents by a method; warn of unused judgments."""
     from cranfield import assess
 
-    if following:
-        documents = assess.next_documents(pool, qrels, method, following, **options)
-        _warn(documents.outside, "outside the pool")
-        _warn(documents.ahead, "ahead of the order of the method, which are ignored")
-        _warn(documents.negative, "below 0, which count as not relevant")
+    if n_next:
+        documents = assess.next_documents(pool, qrels, method, n_next, **options)
+        _warn_of_judgments(documents.outside, "outside the pool")
+        _warn_of_judgments(documents.ahead, "ahead of the order of the method, which are ignored")
+        _warn_of_judgments(documents.negative, "below 0, which count as not relevant")
         return documents
     order = assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:
         n_unjudged = len(pool.unjudged(qrels))
-        _warn(len(qrels) - len(pool) + n_unjudged, "outside the pool")
+        _warn_of_judgments(len(qrels) - len(pool) + n_unjudged, "outside the pool")
         if n_unjudged:
             unjudged = counted(n_unjudged, "unjudged document")
             warn(f"{method} treats {unjudged} of the pool as not relevant")
     return order.filter(order["place"] <= min(budget or 0, len(pool)))
 
 
-def _warn(number: int, kind: str) -> None:
-    if number:
-        warn(f"judgments {kind}: {number:,}")
+def _warn_of_judgments(n_judgments: int, description: str) -> None:
+    if n_judgments:
+        warn(f"judgments {description}: {n_judgments:,}")

@@ -1,4 +1,4 @@
-"""Command on batches of prompts for language models: `prompts`."""
+"""Command on prompts for language models: `prompts`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.cli.options.signatures import options_from
     f"{__name__}.prompts",
     "template grades",
     template={"type": READ},
-    grades={"metavar": "RULE", "goes_with": "!--template"},
+    grades={"metavar": "RULE", "requires": "!--template"},
 )
 @output_option
 def prompts(
@@ -26,10 +26,10 @@ def prompts(
 ) -> None:
     """Write prompts for a language model to judge documents, or read labels from its answers.
 
-    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and
-    tables of texts. The output is JSON lines of id, topic, doc and prompt.
-    Without it, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text. The
-    output is labels for `cranfield judges`; the parse rate is printed on standard error.
+    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and the
+    tables of their texts. The output is JSON lines of id, topic, doc and prompt.
+    Without --template, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text.
+    The output is labels for `cranfield judges`; the parse rate is printed on standard error.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def prompts(
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decoded
 
-    path, number = output or "-", counted(len(files), "file")
+    path, file_count = output or "-", counted(len(files), "file")
     if template is not None:
         if len(files) != 3:
-            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {number}")
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
         source, (pairs, topics, documents) = Source(template), files
         text = decoded(source.read(), source.name)
         write_table(make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
     if len(files) != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {number}")
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
     rule = ONLY_NUMBER if grades is None else parse_grades(grades)
     parsed = parse_answers(*files, grades=rule)
     write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))

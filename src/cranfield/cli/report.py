@@ -18,7 +18,7 @@ from cranfield.cli.options.declaring import (
     in_group,
     on_command_line,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     with_options,
 )
@@ -32,7 +32,7 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.scores import (
-    Comparing,
+    ComparisonOptions,
     ScoreInput,
     comparing_options,
     scale_option,
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
-OMITTED = ("output", *WORK, "page", "format", "table")
-"""Options that do not change the page; the command shown on it omits them."""
+OMITTED_OPTIONS = ("output", *WORK, "page", "format", "table")
+"""Options that do not change the report; the command line in it omits them."""
 
 
-COMPARING_SETTINGS = (
+COMPARISON_SETTINGS = (
     "correction alpha seed statistic alternative missing resamples exact threshold compat"
     f" {JUDGING_SETTINGS}"
 )
@@ -62,7 +62,7 @@ COMPARING_SETTINGS = (
 
 
 @command()
-@settings(f"date scale scales cut {COMPARING_SETTINGS}", flags="lower")
+@settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
@@ -89,12 +89,12 @@ COMPARING_SETTINGS = (
     help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
     " folder or a quoted pattern; may be given several times.",
     type=READ,
-    goes_with="QRELS RUN",
+    requires="QRELS RUN",
 )
 @option(
     "--cut",
     is_flag=True,
-    goes_with="--judges",
+    requires="--judges",
     help="Clip grades of judges that are outside the scale to its nearest end.",
 )
 @judging_options
@@ -107,7 +107,7 @@ def report(
     output: str,
     title: str | None,
     date: str | None,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     scales: bool,
     labels: tuple[str, ...],
     cut: bool,
@@ -132,14 +132,14 @@ def report(
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
     comparison_options = comparing.checked()
-    reading = Reading.of(judging)
+    reading = Reading.from_options(judging)
     people: Qrels | None = None
     judges: tuple[Judge, ...] = ()
     if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
     run_list = reading.runs(source.qrels, source.runs)
     results = replace(source, runs=run_list).scores(
-        {**judging, "reading": reading}, noted=True, scale=scale
+        {**judging, "reading": reading}, has_notes=True, scale=scale
     )
     files = [source.qrels, *paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
     judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None
@@ -180,13 +180,13 @@ def _compare_judges(
 
 
 def command_of(context: click.Context, output: str = "--output") -> list[str]:
-    """Return the words of a command line, with options in the order of their declaration."""
+    """Return the words of the current command line, with options in order of declaration."""
     program = context.find_root().command_path
     words = ["cranfield", *context.command_path.removeprefix(program).split()]
-    options: list[str] = []
+    option_words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
-        if name in OMITTED or not on_command_line(name):
+        if name in OMITTED_OPTIONS or not on_command_line(name):
             continue
         value: Any = context.params.get(name, context.meta.get(name))
         if isinstance(param, click.Argument):
@@ -194,19 +194,19 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
             continue
         flag = max(param.opts, key=len)
         if isinstance(value, bool):
-            options.append(flag if value else param.secondary_opts[0])
+            option_words.append(flag if value else param.secondary_opts[0])
         elif param.multiple:
-            options += [word for item in value for word in (flag, str(item))]
+            option_words += [word for item in value for word in (flag, str(item))]
         else:
-            options += [flag, str(value)]
-    return [*words, output, OUTPUT, *options]
+            option_words += [flag, str(value)]
+    return [*words, output, OUTPUT, *option_words]
 
 
 PLOT_DEFAULT = ("AP",)
 
 CHART_OPTIONS = ("systems", "topic", "reference", "length", "grades")
 
-BY_STUDY = {
+STUDY_COMMANDS = {
     "SplitStudy": "study tests",
     "DiscriminativePower": "study measures",
     "LeaveOneOut": "study collection",
@@ -217,7 +217,7 @@ BY_STUDY = {
 }
 """Commands that draw charts of studies, by the class of the result."""
 
-IN_PYTHON = {
+PYTHON_FUNCTIONS = {
     "CostEffectiveness": "cf.cost_effectiveness",
     "JudgeComparison": "cf.assess.compare_judges",
     "SelfPreference": "cf.assess.self_preference",
@@ -228,7 +228,7 @@ IN_PYTHON = {
 """Functions of results whose charts no command draws, by the class of the result."""
 
 
-def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
+def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -> None:
     if not is_set or context.resilient_parsing:
         return
     from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
@@ -238,7 +238,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
     lines = [
         f"{name:18}{kind.summary}" for name, kind in CHARTS.items() if kind.subject in BY_COMMAND
     ]
-    for heading, sources in ((studies, BY_STUDY), (others, IN_PYTHON)):
+    for heading, sources in ((studies, STUDY_COMMANDS), (others, PYTHON_FUNCTIONS)):
         charts = [(name, kind) for name, kind in CHARTS.items() if kind.subject in sources]
         lines += ["", heading]
         lines += [f"{name:18}{sources[kind.subject]}: {kind.summary}" for name, kind in charts]
@@ -247,7 +247,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
 
 
 @command(first="list measure scores only topic length grades baseline test output rel")
-@settings(f"reference title width {COMPARING_SETTINGS}", flags="lower")
+@settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(
@@ -258,7 +258,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
                 is_flag=True,
                 is_eager=True,
                 expose_value=False,
-                callback=_list,
+                callback=_list_charts,
                 help="List the charts.",
             ),
             option(
@@ -266,7 +266,8 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
                 "systems",
                 multiple=True,
                 metavar="SYSTEM",
-                help="System to show; may be given several times. Charts of two systems need both.",
+                help="System to show; may be given several times. Charts of two systems require"
+                " two.",
             ),
             option(
                 "--topic",
@@ -297,7 +298,7 @@ def _list(context: click.Context, param: click.Parameter, is_set: bool) -> None:
 def plot(
     kind: str,
     source: ScoreInput,
-    comparing: Comparing,
+    comparing: ComparisonOptions,
     output: str | None,
     width: float | None,
     title: bool,
@@ -306,7 +307,7 @@ def plot(
     """Draw a chart to a file; `cranfield plot --list` lists the charts.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    Neither the command nor the file needs a network.
+    Neither the command nor the file requires a network.
 
     Examples
     --------
@@ -323,51 +324,54 @@ def plot(
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
-    if chart.subject in BY_STUDY:
-        call = f"cranfield {BY_STUDY[chart.subject]} ... --plot {name}=FILE"
-        raise PolicyError(f"{name} is a chart of a study: {call}")
-    if chart.subject in IN_PYTHON:
-        call = f"{IN_PYTHON[chart.subject]}(...).plot.{name.replace('-', '_')}()"
-        raise PolicyError(f"{name} can be drawn in Python only: {call}")
+    if chart.subject in STUDY_COMMANDS:
+        call = f"cranfield {STUDY_COMMANDS[chart.subject]} ... --plot {name}=FILE"
+        raise PolicyError(f"{name} is a chart of a study; draw it with `{call}`")
+    if chart.subject in PYTHON_FUNCTIONS:
+        call = f"{PYTHON_FUNCTIONS[chart.subject]}(...).plot.{name.replace('-', '_')}()"
+        raise PolicyError(f"{name} can be drawn in Python only, with {call}")
     path = output or f"{name}.svg"
     check_extra(parse_format(path))
-    options = _options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
+    options = _chart_options(chart, name, {option: judging.pop(option) for option in CHART_OPTIONS})
     reason = f"cannot be combined with {name}"
-    if chart.subject not in {"PairwiseComparison", "AnovaTable"}:
-        refuse_given([field.name for field in fields(Comparing)], reason)
+    is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
+    if not is_comparison:
+        refuse_options([field.name for field in fields(ComparisonOptions)], reason)
     comparison_options = comparing.checked()
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
-            raise PolicyError(f"{name} is a chart of measures, without QRELS, RUN and --scores")
-        refuse_given({*judging} - {*WORK}, reason)
+            raise PolicyError(
+                f"{name} is a chart of measures and cannot be combined with QRELS, RUN and --scores"
+            )
+        refuse_options({*judging} - {*WORK}, reason)
         figure = chart.draw(*([source.measures] if chart.subject == MEASURES else []), **options)
     else:
-        data = _data(chart.subject, source, judging)
-        if chart.subject in {"PairwiseComparison", "AnovaTable"}:
+        data = _chart_data(chart.subject, source, judging)
+        if is_comparison:
             from cranfield.significance.comparison.compare import compare
 
             data = compare(data, jobs=judging["jobs"], **comparison_options)
-        figure = getattr(data.plot, name)(**_pair(chart, name, data.systems, options))
+        figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
 
 
-def _data(kind: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
-    """Return the evaluation, or the scores of the single measure."""
-    if kind == "Evaluation" and source.score_files:
-        raise PolicyError("the chart requires rankings (QRELS and RUN), got --scores")
+def _chart_data(subject: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
+    """Return the evaluation, or the scores of the only measure."""
+    if subject == "Evaluation" and source.score_files:
+        raise PolicyError("this chart requires QRELS and RUN, got --scores")
     scores: Mapping[str, Scores] = source.scores(judging)
-    if kind == "Evaluation":
+    if subject == "Evaluation":
         return scores
     if len(scores) > 1:
         raise PolicyError(
-            f"the chart shows a single measure; choose one with --measure: {', '.join(scores)}"
+            f"this chart requires a single measure; choose one with --measure: {', '.join(scores)}"
         )
     return next(iter(scores.values()))
 
 
-def _options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a chart that are set, and refuse those that it does not have."""
+def _chart_options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the options that are set; refuse options that the chart does not have."""
     options: dict[str, Any] = {}
     for key, value in values.items():
         if value is None or value == ():
@@ -382,10 +386,10 @@ def _options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str
     return options
 
 
-def _pair(
+def _add_pair(
     chart: ChartKind, name: str, systems: Sequence[str], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Add the two systems of a chart that compares two: the selected ones, or the only two."""
+    """Add the systems of a chart of two systems: those of --only, or the only two."""
     if "first" not in chart.options:
         return options
     pair = options.pop("systems", None) or systems

@@ -14,7 +14,7 @@ from cranfield.cli.options.declaring import (
     Decorator,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     with_changes,
 )
@@ -56,8 +56,8 @@ def contributors_option(default: str) -> Decorator:
     )
 
 
-OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
-"""Options of the studies of judgments."""
+POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
+"""Options of the studies of pools."""
 
 
 @command(first="measure scores teams pool-depth sizes repeats test format table output settings")
@@ -81,10 +81,10 @@ def collection(
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 
-    For the judgments: changes of scores and ranks when the unique documents of a team or run are
-    removed, and when pools are shallower. For the topics: stability over samples of topics,
-    generalisability of scores, and the effect of other numbers of topics. With --scores, only the
-    topics are studied.
+    For the judgments, the study reports changes of scores and ranks if the unique documents of a
+    team or run are removed, and if pools are shallower; for the topics, stability over samples of
+    topics, generalisability of scores, and the effect of the number of topics. With --scores, only
+    the topics are studied.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def collection(
     """
     from cranfield import meta
 
-    pool = {name: sampling.pop(name) for name in OF_RUNS}
+    pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
     _check_pool(pool)
     [choice] = read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
@@ -109,7 +109,7 @@ def collection(
     studies: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_given(OF_RUNS, "cannot be combined with --scores, which are already computed")
+        refuse_options(POOL_OPTIONS, "cannot be combined with --scores, which are already computed")
         scores = source.scores(options.judging)
         notes.append(
             "note: the judgments were not studied, as this requires QRELS and RUN instead of"
@@ -141,7 +141,7 @@ def _study_topics(
     options: StudyOptions,
     notes: list[str],
 ) -> list[Result]:
-    """Study the topics by the scores of one measure; note studies that are impossible."""
+    """Study the topics by the scores of one measure; add notes on studies that are impossible."""
     from cranfield import meta
     from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
@@ -173,7 +173,7 @@ def _study_judgments(
 
     rankings = source.rankings()
     refuse_for_pools()
-    refuse_given(
+    refuse_options(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
@@ -192,18 +192,18 @@ def _study_judgments(
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
-    of_pool = {"depth": pool["pool_depth"], "others": pool["others"], **common}
-    by_team = {} if pool["teams"] is None else {"team": pool["teams"]}
+    pool_options = {"depth": pool["pool_depth"], "others": pool["others"], **common}
+    teams_by_unit = {} if pool["teams"] is None else {"team": pool["teams"]}
     studies: list[Result] = [
         options.study(
-            f"leaving out each {unit}",
+            f"excluding each {unit}",
             meta.leave_one_out,
             *(trace, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
-            **of_pool,
+            **pool_options,
         )
-        for unit, teams in {**by_team, "run": None}.items()
+        for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
     return scores, [*studies, meta.pool_depths(trace, None, measures, pool["depths"], **common)]
@@ -245,13 +245,14 @@ def pooling(
     contributors: str,
     lists: str,
     options: StudyOptions,
-    **options_of_study: Any,
+    **pooling_options: Any,
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
 
-    For each method and budget: the number of relevant documents that are judged, the agreement with
-    the order of systems by all judgments, the significant differences that remain, and the effect
-    on a team whose unique documents are removed. Runs are pooled to --depth, and scored in full.
+    Reported for each method and budget are the number of relevant documents that are judged, the
+    agreement with the ranking of systems by all judgments, the significant differences that remain,
+    and the effect on a team whose unique documents are removed. Runs are pooled to --depth, and
+    scored in full.
 
     Examples
     --------
@@ -265,14 +266,14 @@ def pooling(
 
     refuse_for_pools()
     effectiveness = options.measures(measures)
-    options_of_study["methods"] = parse_methods(methods)
-    read_choices([options_of_study["test"]], **options_of_study)
+    pooling_options["methods"] = parse_methods(methods)
+    read_choices([pooling_options["test"]], **pooling_options)
     options.check_table(meta.Pooling)
-    options_of_study |= options.policies("ties", "topics", "negative", "compat")
-    options_of_study |= {"lists": parse_lists(lists), "seed": options.seed}
-    options_of_study["contributors"] = read_contributors(contributors)
-    options_of_study["depth"] = options.judging["depth"] or DEPTH
-    options_of_study["rel"] = options.judging["rel"] or 1
+    pooling_options |= options.policies("ties", "topics", "negative", "compat")
+    pooling_options |= {"lists": parse_lists(lists), "seed": options.seed}
+    pooling_options["contributors"] = read_contributors(contributors)
+    pooling_options["depth"] = options.judging["depth"] or DEPTH
+    pooling_options["rel"] = options.judging["rel"] or 1
     inputs = options.inputs(qrels, runs)
-    study = options.study("pooling", meta.pooling, *inputs, effectiveness, **options_of_study)
+    study = options.study("pooling", meta.pooling, *inputs, effectiveness, **pooling_options)
     options.show(study)

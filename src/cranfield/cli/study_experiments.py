@@ -12,13 +12,13 @@ from cranfield.cli.options.declaring import (
     READ,
     command,
     option,
-    refuse_given,
+    refuse_options,
     settings,
     with_options,
 )
 from cranfield.cli.options.judging import (
-    OF_DOCUMENTS,
-    OF_RANKINGS,
+    DOCUMENT_OPTIONS,
+    RANKING_OPTIONS,
     measures_option,
     omit_reading,
 )
@@ -64,9 +64,9 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @options_from("cranfield.meta.split_topics", "sizes repeats teams", teams={"type": READ})
 @options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
-@options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
+@options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
 @options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
-@options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
+@options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
 @options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
 @tested_options
 @study_options()
@@ -125,7 +125,7 @@ def tests(
     choices = read_choices(names, **split)
     if false_alarms is not None:
         check_null(choices, null)
-    whole, by_shard = _scores(source, shard_map or shards, options)
+    whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.study(
@@ -133,19 +133,23 @@ def tests(
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
-    real = [test for test in splits.tests if not is_bound(test)]
+    performed_tests = [test for test in splits.tests if not is_bound(test)]
     if false_alarms is not None:
         own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
-        label = "looking for false alarms"
-        studies.append(options.study(label, meta.false_alarms, whole, real, **common, **own))
+        label = "estimating Type I error rates"
+        studies.append(
+            options.study(label, meta.false_alarms, whole, performed_tests, **common, **own)
+        )
     if power is not None:
         own = {"part": "power", "population": population, "repeats": power}
-        label = "looking for true differences"
-        studies.append(options.study(label, meta.power_of_tests, whole, real, **common, **own))
+        label = "estimating power"
+        studies.append(
+            options.study(label, meta.power_of_tests, whole, performed_tests, **common, **own)
+        )
     options.show(*studies, facts_by_result=True)
 
 
-def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
+def _evaluate_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
     """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
@@ -155,15 +159,15 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
     if source.score_files:
         raise PolicyError("shards require QRELS and RUN, got --scores")
     rankings = source.rankings()
-    refuse_given(OF_DOCUMENTS, "cannot be combined with shards")
-    excluded = ("rel", *OF_DOCUMENTS)
+    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with shards")
+    excluded = ("rel", *DOCUMENT_OPTIONS)
     judging = omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
     measures = options.measures(source.measures)
-    many, qrels = options.inputs(*rankings)
-    with progress_of(many) as judging["progress"]:
-        evaluation = evaluate(many, qrels, measures, **judging)
+    run_list, qrels = options.inputs(*rankings)
+    with progress_of(run_list) as judging["progress"]:
+        evaluation = evaluate(run_list, qrels, measures, **judging)
     evaluation.warn()
     [by_shard] = evaluation.values()
     [whole] = evaluation.whole.scores.values()
@@ -181,7 +185,11 @@ def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any
 )
 @study_options()
 def interleaving(
-    qrels: str, runs: tuple[str, ...], measures: tuple[str, ...], options: StudyOptions, **more: Any
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    options: StudyOptions,
+    **simulation: Any,
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
 
@@ -198,23 +206,25 @@ def interleaving(
     from cranfield import meta
 
     used = ("ties", "topics")
-    unused = [name for name in (*OF_RANKINGS, *OF_DOCUMENTS) if name not in used]
-    refuse_given(unused, "cannot be combined with simulated users")
+    unused = [name for name in (*RANKING_OPTIONS, *DOCUMENT_OPTIONS) if name not in used]
+    refuse_options(unused, "cannot be combined with simulated users")
     measure = single_measure(options.measures(measures))
     options.check_table(meta.Sensitivity)
-    more |= options.policies("rel", "compat", *used)
+    simulation |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)
     study = meta.interleaving_sensitivity
-    options.show(options.study("interleaving", study, *inputs, measure, seed=options.seed, **more))
+    options.show(
+        options.study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
+    )
 
 
-ROLES = {
+RUN_OPTIONS = {
     "original-baseline": "Baseline run of the original experiment.",
     "original-advanced": "Advanced run of the original experiment, expected to be better.",
     "baseline": "Baseline run of the repeated experiment.",
     "advanced": "Advanced run of the repeated experiment.",
 }
-"""The runs of a reproduction."""
+"""Options for the runs of a reproduction, and their help."""
 
 
 @command(
@@ -224,7 +234,7 @@ ROLES = {
 @settings(f"{STUDY_SETTINGS} persistence")
 @click.argument("qrels", type=READ)
 @with_options(
-    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in ROLES.items()
+    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in RUN_OPTIONS.items()
 )
 @option(
     "--other-qrels",
@@ -264,7 +274,7 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_given(("on_bad_run",), "cannot be used here: every run is required")
+    refuse_options(("on_bad_run",), "cannot be used here: every run is required")
     roles = ("baseline", "advanced")
     original, repeated = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}

@@ -14,10 +14,10 @@ from cranfield.cli.options.declaring import (
     command,
     keep_inputs,
     on_command_line,
-    refuse_given,
+    refuse_options,
     settings,
 )
-from cranfield.cli.options.judging import OF_DOCUMENTS, judge_runs, measures_option
+from cranfield.cli.options.judging import DOCUMENT_OPTIONS, judge_runs, measures_option
 from cranfield.cli.options.output import ResultOutput, result_options
 from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.options.signatures import options_from, parse_pairs
@@ -50,7 +50,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     gold={"metavar": "MEASURE"},
     preferences={"type": READ},
 )
-@options_from("cranfield.meta.predictive_power", "majority", goes_with="--preferences")
+@options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @options_from("cranfield.meta.discriminative_power", "test resamples")
 @options_from("cranfield.compare", "correction alpha")
 @missing_option
@@ -70,18 +70,19 @@ def measures(
     options: StudyOptions,
     **tested: Any,
 ) -> None:
-    """Compare measures: how stable they are, and how far they agree.
+    """Compare the stability and agreement of measures.
 
-    Discriminative power, the swap method and the correlation of measures; the concordance test with
-    --gold, and predictive power with --preferences (Sakai 2013, section 5).
+    The study reports discriminative power, the swap method and the correlation of measures; with
+    --gold also the concordance test, and with --preferences predictive power (Sakai 2013, section
+    5).
 
     Parameters
     ----------
     gold
-        Trusted simple measure with which to test the concordance of the others; may be given
-        several times, for measures that must agree.
+        Trusted simple measure, with which the concordance of the other measures is tested; may be
+        given several times.
     preferences
-        CSV file with the preferences of people between two runs: topic, first, second, preferred.
+        CSV file of preferences of people between two runs: topic, first, second, preferred.
 
     Examples
     --------
@@ -102,29 +103,29 @@ def measures(
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, gold_names = _scores(source, gold, options)
+    all_scores, scores, gold_names = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
     if (missing := tested.pop("missing")) is not None:
-        # For all measures together, so that all studies have the same topics.
-        every, notes = complete_scores(align_scores(every), missing)
-        own = {name: every[name] for name in own}
+        # Jointly for all measures, so that all studies have the same topics.
+        all_scores, notes = complete_scores(align_scores(all_scores), missing)
+        scores = {name: all_scores[name] for name in scores}
     # Quick studies come first, so that an invalid file of preferences fails at once.
-    quick: list[Result] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []
+    quick: list[Result] = [meta.correlate(scores, method=coefficient)] if len(scores) > 1 else []
     if gold_names:
-        quick.append(meta.concordance(every, gold_names))
+        quick.append(meta.concordance(all_scores, gold_names))
     if preferences:
-        quick.append(meta.predictive_power(own, preferences, majority=majority))
-    topics = len(next(iter(own.values())).topics)
-    drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
-    sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins}
+        quick.append(meta.predictive_power(scores, preferences, majority=majority))
+    n_topics = len(next(iter(scores.values())).topics)
+    sample_sizes = sizes or [size for size in SIZES if size <= n_topics // 2] or None
+    sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
     sampling["seed"] = tested["seed"] = options.seed
     swaps = [
-        options.study(f"swaps by {name}", meta.swap_method, own[name], part=part, **sampling)
-        for name, part in _folders(own).items()
+        options.study(f"swaps by {name}", meta.swap_method, scores[name], part=part, **sampling)
+        for name, part in _folders(scores).items()
     ]
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
-    power = options.study(label, meta.discriminative_power, own, part=label, **tested)
+    power = options.study(label, meta.discriminative_power, scores, part=label, **tested)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, facts_by_result=True, **facts)
@@ -133,26 +134,26 @@ def measures(
 def _scores(
     source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
-    """Return the scores of all measures, of the requested ones, and the names of the gold ones."""
+    """Return the scores of all measures and of requested measures, and names of gold measures."""
     measures, judging = source.measures, options.judging
     if not source.score_files:
         measures, gold = options.measures(measures), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
-    # Of several names of a measure the first is used.
+    # A measure may have several names; the first is used.
     labels: dict[str | Measure, str] = {}
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, measures=[*labels]).scores(judging, every=True)
+    scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
     # Files of scores may lack the name of the measure.
-    every = {name or "scores": table for name, table in scores.items()}
+    all_scores = {name or "scores": table for name, table in scores.items()}
     if not source.score_files or on_command_line("measures"):
         names = list(dict.fromkeys(labels[measure] for measure in measures))
     else:
-        names = [name for name in every if name not in gold_names]
+        names = [name for name in all_scores if name not in gold_names]
     if gold_names and len(set(names) - set(gold_names)) < 2:
         raise PolicyError("--gold requires two measures or more besides the gold ones")
-    return every, {name: every[name] for name in names}, gold_names
+    return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
@@ -190,16 +191,16 @@ def scales(
 ) -> None:
     """Compare measures with their interval-scaled versions.
 
-    For each measure and its interval-scaled version: the agreement of the orders of systems, and
-    the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021, tables 2
-    to 6).
+    Reported are, for each measure and its interval-scaled version, the agreement of the rankings of
+    systems and the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021,
+    tables 2 to 6).
 
     Parameters
     ----------
     measures
         Measure without cutoff; may be given several times. By default those of the paper.
     graded
-        Keep the grades; by default grades from setting rel on become 1, lower ones 0.
+        Keep the grades; by default grades below the setting rel become 0, all others 1.
     collections
         Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
 
@@ -217,16 +218,16 @@ def scales(
     if graded and rel is not None:
         raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
-        refuse_given(("max_grade",), "requires --graded")
-    refuse_given(OF_DOCUMENTS, "cannot be combined with studies of scales")
+        refuse_options(("max_grade",), "requires --graded")
+    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
     options.check_table(meta.ScaleStudy)
     others = parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
     if others:
-        refuse_given(("chart",), "cannot be combined with setting collections")
-        keep_inputs([options.written.output], others)
-    # Check the options before files are read, which takes a while.
+        refuse_options(("chart",), "cannot be combined with setting collections")
+        keep_inputs([options.result_output.output], others)
+    # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
     judged = {name: judge_runs(name, files, **judging) for name, files in inputs.items()}
@@ -253,7 +254,7 @@ def prediction(
     predictions: str,
     *,
     measure: str | None,
-    written: ResultOutput,
+    result_output: ResultOutput,
     **rules: Any,
 ) -> None:
     """Evaluate predictors of query performance.
@@ -264,7 +265,7 @@ def prediction(
     Parameters
     ----------
     measure
-        Measure to take from files with several.
+        Measure to read from files with several measures.
 
     Examples
     --------
@@ -275,6 +276,6 @@ def prediction(
     from cranfield.evaluation.scorefiles import read_scores
     from cranfield.result import combine_results
 
-    written.check(meta.Prediction.declared())
+    result_output.check(meta.Prediction.declared())
     tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    written.write(combine_results(meta.prediction(tables, predictions, **rules)))
+    result_output.write(combine_results(meta.prediction(tables, predictions, **rules)))

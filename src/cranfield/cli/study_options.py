@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_given, with_options
+from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
+    DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
-    OF_DOCUMENTS,
     Reading,
     judging_options,
     requested_measures,
@@ -42,7 +42,7 @@ tested_options = with_options(
         *options_of("cranfield.meta.stability", "resamples"),
     )
 )
-"""Options of the comparison of systems in each sample."""
+"""Options of the significance test in each sample."""
 
 
 def read_choices(
@@ -58,16 +58,18 @@ def read_choices(
 
 
 def refuse_resamples(choices: Collection[TestChoice]) -> None:
-    """Refuse --resamples where no test draws samples."""
+    """Refuse --resamples if no test resamples."""
     if not any(choice.is_random for choice in choices):
         tests = ", ".join(choice.label for choice in choices)
-        refuse_given(("resamples",), f"requires a test that resamples, got {tests}")
+        refuse_options(("resamples",), f"requires a test that resamples, got {tests}")
 
 
 def refuse_for_pools() -> None:
-    """Refuse options of judging that studies of pools do not have."""
-    refuse_given(("unjudged",), "is replaced by setting lists")
-    refuse_given((*OF_DOCUMENTS, "max_grade", "topics_with_grade"), "cannot be combined with pools")
+    """Refuse options of judging that studies of pools do not support."""
+    refuse_options(("unjudged",), "cannot be combined with pools; use setting lists")
+    refuse_options(
+        (*DOCUMENT_OPTIONS, "max_grade", "topics_with_grade"), "cannot be combined with pools"
+    )
 
 
 def single_measure(measures: list[Measure]) -> Measure:
@@ -82,13 +84,13 @@ class StudyOptions:
 
     seed: int
     resume: str | None
-    written: ResultOutput
+    result_output: ResultOutput
     chart: str | None
     judging: Mapping[str, Any]
 
     @cached_property
     def reading(self) -> Reading:
-        return Reading.of(self.judging)
+        return Reading.from_options(self.judging)
 
     def inputs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> tuple[Runs, Any]:
         """Find the runs, which are read on first use, and read the judgments."""
@@ -129,23 +131,23 @@ class StudyOptions:
 
             chart_to_draw(self.chart, kinds)
         names = (name for kind in kinds for name in kind.declared())
-        self.written.check(name for name in names if name not in without)
+        self.result_output.check(name for name in names if name not in without)
 
     def show(self, *studies: Result, **options: Any) -> None:
-        """Write the studies in the requested form; see :func:`cranfield.result.combine_results`."""
+        """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""
         draw = None
         if self.chart is not None:
             from cranfield.reporting.charts.registry import draw_study
 
             draw = functools.partial(draw_study, self.chart, studies)
         # Studies without the requested table are omitted.
-        table = self.written.table
+        table = self.result_output.table
         results = [study for study in studies if table in (None, ALL, *study.frames())]
-        self.written.write(combine_results(*results, **options), draw)
+        self.result_output.write(combine_results(*results, **options), draw)
 
 
 STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
-"""Options that studies move to the file of settings, as far as they have them."""
+"""Options that studies move to the file of settings, if they have them."""
 
 _RESUME = option(
     "--resume",
@@ -166,8 +168,8 @@ _PLOT = option(
 def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
-    The command gets them together as `options`, a :class:`StudyOptions`. `--jobs` applies to the
-    judging of runs and to parts of the study.
+    The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
+    runs and to parts of the study.
     """
     seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
     common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
@@ -175,14 +177,14 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(
-            written: ResultOutput,
+            result_output: ResultOutput,
             chart: str | None,
             seed: int = 0,
             resume: str | None = None,
             **others: Any,
         ) -> Any:
             judging = {name: others.pop(name) for name in JUDGING}
-            options = StudyOptions(seed, resume, written, chart, judging)
+            options = StudyOptions(seed, resume, result_output, chart, judging)
             return command(options=options, **others)
 
         return with_options(common)(judging_options(wrapper))
@@ -205,5 +207,5 @@ JUDGING = _judging_names()
 
 
 def folder_name(text: str) -> str:
-    """Make a name of a folder from any text, such as `swaps-RBP-p-0.8-10`."""
+    """Convert a text to the name of a folder, such as `swaps-RBP-p-0.8-10`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

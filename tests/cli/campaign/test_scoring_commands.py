@@ -35,17 +35,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pool(folder: Path) -> None:
     out, _ = command(folder, "pool", "news", "--unjudged", "-o", "to-judge.tsv")
-    pooled, lacks = out.splitlines()
+    pooled, without_judgment = out.splitlines()
     assert pooled.startswith("pool of ")
     assert pooled.endswith("documents: 4 topics, 2 runs, depth 10")
-    number = int(lacks.removeprefix("version 1 of the judgments lacks ").split()[0])
+    number = int(without_judgment.split()[0])
     rows = (folder / "to-judge.tsv").read_text().splitlines()
     assert len(rows) == number + 1
     out, err = command(folder, "pool", "news", "--format", "trec", "-o", "-")
     assert err == pooled + "\n"
     assert len(out.splitlines()) == int(pooled.split()[2])
     out, err = command(folder, "pool", "news", "--unjudged", "--format", "tsv")
-    assert err == f"{pooled}\n{lacks}\n" and out.splitlines() == rows
+    assert err == f"{pooled}\n{without_judgment}\n" and out.splitlines() == rows
     _, err = command(folder, "pool", "news", "--format", "trec", status=2)
     assert err == "cranfield: error: --format requires --output or --unjudged\n"
     _, err = command(folder, "pool", "news", "--judgments", "1", status=2)

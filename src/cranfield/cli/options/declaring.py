@@ -1,4 +1,4 @@
-"""Declaration of commands, groups and options, with checks of their values."""
+"""Declare commands, groups and options, and check their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Decorator = Callable[[Any], Any]
 
 
 def check_conditions(ctx: click.Context) -> None:
-    """Raise an error if an option is set while none of its conditions (`goes_with`) is met.
+    """Raise an error if an option is set while none of its conditions (`requires`) is met.
 
     Each condition is sufficient: `"--sample --judged"` requires both options,
     `"--format=latex,html"` one of these values, and `"!--judged"` that the option is not set.
@@ -33,16 +33,16 @@ def check_conditions(ctx: click.Context) -> None:
     for param in ctx.command.params:
         by_name |= dict.fromkeys([*param.opts, param.human_readable_name.strip("[].")], param)
     for param in ctx.command.params:
-        # A command that shares an option may lack options of its conditions.
+        # A shared option may have conditions on options that the command lacks.
         conditions = [
             condition
-            for condition in map(str.split, getattr(param, "goes_with", ()))
+            for condition in map(str.split, getattr(param, "requires", ()))
             if all(term.removeprefix("!").partition("=")[0] in by_name for term in condition)
         ]
-        if not conditions or not is_given(param.name or "", ctx):
+        if not conditions or not is_set(param.name or "", ctx):
             continue
         if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
-            option = shown_name(param)
+            option = display_name(param)
             for terms in conditions:
                 unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
                 if all(term[0] == "!" for term in unmet):
@@ -54,7 +54,7 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
     option, _, values = term.removeprefix("!").partition("=")
     name = by_name[option].name or ""
     value = ctx.params[name]
-    has_value = is_given(name, ctx) and value not in (None, (), False)
+    has_value = is_set(name, ctx) and value not in (None, (), False)
     has_option = str(value) in values.split(",") if values else has_value
     return has_option != term.startswith("!")
 
@@ -84,21 +84,21 @@ def with_changes(names: Collection[str], **attributes: Any) -> Decorator:
 def warn_unused(names: Iterable[str], reason: str) -> None:
     """Warn if one of these options is set, because it has no effect on the result."""
     for param in click.get_current_context().command.params:
-        if param.name in {*names} and is_given(param.name):
-            warn(f"{shown_name(param)} has no effect: {reason}")
+        if param.name in {*names} and is_set(param.name):
+            warn(f"{display_name(param)} has no effect: {reason}")
 
 
-def refuse_given(names: Iterable[str], reason: str) -> None:
+def refuse_options(names: Iterable[str], reason: str) -> None:
     """Raise an error if one of these options is set."""
     for param in click.get_current_context().command.params:
-        if param.name in {*names} and is_given(param.name):
-            raise PolicyError(f"{shown_name(param)} {reason}")
+        if param.name in {*names} and is_set(param.name):
+            raise PolicyError(f"{display_name(param)} {reason}")
 
 
-def refuse_others(used: Collection[str], reason: str) -> None:
+def refuse_other_options(used: Collection[str], reason: str) -> None:
     """Raise an error if an option besides those in `used` is set."""
     names = {param.name or "" for param in click.get_current_context().command.params}
-    refuse_given(names.difference(used), reason)
+    refuse_options(names.difference(used), reason)
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
@@ -106,13 +106,13 @@ def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def is_given(name: str, ctx: click.Context | None = None) -> bool:
+def is_set(name: str, ctx: click.Context | None = None) -> bool:
     """Return True if an option has a value from the command line or from a file of settings."""
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name in {"COMMANDLINE", "DEFAULT_MAP"}
 
 
-def shown_name(param: click.Parameter) -> str:
+def display_name(param: click.Parameter) -> str:
     """Return the name of an option in messages: a flag, or a key of a file of settings."""
     flag = max(param.opts, key=len)
     return f"setting {flag.removeprefix('--')}" if getattr(param, "in_file", False) else flag
@@ -134,7 +134,7 @@ BY_SUFFIX = {
         for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
     },
 }
-"""Format of each suffix; a command refuses those that it cannot write."""
+"""Format of each suffix; a command refuses formats that it cannot write."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -165,7 +165,7 @@ def _format_of_suffix(path: str) -> str:
     return BY_SUFFIX.get(name.suffix.lower(), "")
 
 
-LETTERS = {
+SHORT_FLAGS = {
     "--baseline": "-b",
     "--correction": "-c",
     "--format": "-f",
@@ -204,11 +204,11 @@ OUTPUT_OPTIONS = ("--format", "--output", "--table")
 """Options of the group Output in the help of every command."""
 
 MAX_FLAGS = 12
-"""Maximum number of flags in `--help`; a command with more names those to show (`first`)."""
+"""Maximum number of flags in `--help`; a command with more flags shows those in `first`."""
 
-_SHORTER = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
+SHORT_METAVARS = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
-_ALL = "cranfield.help-all"
+ALL_OPTIONS_KEY = "cranfield.help-all"
 
 FOLDER = Path(__file__).parents[1]
 """The folder of the modules with commands."""
@@ -217,10 +217,11 @@ FOLDER = Path(__file__).parents[1]
 class Option(click.Option):
     """An option with a group in help and a `detail`, which only `--help-all` shows.
 
-    In hints it replaces a Python argument: `stands_for`, by default that of the same name. One of
-    the conditions in `goes_with` has to be met: see :func:`check_conditions`. If `formatted`, the
-    suffix of the file selects the format: see :func:`choose_format`. `of` is the parameter that the
-    option is made from: see `signatures`. If `in_file`, it is a key of --settings, not a flag.
+    In hints the option replaces the Python argument `stands_for`, by default the argument of its
+    own name. One of the conditions in `requires` must be met: see :func:`check_conditions`. If
+    `formatted`, the suffix of the file selects the format: see :func:`choose_format`. `of` names
+    the function and parameter that declare the option: see `signatures`. If `in_file`, the option
+    is a key of --settings, not a flag.
     """
 
     def __init__(
@@ -230,28 +231,28 @@ class Option(click.Option):
         group: str = "",
         detail: str = "",
         stands_for: str = "",
-        goes_with: str | Sequence[str] = (),
+        requires: str | Sequence[str] = (),
         formatted: bool = False,
         of: tuple[str, str] | None = None,
         in_file: bool = False,
         **options: Any,
     ) -> None:
-        letters = [LETTERS[name] for name in names if name in LETTERS]
+        short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
         if isinstance(options.get("type"), FileRead):
             options.setdefault("metavar", "FILE")
         elif options.get("type", str) is str:
             options.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
-        super().__init__([*names, *letters], **options)
+        super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
         self.detail = detail
         self.stands_for = stands_for
         self.formatted = formatted
         self.of = of
         self.in_file = in_file
-        self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
+        self.requires = (requires,) if isinstance(requires, str) else tuple(requires)
 
     def make_metavar(self, ctx: click.Context) -> str:
-        return _SHORTER.get(metavar := super().make_metavar(ctx), metavar)
+        return SHORT_METAVARS.get(metavar := super().make_metavar(ctx), metavar)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         if not self.in_file:
@@ -266,7 +267,7 @@ class Option(click.Option):
             name = name.split(" / ")[0].rpartition("--")[2]
             if self.is_bool_flag:
                 name += " [true|false]"
-        if self.detail and _ALL in ctx.meta:
+        if self.detail and ALL_OPTIONS_KEY in ctx.meta:
             text = f"{text} {self.detail}"
         return name, text
 
@@ -291,12 +292,12 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 def in_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
     """Set the group in help of options."""
 
-    def place(declare: Decorator, command: Any) -> Any:
+    def declare_in_group(declare: Decorator, command: Any) -> Any:
         command = declare(command)
         command.__click_params__[-1].group = group
         return command
 
-    return tuple(partial(place, declare) for declare in options)
+    return tuple(partial(declare_in_group, declare) for declare in options)
 
 
 class IntegerRange(click.IntRange):
@@ -312,7 +313,7 @@ class NumberRange(click.FloatRange):
 
 
 class FileRead(click.ParamType):  # type: ignore[type-arg]
-    """An input, as `FILE` or as `NAME=FILE`, which outputs must not overwrite."""
+    """An input, `FILE` or `NAME=FILE`, which outputs must not overwrite."""
 
     name = "file"
 
@@ -329,11 +330,11 @@ class Named(click.ParamType):  # type: ignore[type-arg]
         self.names = names
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        # Names may be a comma-separated list, of which the last is completed.
-        before, comma, word = incomplete.rpartition(",")
+        # In a comma-separated list, the last name is completed.
+        previous, comma, word = incomplete.rpartition(",")
         start = word.casefold()
         names = [name for name in self.names() if name.casefold().startswith(start)]
-        return [CompletionItem(f"{before}{comma}{name}") for name in names]
+        return [CompletionItem(f"{previous}{comma}{name}") for name in names]
 
 
 class FileWritten(FileRead):
@@ -347,19 +348,19 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups; `--help` shows the options in `first` only.
 
-    It refuses to overwrite its inputs, and an option of a single value that is set twice.
+    It refuses to overwrite its inputs, and to set an option of a single value twice.
     """
 
     def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
-        self.help, self.epilog = _read_help(self.help)
+        self.help, self.epilog = _split_docstring(self.help)
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), _HELP_ALL]
 
     def options(self, ctx: click.Context, *, every: bool) -> list[Option]:
-        """Return the options to show in help: every option, or the first ones."""
+        """Return the options that help shows: every option, or those in `first`."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if every:
@@ -370,7 +371,7 @@ class Command(click.Command):
         return [opt for opt in flags if not {*self.first}.isdisjoint(opt.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        visible = self.options(ctx, every=_ALL in ctx.meta)
+        visible = self.options(ctx, every=ALL_OPTIONS_KEY in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
         for opt in sorted(visible, key=lambda opt: opt.in_file):
             group = "Settings (keys of the --settings file)" if opt.in_file else opt.group
@@ -390,7 +391,7 @@ class Command(click.Command):
             except click.NoSuchOption as error:
                 ctx.fail(describe_unknown(error, self))
             for param in self.params:
-                if _takes_one(param) and order.count(param) > 1:
+                if _has_single_value(param) and order.count(param) > 1:
                     ctx.fail(f"{max(param.opts, key=len)} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
@@ -452,7 +453,7 @@ def command(name: str | None = None, **arguments: Any) -> Decorator:
     return click.command(name, **{"cls": Command, **arguments})
 
 
-def _read_help(text: str | None) -> tuple[str, str | None]:
+def _split_docstring(text: str | None) -> tuple[str, str | None]:
     """Split a docstring into the help of a command and the examples at its end.
 
     The section on parameters is the help of the options: see `signatures`.
@@ -464,9 +465,9 @@ def _read_help(text: str | None) -> tuple[str, str | None]:
     return text.partition("\n\nParameters\n")[0], epilog
 
 
-def _show_all(ctx: click.Context, param: click.Parameter, is_set: bool) -> None:
-    if is_set and not ctx.resilient_parsing:
-        ctx.meta[_ALL] = True
+def _show_all(ctx: click.Context, param: click.Parameter, is_requested: bool) -> None:
+    if is_requested and not ctx.resilient_parsing:
+        ctx.meta[ALL_OPTIONS_KEY] = True
         click.echo(ctx.get_help())
         ctx.exit()
 
@@ -481,7 +482,7 @@ _HELP_ALL = click.Option(
 )
 
 
-def _takes_one(param: click.Parameter) -> bool:
+def _has_single_value(param: click.Parameter) -> bool:
     return isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
 
 
@@ -490,7 +491,7 @@ def _is_written(param: click.Parameter) -> bool:
 
 
 def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
-    """Return the paths in a parameter, none if it is not set."""
+    """Return the paths in a parameter; an empty list if it is not set."""
     value = ctx.params.get(param.name or "")
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
@@ -498,7 +499,7 @@ def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
 def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
-    """Refuse to overwrite an input: a file, a file in a folder, or a match of a pattern."""
+    """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
     existing = [path for path in outputs if path and path != "-" and test_path(Path.is_file, path)]
     if not existing:
         return
@@ -521,10 +522,10 @@ def _files(argument: str) -> Iterator[str | Path]:
 class CommandGroup(click.Group):
     """A group that finds its commands in modules of :mod:`cranfield.cli` and loads them on request.
 
-    Commands of the group `online` are declared in the modules `online_*.py`; those of the program,
-    whose `of` is empty, in modules without an underscore. Loading on request keeps the start fast.
-    Help lists commands by name, or in order of declaration if a group is `in_order`, with those in
-    `first` before the others.
+    Commands of the group `online` are declared in the modules `online_*.py`; commands of the
+    program, whose prefix is empty, in modules without an underscore. Loading on request keeps the
+    start fast. Help lists commands by name or, if a group is `in_order`, the commands in `first`
+    and then the others in order of declaration.
     """
 
     command_class = Command
@@ -532,14 +533,14 @@ class CommandGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        of: str | None = None,
+        prefix: str | None = None,
         in_order: bool = False,
         first: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
-        self.help, self.epilog = _read_help(self.help)
-        self.of = of
+        self.help, self.epilog = _split_docstring(self.help)
+        self.prefix = prefix
         self.in_order = in_order
         self.first = first.split()
 
@@ -547,8 +548,12 @@ class CommandGroup(click.Group):
     def declared(self) -> Registry[click.Command]:
         """Commands of the modules, by name."""
         modules = sorted(path.stem for path in FOLDER.glob("*.py"))
-        homes = " ".join(name for name in modules if name.rpartition("_")[0] == self.of)
-        return Registry("command", homes, package="cranfield.cli", decorators="command group")
+        command_modules = " ".join(
+            name for name in modules if name.rpartition("_")[0] == self.prefix
+        )
+        return Registry(
+            "command", command_modules, package="cranfield.cli", decorators="command group"
+        )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = [*self.declared.names(), *super().list_commands(ctx)]

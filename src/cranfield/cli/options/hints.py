@@ -1,4 +1,4 @@
-"""Hints in messages of a command: options instead of arguments, and fixes for unknown options."""
+"""Hints in messages: options instead of Python arguments, and advice on unknown options."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ HABITS = {
     "-c": ("--topics", "by default all judged topics are evaluated; see --topics"),
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
-    "--duplicates": ("--on-duplicate", "--on-duplicate says how to treat repeated documents"),
-    "--odd": ("--on-anomaly", "--on-anomaly says how to treat inconsistent records"),
+    "--duplicates": ("--on-duplicate", "--on-duplicate sets how to treat repeated documents"),
+    "--odd": ("--on-anomaly", "--on-anomaly sets how to treat inconsistent records"),
     "--kin": ("--families", "--families FILE estimates self-preference"),
     "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
-"""Hints for unknown options: the option of the same purpose, and what it does."""
+"""Hints for unknown options: the option with the same purpose, and a description of it."""
 
 
 def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
-    """Describe an unknown option, with the option of the same purpose or of a similar name."""
+    """Describe an unknown option, and suggest an option of the same purpose or a similar name."""
     name = error.option_name
     replacement, advice = HABITS.get(name, ("", ""))
     in_settings = (param for param in command.params if getattr(param, "in_file", False))
@@ -55,19 +55,19 @@ _READER_ARGUMENTS = (
     "columns cut on_duplicate encoding format measure missing repeats scale worker_columns"
     " max_grade topics_with_grade numbers separator subtopics system ungraded grades"
 )
-"""Arguments of reading and judging; hints on those that a command lacks are removed."""
+"""Arguments of reading and judging; hints on arguments that a command lacks are removed."""
 
 _CLAUSE_START = re.compile(r".*(; |, |: | \()", re.DOTALL)
 _CLAUSE_END = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
 _CLAUSE_END[": "] = _CLAUSE_END["; "]
-"""Pattern of the end of a clause, by the sign at which it begins."""
+"""Pattern of the end of a clause, by the punctuation before the clause."""
 
 
 def as_options(text: str, command: click.Command | None) -> str:
-    """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
+    """Rewrite hints such as `encoding='latin-1'` as options of the command.
 
-    An option stands for the argument of its own name, unless it is declared `stands_for` another.
-    If the command lacks the option, the clause on an argument of readers is removed.
+    An option stands for the argument of its own name, unless it declares another (`stands_for`). If
+    the command has no such option, the clause on an argument of readers is removed.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def as_options(text: str, command: click.Command | None) -> str:
     arguments = _READER_ARGUMENTS.split()
     for hint in reversed([*_HINT.finditer(text)]):
         argument = hint["name"] or hint["of"]
-        option = _options(command).get(argument)
+        option = _options_by_argument(command).get(argument)
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
@@ -124,13 +124,13 @@ def _as_list(literal: str) -> str:
 QUOTES = "'\""
 
 
-def _options(command: click.Command) -> dict[str, click.Option]:
-    """Return the options by the Python arguments that they stand for."""
+def _options_by_argument(command: click.Command) -> dict[str, click.Option]:
+    """Map Python arguments to the options that stand for them."""
     options = [param for param in command.params if isinstance(param, click.Option)]
     pairs = [(getattr(option, "stands_for", ""), option) for option in options]
-    # If two options fit an argument, the one that declares it comes last and is taken.
+    # If two options fit an argument, the option that declares it comes last and is used.
     pairs.sort(key=lambda pair: bool(pair[0]))
-    # The --format of outputs and the --column of tables with metadata are other arguments.
+    # --format of outputs and --column of metadata tables stand for no argument of readers.
     return {
         name or option.name or "": option
         for name, option in pairs

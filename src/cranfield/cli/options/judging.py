@@ -51,7 +51,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def parse_grades(text: str) -> dict[str, str] | list[str] | str:
-    """Parse `Relevant=2,Partly=1`, or cut points such as `0.5,0.8`; return a pattern unchanged.
+    """Parse `Relevant=2,Partly=1` or cut points `0.5,0.8`; return a pattern unchanged.
 
     A value may contain commas (`Good, really=3`): it extends to the next `=`.
     """
@@ -71,9 +71,9 @@ def parse_grades(text: str) -> dict[str, str] | list[str] | str:
 
 
 (subtopics_option,) = options_of(
-    "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
+    "cranfield.read_qrels", "subtopics", subtopics={"requires": ("QRELS", "--judged")}
 )
-(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"goes_with": "RUN"})
+(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"requires": "RUN"})
 
 reading_options = (
     *options_of(
@@ -124,8 +124,8 @@ class Reading:
     on_bad_run: str = "error"
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Reading:
-        """Select the options of reading among those of a command."""
+    def from_options(cls, options: Mapping[str, Any]) -> Reading:
+        """Select the options of reading among the options of a command."""
         return cls(**{name: options[name] for name in READING if name in options})
 
     @cached_property
@@ -162,7 +162,7 @@ class Reading:
     def with_judges(
         self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
     ) -> tuple[Qrels, tuple[Judge, ...]]:
-        """Read judgments and labels of judges; `--columns` names columns of either, or of runs."""
+        """Read judgments and labels of judges; --columns may name columns of each, or of runs."""
         from cranfield.assess.judges.reading import read_judges
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
@@ -181,9 +181,9 @@ class Reading:
         if self.columns is not None:
             ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
-        usual = "auto" if self.input_format in OF_QRELS else self.input_format
+        default_format = "auto" if self.input_format in OF_QRELS else self.input_format
         labels = read_judges(
-            judges, format=form or usual, columns=columns, grades=grades, **self.common
+            judges, format=form or default_format, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
             run.ambiguous_columns |= optional & columns.matched_columns
@@ -199,7 +199,7 @@ class Reading:
         return read_run(path, name=name, **self._run_options)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
-        """Find the named runs; each is read on first use."""
+        """List the runs of RUN; each run is read on first use."""
         from cranfield.collection.files.many_runs import Runs, read_runs
 
         if isinstance(runs, Runs):
@@ -211,7 +211,7 @@ class Reading:
 
     @property
     def _run_options(self) -> dict[str, Any]:
-        # Some formats are formats of judgments only.
+        # Some formats exist for judgments only.
         form = "auto" if self.input_format in OF_QRELS else self.input_format
         return {
             "format": form,
@@ -225,19 +225,19 @@ class Reading:
 
     @property
     def _score_columns(self) -> list[str]:
-        """Names of the score column of runs, the one in --columns last."""
+        """Names of the score column of runs; a name in --columns is last."""
         columns = self.columns or {}
         return ["score", *(columns[k] for k in ("score", "run.score") if k in columns)]
 
     def _check_lower(self) -> None:
-        """Refuse names in --lower other than the score column and measures of that direction."""
+        """Refuse names in --lower except the score column and lower-is-better measures."""
         for name in self.lower:
             if name not in self._score_columns:
                 _check_measure(name, self._score_columns[-1])
 
 
 def _check_measure(name: str, column: str) -> None:
-    """Refuse a name in --lower that is not a requested measure of that direction."""
+    """Refuse a name in --lower that is not a requested lower-is-better measure."""
     from cranfield.measures.grammar import parse_measures
 
     context = click.get_current_context(silent=True)
@@ -248,7 +248,7 @@ def _check_measure(name: str, column: str) -> None:
         choices = ", ".join([*measures, f"{column} (of RUN)"])
         raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {choices}")
     if not measures[name].info.lower_is_better:
-        raise PolicyError(f"{name} is a measure for which higher is better, got --lower {name}")
+        raise PolicyError(f"--lower requires a measure for which lower is better, got {name}")
 
 
 def _refuse_measures(runs: tuple[str, ...]) -> None:
@@ -303,7 +303,7 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
     )
 
 
-OF_RANKINGS = tuple(field.name for field in fields(Policies))
+RANKING_OPTIONS = tuple(field.name for field in fields(Policies))
 """Options that define how rankings are judged."""
 
 (max_grade_option,) = options_of("cranfield.judge", "max_grade")
@@ -316,13 +316,13 @@ rel_option = option(
 
 
 def _judging(*options: Decorator) -> Decorator:
-    """Make the options of reading and judging, with `options` options of judgments."""
+    """Make the options of reading and judging, with additional options of judgments."""
     return with_options(
         in_group(
             "Judging",
             (
                 rel_option,
-                *options_of("cranfield.judge", f"compat {' '.join(OF_RANKINGS)}"),
+                *options_of("cranfield.judge", f"compat {' '.join(RANKING_OPTIONS)}"),
                 *options_of(
                     "cranfield.judge", "exclude", exclude={"metavar": "self|FILE", "type": READ}
                 ),
@@ -340,8 +340,8 @@ def _judging(*options: Decorator) -> Decorator:
                         "flag": "--map-grades",
                         "metavar": "VALUE=N,...",
                         "callback": lambda context, option, text: text and parse_grades(text),
-                        "help": "Grades of words, as a mapping, cut points between real numbers, as"
-                        " a list, or a pattern of texts whose group is the grade.",
+                        "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8),"
+                        " or a pattern of texts whose group is the grade.",
                     },
                 ),
                 *options_of("cranfield.judge", "lengths groups intents", type=READ),
@@ -350,7 +350,7 @@ def _judging(*options: Decorator) -> Decorator:
                     "aspects",
                     multiple=True,
                     metavar="NAME=QRELS",
-                    help="Judgments of another aspect than relevance; may be given several times.",
+                    help="Judgments of an aspect other than relevance; may be given several times.",
                     type=READ,
                 ),
             ),
@@ -363,20 +363,20 @@ WORK = ("jobs", "backend")
 """Options of parallel work, which do not change results."""
 
 
-POLICIES = ("rel", "compat", *OF_RANKINGS)
+POLICIES = ("rel", "compat", *RANKING_OPTIONS)
 """Options that define how runs are judged and scored."""
 
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
-"""Options of judging that name files which some measures need."""
+"""Options of judging that name files for some measures."""
 
-OF_DOCUMENTS = ("exclude", *_MEASURE_FILES)
-"""Options of judging that name files on documents and topics besides the judgments."""
+DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
+"""Options of judging that name files on documents and topics, except the judgments."""
 
 judging_options = _judging(subtopics_option)
-"""The options of reading and judging."""
+"""Options of reading and judging."""
 
 document_judging_options = _judging()
-"""The options of reading and judging where documents are judged, not subtopics."""
+"""Options of reading and judging for commands that do not support subtopics."""
 
 RUN_SETTINGS = (
     "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
@@ -388,7 +388,7 @@ READING_SETTINGS = f"{RUN_SETTINGS} subtopics ungraded map-grades"
 """Options of reading runs and judgments that most commands move to the file of settings."""
 
 DOCUMENT_JUDGING_SETTINGS = (
-    f"{' '.join(OF_RANKINGS)} exclude lengths groups intents aspect backend {RUN_SETTINGS}"
+    f"{' '.join(RANKING_OPTIONS)} exclude lengths groups intents aspect backend {RUN_SETTINGS}"
     " ungraded map-grades"
 ).replace("_", "-")
 """Options that all commands but `evaluate` move to the file of settings, without subtopics."""
@@ -427,11 +427,11 @@ def compute_from_runs(
     reading: Reading | None = None,
     **options: Any,
 ) -> Computed:
-    """Read runs and judgments, and call a function that judges them with the same options."""
+    """Read runs and judgments, and pass them to a function with the options of judging."""
     from cranfield.collection.judged.judging import hint_at_order
 
-    reading, judging = reading or Reading.of(options), omit_reading(options)
-    policies(judging["compat"], **{name: judging.get(name) for name in OF_RANKINGS})
+    reading, judging = reading or Reading.from_options(options), omit_reading(options)
+    policies(judging["compat"], **{name: judging.get(name) for name in RANKING_OPTIONS})
     subtopics = True if judging.get("intents") is not None else None
     wrong_order = partial(
         hint_at_order,

@@ -1,4 +1,4 @@
-"""Output of commands, and their progress."""
+"""Output options of commands, and display of their progress."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BARS: list[str] = []
 
 @contextmanager
 def show_elapsed() -> Iterator[None]:
-    """Show the elapsed time on a terminal without a progress bar; it is erased at the end."""
+    """Show the elapsed time on a terminal if no progress bar is shown; erase it at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -122,8 +122,8 @@ MARKUP = ("latex", "markdown", "html")
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """Formats of scores."""
 
-ROUNDED = ("table", "ir_measures", *MARKUP)
-"""Formats with --places decimals; the others have all digits, or those of trec_eval."""
+ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
+"""Formats with --places decimals; other formats have all digits, or those of trec_eval."""
 
 output_option = option(
     "--output",
@@ -162,15 +162,15 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
-    def write(self, results: ResultSet, also: Callable[[], object] | None = None) -> None:
-        """Write results; files that `also` writes are kept only if this succeeds."""
-        write_results(results, self.format, self.table, self.output, also)
+    def write(self, results: ResultSet, write_more: Callable[[], object] | None = None) -> None:
+        """Write results; files that `write_more` writes are kept only if this succeeds."""
+        write_results(results, self.format, self.table, self.output, write_more)
 
 
 def result_options(
     tables: Iterable[str] = (), output: Decorator | None = output_option
 ) -> Decorator:
-    """Make a decorator that adds options of results; a command gets them as `written`.
+    """Make a decorator that adds options of results; a command gets them as `result_output`.
 
     `tables` are listed in help. A command whose --output is not the result passes its own option.
     """
@@ -185,20 +185,20 @@ def result_options(
         option("--table", metavar="NAME", help=help_text),
         *(() if output is None else (output,)),
     )
-    return gather_options(ResultOutput, "written", in_group("Output", options))
+    return gather_options(ResultOutput, "result_output", in_group("Output", options))
 
 
-def gather_options(kind: type, name: str, options: Iterable[Decorator]) -> Decorator:
+def gather_options(options_class: type, name: str, options: Iterable[Decorator]) -> Decorator:
     """Make a decorator that adds options to a command, which gets their values as one object.
 
-    Fields of the object without an option keep their default.
+    Fields of the class without an option keep their default.
     """
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def wrapper(*arguments: Any, **values: Any) -> Any:
-            keys = [field.name for field in fields(kind) if field.name in values]
-            gathered = kind(**{key: values.pop(key) for key in keys})
+            keys = [field.name for field in fields(options_class) if field.name in values]
+            gathered = options_class(**{key: values.pop(key) for key in keys})
             return command(*arguments, **{name: gathered}, **values)
 
         return with_options(options)(wrapper)
@@ -207,7 +207,7 @@ def gather_options(kind: type, name: str, options: Iterable[Decorator]) -> Decor
 
 
 @dataclass(frozen=True)
-class Printing:
+class MarkupOptions:
     """Options of tables for papers and pages.
 
     Attributes
@@ -227,22 +227,18 @@ class Printing:
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"--label requires a single table, got {len(tables)}")
-        writers: dict[str, Callable[[Table], str]] = {
-            "latex": lambda table: table.to_latex(**vars(self)),
-            "markdown": lambda table: table.to_markdown(),
-            "html": lambda table: table.to_html(),
-        }
-        return "\n".join(map(writers[form], tables))
+        options = vars(self) if form == "latex" else {}
+        return "\n".join(getattr(table, f"to_{form}")(**options) for table in tables)
 
 
 table_options = gather_options(
-    Printing,
+    MarkupOptions,
     "printing",
     options_of(
-        f"{__name__}.Printing",
+        f"{__name__}.MarkupOptions",
         "caption label long",
         group="Output",
-        goes_with="--format=latex",
+        requires="--format=latex",
         caption={"metavar": "TEXT"},
         label={"metavar": "NAME"},
     ),
@@ -280,14 +276,14 @@ class Output:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
-        self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
+        self, scores: Mapping[str, Scores], printing: MarkupOptions, *, unit: str = "topic"
     ) -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
-            from cranfield.reporting.score_formats import scores_frame as table
+            from cranfield.reporting.score_formats import scores_frame
 
-            write_table(table(scores, by_topic=self.by_topic), self.output or "", "parquet")
+            write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
             write(self._text(scores, printing, unit), self.output)
 
@@ -296,7 +292,7 @@ class Output:
         form = "text" if self.form == "table" else self.form
         write_results(combine_results(*results), form, None, self.output)
 
-    def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
+    def _text(self, scores: Mapping[str, Scores], printing: MarkupOptions, unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
@@ -315,15 +311,15 @@ class Output:
                 else systems_table(scores, places=self.places)
             )
             return draw_table(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
-        from cranfield.reporting.score_formats import scores_csv as csv_text
-        from cranfield.reporting.score_formats import scores_json as json_text
+        from cranfield.reporting.score_formats import scores_csv, scores_json
 
-        return (csv_text if self.form == "csv" else json_text)(scores, by_topic=self.by_topic)
+        write_scores = scores_csv if self.form == "csv" else scores_json
+        return write_scores(scores, by_topic=self.by_topic)
 
 
 def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
     """Make a decorator that adds options of scores, each of which belongs to a `unit`."""
-    rounded = ",".join(form for form in formats if form in ROUNDED)
+    rounded = ",".join(form for form in formats if form in ROUNDED_FORMATS)
     markup = ",".join(MARKUP)
     options = (
         option(
@@ -339,21 +335,21 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             f"{__name__}.Output",
             "places order",
             group="Output",
-            places={"type": IntegerRange(0, 17), "goes_with": f"--format={rounded}"},
-            order={"goes_with": f"--format={markup} !--by-{unit}"},
+            places={"type": IntegerRange(0, 17), "requires": f"--format={rounded}"},
+            order={"requires": f"--format={markup} !--by-{unit}"},
         ),
     )
     return gather_options(Output, "output", options)
 
 
-def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
+def write(text: str, output: str | None, write_more: Callable[[], object] | None = None) -> None:
     """Write to standard output (also for `-`), or atomically to a file, compressed by its suffix.
 
-    Files that `also` writes are kept only if this succeeds.
+    Files that `write_more` writes are kept only if this succeeds.
     """
     if output in {None, "-"}:
-        if also is not None:
-            also()
+        if write_more is not None:
+            write_more()
         sys.stdout.write(text)
         sys.stdout.flush()
         return
@@ -361,8 +357,8 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
 
     with whole_file(output or "") as out:
         out.write(compressed(text.encode(), output or ""))
-        if also is not None:
-            also()
+        if write_more is not None:
+            write_more()
 
 
 def write_results(
@@ -370,10 +366,10 @@ def write_results(
     format: str,
     table: str | None,
     output: str | None,
-    also: Callable[[], object] | None = None,
+    write_more: Callable[[], object] | None = None,
 ) -> None:
     """Write the results of a study; with CSV, notes go to standard error."""
-    write(results.write(format, table), output, also)
+    write(results.write(format, table), output, write_more)
     if format == "csv":
         notes = [plain(line) for line in results.heading if line.startswith("note: ")]
         sys.stderr.writelines(f"{note}\n" for note in notes)

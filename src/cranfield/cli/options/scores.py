@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import (
     in_group,
     on_command_line,
     option,
-    refuse_given,
+    refuse_options,
 )
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
@@ -44,7 +44,7 @@ scale_option = option(
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, overriding that of the measure.",
     group="Measures",
-    # In hints, scale= is the scale of the grades of judges.
+    # In hints, the argument scale is the scale of the grades of judges.
     stands_for="measurement_scale",
 )
 
@@ -54,7 +54,7 @@ NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
 
 @dataclass(frozen=True)
 class ScoreInput:
-    """Source of the scores of a command: runs and judgments, or files."""
+    """Input of a command on scores: runs and judgments, or files of scores."""
 
     qrels: str | None
     runs: tuple[str, ...] | Runs
@@ -71,22 +71,22 @@ class ScoreInput:
         self,
         judging: Mapping[str, Any],
         *,
-        every: bool = False,
-        noted: bool = False,
+        all_measures: bool = False,
+        has_notes: bool = False,
         scale: str | None = None,
     ) -> Mapping[str, Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `every`, all measures of score files are read if none is named. Measures without a
-        stated direction cause a warning, unless the output has notes on them (`noted`). `scale`
-        overrides the measurement scale.
+        If `all_measures`, all measures of score files are read unless --measure is set. Measures of
+        unknown direction cause a warning, unless the output has notes on them (`has_notes`).
+        `scale` overrides the measurement scale.
         """
         from cranfield.evaluation.evaluation import Evaluation
 
         if self.score_files:
-            scores = self._read(judging, every)
+            scores = self._read(judging, all_measures)
             for table in scores.values():
-                for note in () if noted or table.has_direction else table.direction_notes():
+                for note in () if has_notes or table.has_direction else table.direction_notes():
                     warn(note)
         else:
             scores = evaluate_runs(*self.rankings(), self.measures, **judging)
@@ -96,7 +96,7 @@ class ScoreInput:
             return scores.with_scale(scale)
         return {name: table.with_scale(scale) for name, table in scores.items()}
 
-    def _read(self, judging: Mapping[str, Any], every: bool) -> Mapping[str, Scores]:
+    def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, Scores]:
         from cranfield.evaluation.scorefiles.reading import (
             read_scores,
             read_scores_by_measure,
@@ -105,12 +105,14 @@ class ScoreInput:
 
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
-        judging_names = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse_given(judging_names, "cannot be combined with --scores, which are already computed")
+        judging_options = [name for name in judging if name not in {*WORK, "lower"}]
+        refuse_options(
+            judging_options, "cannot be combined with --scores, which are already computed"
+        )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
-        elif every:
+        elif all_measures:
             by_measure = read_scores_by_measure(files)
         else:
             table = read_scores(files)
@@ -167,7 +169,7 @@ _OPTIONS = in_group(
 
 
 @dataclass(frozen=True)
-class Comparing:
+class ComparisonOptions:
     """Values of the options of :func:`cranfield.compare`."""
 
     baseline: tuple[str, ...]
@@ -190,4 +192,4 @@ class Comparing:
         return asdict(self) | parsed
 
 
-comparing_options = gather_options(Comparing, "comparing", _OPTIONS)
+comparing_options = gather_options(ComparisonOptions, "comparing", _OPTIONS)

@@ -1,4 +1,4 @@
-"""Files of settings: YAML whose keys are options of a command without a flag."""
+"""Settings files: YAML whose keys are the options of a command that have no flag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.base.text import did_you_mean
 
 
 def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
-    """Read the settings of a command from a YAML file; return values by parameter names."""
+    """Read the settings of a command from a YAML file, by parameter name."""
     from cranfield.collection.metadata.metadata import read_yaml
 
     try:
@@ -40,15 +40,15 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     return values
 
 
-def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context) -> Any:
-    """Convert a value of YAML for an option; a mapping becomes NAME=VALUE pairs."""
+def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Context) -> Any:
+    """Convert a YAML value to the value of an option; a mapping becomes NAME=VALUE pairs."""
     items = value if isinstance(value, list) else [value]
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
     texts = []
     for name, item in pairs:
         if item is None or isinstance(item, (dict, list)):
-            key = place if name is None else f"{place}: {name}"
-            raise PolicyError(f"{key} must be one value, got {quoted(item)}")
+            key = location if name is None else f"{location}: {name}"
+            raise PolicyError(f"{key} must be a single value, got {quoted(item)}")
         texts.append(item if name is None else f"{name}={item}")
     if param.multiple:
         value = texts
@@ -57,5 +57,5 @@ def _convert(param: click.Parameter, value: Any, place: str, ctx: click.Context)
     try:
         param.type_cast_value(ctx, value)
     except click.BadParameter as error:
-        raise PolicyError(f"{place}: {error.message}") from error
+        raise PolicyError(f"{location}: {error.message}") from error
     return value

@@ -24,8 +24,8 @@ from cranfield.cli.options.declaring import (
     Decorator,
     IntegerRange,
     NumberRange,
+    display_name,
     option,
-    shown_name,
     with_options,
 )
 
@@ -39,7 +39,7 @@ class DeclaredParameter:
 
     hint: Any
     default: Any
-    about: str
+    description: str
 
 
 def read_parameter(function: str, parameter: str) -> DeclaredParameter:
@@ -56,9 +56,9 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     for name, annotation, default in _parameters(source):
         if name == parameter:
             hint = "Any" if annotation is None else ast.unparse(annotation)
-            value = None if default is None else _value(ast.unparse(default), module)
-            about = _describe(function, parameter)
-            return DeclaredParameter(_value(hint, module), value, about)
+            value = None if default is None else _evaluate(ast.unparse(default), module)
+            description = _describe(function, parameter)
+            return DeclaredParameter(_evaluate(hint, module), value, description)
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
@@ -85,7 +85,9 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
         owner, text = _source(package)
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
-        text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
+        text = _module_path(ROOT.joinpath(*package.split(".")[1:]), name).read_text(
+            encoding="utf-8"
+        )
         match = re.search(rf"^(?:def|class) {name}\b.*?(?=^[\w@]|\Z)", text, _LINES)
         assert match is not None, function
         [source] = ast.parse(match[0]).body
@@ -93,7 +95,7 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
     return source, text
 
 
-def _home(folder: Path, name: str) -> Path:
+def _module_path(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
@@ -129,9 +131,9 @@ class _Namespace(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name.isupper():
             return _constant(name, self.module)
-        for module in (self.module, _imported(name, self.module)):
+        for module in (self.module, _imported_module(name, self.module)):
             if alias := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
-                return _value(alias[0].partition(" = ")[2], module)
+                return _evaluate(alias[0].partition(" = ")[2], module)
         return _OtherType
 
 
@@ -141,13 +143,13 @@ _BUILTIN_TYPES |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Colle
 _BUILTIN_TYPES |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
 
 
-def _value(expression: str, module: str) -> Any:
+def _evaluate(expression: str, module: str) -> Any:
     """Evaluate an annotation or a default of a module."""
     # The expression is source of this package, never user input.
     return eval(expression, {"__builtins__": {}}, _Namespace(module))
 
 
-def _imported(name: str, module: str) -> str:
+def _imported_module(name: str, module: str) -> str:
     """Return the text of the module that a name is imported from; empty if it is not imported."""
     pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
     match = re.search(pattern, module, re.MULTILINE)
@@ -160,8 +162,8 @@ def _constant(name: str, module: str) -> Any:
     """Return a constant that a module defines, or imports from another module of the package."""
     match = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
     if match is not None:
-        return _value(match[1].strip(), module)
-    home = _imported(name, module)
+        return _evaluate(match[1].strip(), module)
+    home = _imported_module(name, module)
     if not home:
         raise LookupError(f"no constant {name}")
     return _constant(name, home)
@@ -180,12 +182,12 @@ def _descriptions(function: str) -> dict[str, str]:
 def _describe(function: str, parameter: str) -> str:
     """Return the description of a parameter, following a reference to another function."""
     try:
-        about = _descriptions(function).get(parameter, "")
+        description = _descriptions(function).get(parameter, "")
     except LookupError:
         return ""
-    reference = re.match(r"As for :func:`~?([\w.]+)`", about)
+    reference = re.match(r"As for :func:`~?([\w.]+)`", description)
     if reference is None:
-        return about
+        return description
     name = reference[1]
     if "." in name:
         return _describe(name, parameter)
@@ -194,15 +196,15 @@ def _describe(function: str, parameter: str) -> str:
     return _describe(f"{package}.{name}", parameter) or _describe(f"cranfield.{name}", parameter)
 
 
-def make_help(about: str, default: Any) -> str:
-    """Return the first sentence of a description, and the one on its default if that is None.
+def make_help(description: str, default: Any) -> str:
+    """Return the first sentence of a description and, if the default is None, that on the default.
 
     Examples
     --------
     >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
     'Names, as of x. By default all.'
     """
-    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
+    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
     first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
@@ -229,7 +231,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0,0.05,0.1"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        raise PolicyError(f"{shown_name(param)} must be {expected}, got {quoted(value)}")
+        raise PolicyError(f"{display_name(param)} must be {expected}, got {quoted(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -259,7 +261,7 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            raise PolicyError(f"{shown_name(param)} must be {form}, got {quoted(value)}")
+            raise PolicyError(f"{display_name(param)} must be {form}, got {quoted(value)}")
         return numbers
 
 
@@ -283,11 +285,11 @@ def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, whose names may contain equals signs; a callback of click."""
-    return parse_pairs(values, shown_name(param), "NAME=VALUE", last=True)
+    return parse_pairs(values, display_name(param), "NAME=VALUE", last=True)
 
 
 def _click_type(hint: Any) -> dict[str, Any]:
-    """Return the type of click for an annotation."""
+    """Convert an annotation to the `type` argument of a click option."""
     kind = kinds.kind_of(hint)
     if isinstance(kind, kinds.Whole):
         return {"type": IntegerRange(kind.minimum)}
@@ -318,18 +320,19 @@ def options_of(
     /,
     *,
     type: Any = None,
-    goes_with: str | Sequence[str] = (),
+    requires: str | Sequence[str] = (),
     group: str = "",
     **changes: Any,
 ) -> tuple[Decorator, ...]:
-    """Make options of the parameters of a public function, with changes to single ones.
+    """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. A change is a mapping by the name of the parameter: the `flag`,
-    perhaps followed by a name of the value, and arguments of :func:`option`. In hints an option
-    stands for its parameter, whatever its flag. `type`, `goes_with` and `group` apply to all.
+    that the library does not have. A change maps the name of a parameter to arguments of
+    :func:`option` and `flag`: the flag, optionally followed by the name of the value. In hints an
+    option stands for its parameter, whatever its flag. `type`, `requires` and `group` apply to all
+    options.
     """
-    common: dict[str, Any] = {"goes_with": goes_with, "group": group}
+    common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}
     return tuple(
         _option(function, name, **(common | changes.get(name, {}))) for name in names.split()
@@ -339,7 +342,10 @@ def options_of(
 def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
-    settings: dict[str, Any] = {"of": (function, name), "help": make_help(parameter.about, default)}
+    settings: dict[str, Any] = {
+        "of": (function, name),
+        "help": make_help(parameter.description, default),
+    }
     settings |= _click_type(parameter.hint)
     if parameter.hint == tuple[str, ...]:
         attributes.setdefault("multiple", True)
@@ -361,7 +367,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
     elif isinstance(default, (tuple, list)):
         text: str | bool = True
         if not attributes.get("multiple"):
-            # Blanks let help break a line of many names.
+            # With spaces, help can break lines between many names.
             text, default = ", ".join(map(str, default)), ",".join(map(str, default))
         settings |= {"default": default, "show_default": text if default else False}
     elif default is not None:
@@ -370,5 +376,5 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
 
 
 def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
-    """Make a decorator of :func:`options_of`."""
+    """Make a decorator that adds the options of :func:`options_of` to a command."""
     return with_options(options_of(function, names, **changes))

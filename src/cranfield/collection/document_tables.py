@@ -37,7 +37,7 @@ class DocumentTable(Indexed):
     name: str
 
     def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
-        """Return pairs (row of `docs`, row of this table) of the same document, in no order."""
+        """Return pairs (row of `docs`, row of this table) of equal documents, in any order."""
         return self._index.pairs(docs)
 
     def __repr__(self) -> str:

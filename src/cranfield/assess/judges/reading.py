@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
-from cranfield.collection.files.grade_maps import GradeMap, map_grades, with_mapped_grades
+from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, requested_columns
 from cranfield.collection.files.reading import read_qrels
@@ -181,7 +181,7 @@ def _read_judge(
     grade_map: GradeMap | None,
     options: dict[str, Any],
 ) -> Judge:
-    schema = with_mapped_grades(_LABELS, grade_map)
+    schema = set_grade_kind(_LABELS, grade_map)
     if isinstance(data, (Judge, Qrels)):
         if column_names is not None or encoding != "utf-8":
             kind = type(data).__name__

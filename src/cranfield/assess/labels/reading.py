@@ -27,12 +27,12 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import (
     GradeMap,
+    describe_invalid_grade,
     is_pattern,
     map_grades,
-    not_a_grade,
-    with_mapped_grades,
+    set_grade_kind,
 )
-from cranfield.collection.files.layouts import Layout, layout_of, peeked
+from cranfield.collection.files.layouts import Layout, detect_layout, read_head
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -54,7 +54,7 @@ LABELS = Schema(
         optional("topic", TOPIC.kind),
         DOC,
         Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, problem=not_a_grade), "judgment"),
+        Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
     noun="labels",
@@ -86,7 +86,7 @@ _FIELDS_BY_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade orde
 
 def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
     """Read labels from lines of fields separated by blanks."""
-    source, start = peeked(source.in_encoding(encoding, "text"))
+    source, start = read_head(source.in_encoding(encoding, "text"))
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_between_tabs = len(first_line.split(b"\t"))
@@ -297,7 +297,7 @@ def _read_table(
             "for a table with a header, columns must be a mapping of column names, such as"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    schema = with_mapped_grades(schema, grade_map)
+    schema = set_grade_kind(schema, grade_map)
     own_names = schema.own_names(columns)
     if form is not None:
         table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
@@ -326,7 +326,7 @@ def _read_worker(
         form = FORMAT_OF_SUFFIX.get(source.suffix)
         is_judgments = source.path.startswith("irds:") or form is None
         if form == "tsv" and not is_judgments:
-            is_judgments = layout_of(source, form, "qrels")[1] is not None
+            is_judgments = detect_layout(source, form, "qrels")[1] is not None
     if not is_judgments:
         return _read_table(judgments, WORKER_JUDGMENTS, columns, encoding, grade_map)
     if columns is not None:

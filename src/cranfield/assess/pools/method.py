@@ -22,7 +22,7 @@ from cranfield.base.spec import (
     parameters_of,
     summary_of,
 )
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.fusion import methods as fusion
 
 
@@ -180,8 +180,8 @@ def _rank_sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
     denominator = lcm(*(weight.denominator for weight in weights))
     # Sums of objects are exact; the array refers to one Python integer per rank.
-    rank_values = np.array([int(weight * denominator) for weight in weights], dtype=object)
-    document_values = rank_values[pool.rank[pool.by_document] - 1]
+    competition_ranks = np.array([int(weight * denominator) for weight in weights], dtype=object)
+    document_values = competition_ranks[pool.rank[pool.by_document] - 1]
     return np.asarray(np.add.reduceat(document_values, pool.document_starts[:-1]))
 
 
@@ -264,7 +264,7 @@ class Uniform(Method):
     def ranking(self, pool: Pool, seed: int) -> Indices:
         sizes = np.diff(pool.starts).tolist()
         draws = [
-            stream_of(seed, topic).random(size)
+            named_stream(seed, topic).random(size)
             for topic, size in zip(pool.topics, sizes, strict=True)
         ]
         return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))

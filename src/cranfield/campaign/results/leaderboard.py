@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import places, without_noise
+from cranfield.base.arrays import competition_ranks, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
@@ -292,7 +292,7 @@ def _leaderboard(
     coverage = evaluation.coverage.systems
     unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
     frame = frame.with_columns(
-        pl.Series("rank", places(values, lower_is_better), pl.Int64),
+        pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import places
+from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
@@ -145,7 +145,7 @@ def _depths(task: TaskRules) -> tuple[int, ...]:
 
 def compare_each_run(scores: Scores) -> tuple[SheetComparison, ...]:
     """Compare each run with all other runs, by the default comparison of all pairs."""
-    ranks = places(scores.overall(), scores.lower_is_better).tolist()
+    ranks = competition_ranks(scores.overall(), scores.lower_is_better).tolist()
     n_runs = len(scores.systems)
     comparison = compare_or_reason(scores)
     if isinstance(comparison, str):
@@ -340,7 +340,9 @@ class SheetInputs:
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
-        ranks = np.array([places(row, members.lower_is_better) for row in members.values], int)
+        ranks = np.array(
+            [competition_ranks(row, members.lower_is_better) for row in members.values], int
+        )
         fields = {
             "category": Category(*group, len(members.systems)),
             "median_precision": tuple(map(finite, median)),

@@ -27,7 +27,7 @@ from cranfield.meta.study_options import (
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
-from cranfield.significance.differences import ROUNDING, mid_ranks
+from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
@@ -115,7 +115,9 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
     ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1)
+    np.put_along_axis(
+        ranks, order, doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1
+    )
     return ranks
 
 

@@ -81,7 +81,7 @@ READERS = {
     "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),
     "Boards": ("cranfield.campaign.results.history:_BOARD", "campaign-results.md"),
     "Tables of runs to submit": (
-        "cranfield.campaign.submitting.archive:_TABLE",
+        "cranfield.campaign.submitting.archive:_SCHEMA",
         "campaigns.md",
     ),
 }

@@ -112,7 +112,7 @@ REFUSED: list[Case] = [
         (("Knee(most=1)",), {}, "Knee has no parameter 'most'"),
         (("Knee(",), {}, "is not a valid stopping rule; expected Name"),
         (("RecallTest(recall=1)",), {}, "recall must be a number > 0 and < 1, got 1"),
-        ((3,), {}, "expected a stopping rule or its text, got int"),
+        ((3,), {}, "expected a stopping rule or its text form, got int"),
     ),
     *cases(
         parse_method,
@@ -127,7 +127,7 @@ REFUSED: list[Case] = [
         (("MaxMean(rate=2)",), {}, "rate must be a number >= 0 and <= 1, got 2"),
         (("(",), {}, "is not a valid pooling method"),
         (("",), {}, "unknown pooling method ''"),
-        ((3,), {}, "expected a pooling method or its text, got int"),
+        ((3,), {}, "expected a pooling method or its text form, got int"),
         (("x" * 1000,), {}, "is not a valid pooling method"),
     ),
     *cases(

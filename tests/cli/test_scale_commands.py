@@ -59,7 +59,7 @@ def test_study_of_scales(folder: Path) -> None:
     for arguments, message in (
         (("--cutoffs", "5,x"), "integers >= 1"),
         (("--cutoffs", "0"), "integers >= 1"),
-        (("-m", "P@5"), "has a cutoff"),
+        (("-m", "P@5"), "without cutoff"),
         (("-m", "nDGC"), "did you mean"),
         (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
         (("-m", "P", "-m", "P"), "measure P is repeated"),

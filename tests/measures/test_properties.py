@@ -42,7 +42,7 @@ def every(*but: str) -> pytest.MarkDecorator:
 ALL = every()
 
 NOT_COMPUTED = {
-    "ClickU": "is computed by evaluate_sessions",
+    "ClickU": "use evaluate_sessions",
     "TRisk": "depends on those of the other topics",
 }
 """Measures whose properties the battery does not tell, and why."""
@@ -344,7 +344,7 @@ def scored(measure: Measure, name: str = "plain") -> Floats:
 
 
 UNSCORED = {
-    "ClickU": "is computed by evaluate_sessions",
+    "ClickU": "use evaluate_sessions",
     "sDCG": "requires sessions of queries",
     "nsDCG": "requires sessions of queries",
 }

@@ -93,7 +93,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
             lambda: read_sessions({"session": ["s"], "query": [1], "doc": ["a"]}),
             "a column rank or score",
         ),
-        (lambda: read_sessions({"session": ["s"], "query": [1, 2]}), "different lengths"),
+        (lambda: read_sessions({"session": ["s"], "query": [1, 2]}), "equal length"),
         (lambda: read_sessions({"session": {"q": 1}}), "columns"),
         (lambda: read_sessions([("s", 1)]), "row 1: expected records with named fields .* a tuple"),
         (lambda: read_sessions(cast(Any, 7)), "int"),

@@ -130,7 +130,7 @@ def test_notes_of_what_is_not() -> None:
     assert "With 50 topics a test of means hardly depends on normality;" in notes
     assert "use its corrected p" in notes and "Independence" in notes
     few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
-    assert "With 12 topics, fewer than 20, it may matter" in " ".join(few.notes)
+    assert "With 12 topics, fewer than 20, this may matter" in " ".join(few.notes)
     holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))
     holes[0, 0] = np.nan
     table, _ = one_way(holes)
@@ -218,7 +218,7 @@ def test_additivity_needs_an_additive_model_with_effects() -> None:
     bent = table.fitted + np.random.default_rng(0).random(values.shape)
     found = check_assumptions(table.residuals, bent)
     assert found.additivity is None and "not sums of topic and system" in found.skipped[0]
-    assert "needs the fitted values" in check_assumptions(table.residuals).skipped[0]
+    assert "requires the fitted values" in check_assumptions(table.residuals).skipped[0]
 
 
 @given(st.integers(0, 100), st.floats(1e-3, 1e3))

@@ -60,7 +60,7 @@ class LogOptions:
                 click_actions=self.click_actions,
             )
         except InputError as error:
-            if "may give the count of rows" not in error.reason:
+            if "may be the count of rows" not in error.reason:
                 raise
             advice = "`online measure --totals` reads totals of impressions and clicks"
             reason = f"{error.reason}; {advice}"

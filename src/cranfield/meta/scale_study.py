@@ -375,7 +375,7 @@ def _compare(
     judged = collections[collection]
     versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
-    hint = "; the study requires a score of every system on every topic"
+    hint = "; the study requires scores of every system on all topics"
     tables = [scores[version].complete(hint=hint)[0] for version in versions]
     means, ranked_means = (round_for_ranking(table.mean()) for table in tables)
     rounding = ROUNDING * float(np.abs(tables[0].values).max())

@@ -37,7 +37,9 @@ def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[fl
     if marks == "symbols" and not baselines:
         raise PolicyError("marks 'symbols' require a baseline")
     if marks in {"beaten", "groups"} and baselines:
-        raise PolicyError(f"marks {marks!r} cannot be combined with a baseline; use 'symbols'")
+        raise PolicyError(
+            f"marks {marks!r} cannot be combined with a baseline; use marks='symbols'"
+        )
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
         raise PolicyError("several values of alpha require marks 'symbols' and a single baseline")
     if (count := max(len(levels), len(baselines))) > len(SYMBOLS):

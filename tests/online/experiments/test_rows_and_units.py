@@ -124,7 +124,7 @@ def test_totals_of_many_units_are_refused_by_every_reader(named: str, tmp_path: 
 @pytest.mark.parametrize("name", ["weight", "currency", "experiment_id", "Exposed"])
 def test_columns_that_change_what_a_unit_means(name: str) -> None:
     units = {"user": list("stuv"), "variant": list("aabb"), "x": [1, 2, 3, 4]}
-    with pytest.raises(InputError, match=f"column '{name}' .'1', '2'. may give the .* of rows"):
+    with pytest.raises(InputError, match=f"column '{name}' .'1', '2'. may be the .* of rows"):
         analyse_experiment({**units, name: [1, 1, 2, 1]}, "x")
     assert analyse_experiment({**units, name: [1] * 4}, "x").units.sum() == 4
     assert analyse_experiment({**units, name: [1, 1, 2, 1]}, "x", segments=[name]).units.sum() == 4

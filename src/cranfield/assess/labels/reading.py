@@ -60,9 +60,9 @@ LABELS = Schema(
     noun="labels",
     decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
-    hint="; use columns={{'{name}': ...}} if its name is unusual, worker_columns=[...] if each"
-    " worker has a column, or NAME=FILE for a file of one worker; if workers are unknown, number"
-    " the labels of each document in a column worker",
+    hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
+    " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
+    " labels of each document in a column worker",
     nested=columns_of_export,
 )
 
@@ -112,7 +112,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         raise InputError(
             "expected labels of several workers, got TREC judgments; name their assessor with"
-            f" NAME={source.name} (in Python, a dict of names and files), or use"
+            f" NAME={source.name} (a mapping of names to files), or use"
             f" columns='{fields}' if these are labels",
             source=source.name,
         )

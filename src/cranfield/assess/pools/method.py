@@ -180,8 +180,8 @@ def _rank_sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
     denominator = lcm(*(weight.denominator for weight in weights))
     # Sums of objects are exact; the array refers to one Python integer per rank.
-    competition_ranks = np.array([int(weight * denominator) for weight in weights], dtype=object)
-    document_values = competition_ranks[pool.rank[pool.by_document] - 1]
+    rank_values = np.array([int(weight * denominator) for weight in weights], dtype=object)
+    document_values = rank_values[pool.rank[pool.by_document] - 1]
     return np.asarray(np.add.reduceat(document_values, pool.document_starts[:-1]))
 
 

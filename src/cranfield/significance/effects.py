@@ -377,7 +377,7 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(inputs.scores.systems, baseline)
-    pairs = make_pairs(inputs.flat, baselines)
+    pairs = make_pairs(inputs.topic_scores, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)

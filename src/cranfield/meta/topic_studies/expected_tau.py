@@ -122,8 +122,10 @@ def expected_tau(
     """
     call = check_arguments(expected_tau, locals())
     complete_scores = prepare_topic_scores(scores, missing)
-    order = best_first(complete_scores.flat.mean(axis=0), complete_scores.scores.lower_is_better)
-    values = complete_scores.flat[:, order]
+    order = best_first(
+        complete_scores.topic_scores.mean(axis=0), complete_scores.scores.lower_is_better
+    )
+    values = complete_scores.topic_scores[:, order]
     if complete_scores.scores.lower_is_better:
         values = -values
     pairs = all_pairs(values)

@@ -410,17 +410,17 @@ def stability(
     call = check_arguments(stability, locals())
     complete_scores = prepare_topic_scores(scores, missing, test)
     table = complete_scores.scores
-    n_topics, n_systems = complete_scores.flat.shape
+    n_topics, n_systems = complete_scores.topic_scores.shape
     parsed_sizes = _parse_sizes(sizes, n_topics, replace)
     top_sizes = [k for k in TOP if k < n_systems]
     if top is not None:
         top_sizes = sorted(whole_numbers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
-    means = complete_scores.flat.mean(axis=0)
-    all_ranks = _rank_means(means[None], complete_scores.flat, table.lower_is_better)[0]
+    means = complete_scores.topic_scores.mean(axis=0)
+    all_ranks = _rank_means(means[None], complete_scores.topic_scores, table.lower_is_better)[0]
     all_topics = AllTopics(
-        values=complete_scores.flat,
+        values=complete_scores.topic_scores,
         lower_is_better=table.lower_is_better,
         choice=choice,
         replace=bool(replace),

@@ -192,7 +192,7 @@ def compare(
     scores = inputs.scores
     inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = make_pairs(inputs.flat, baselines)
+    pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
@@ -387,7 +387,7 @@ def rank_sets(
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
-    values = transform_scores(inputs, pairwise.statistic_of_topics).flat
+    values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None

@@ -247,7 +247,7 @@ def compare_measures(
     pairs_by_measure = []
     statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
     for scores, statistic in zip(scores_of.values(), statistics, strict=True):
-        flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
+        flat = transform_scores(prepare_scores(scores, info, None), statistic).topic_scores
         pairs_by_measure.append(make_pairs(flat, baselines))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)

@@ -89,7 +89,7 @@ def common_pairs(
         first, second = indices[pairs.first], indices[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
-            moments = Pairs(inputs.flat, first[rows], second[rows]).moments()
+            moments = Pairs(inputs.topic_scores, first[rows], second[rows]).moments()
             mean[rows, k], deviation[rows, k], _ = moments
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import pytest
 
-from cranfield.base.kinds import OneOf, Whole, declared
+from cranfield.base.kinds import Integer, OneOf, allowed_values
 from cranfield.cli.main import app
 from cranfield.cli.options.declaring import Option
 
@@ -135,8 +135,8 @@ def test_options_are_those_of_the_function(name: str) -> None:
     default = DIFFERENT.get(name, own)
     made = option.default if isinstance(option.default, (str, int, float)) else None
     assert made == default
-    kind = declared(loaded).get(parameter)
+    kind = allowed_values(loaded).get(parameter)
     if isinstance(kind, OneOf) and isinstance(option.type, click.Choice):
         assert tuple(option.type.choices) == tuple(kind.names)
-    if isinstance(kind, Whole) and isinstance(option.type, click.IntRange):
+    if isinstance(kind, Integer) and isinstance(option.type, click.IntRange):
         assert option.type.min == kind.minimum

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import OneOf, Share, check_arguments
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.signatures import (
     NameList,
@@ -85,7 +85,7 @@ def test_functions_methods_and_dataclasses_declare_options() -> None:
 def test_arguments_are_checked_by_annotations() -> None:
     def function(
         kind: Annotated[str | None, OneOf(("a", "b"))] = None,
-        alpha: Annotated[float, Share()] = 0.05,
+        alpha: Annotated[float, UnitInterval()] = 0.05,
         names: Sequence[str] = (),
     ) -> None: ...
 

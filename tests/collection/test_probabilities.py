@@ -55,9 +55,9 @@ def test_objects() -> None:
         ({"q": {"a": -0.1}}, "from 0 to 1, got -0.1"),
         ({"q": {"a": float("nan")}}, "not a finite number"),
         ({"q": {"a": (0.5, 0.3)}}, "must sum to 1, got 0.8.*document 'a'"),
-        ({"q": {"a": (0.5, 0.5), "b": (1, 0, 0)}}, "different numbers of probabilities"),
+        ({"q": {"a": (0.5, 0.5), "b": (1, 0, 0)}}, "same number of probabilities"),
         ([("q", "a", 0.5), ("q", "a", 0.5)], "'a' occurs more than once in a topic"),
-        ([{"topic": "q", "doc": "a", "p0": 1, "probability": 0.5}], "besides p0"),
+        ([{"topic": "q", "doc": "a", "p0": 1, "probability": 0.5}], "probability or p0 as columns"),
         ({}, "is empty"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged.rows import places, ratio, scan
+from cranfield.collection.judged.rows import number_rows, ratio, scan
 from cranfield.collection.qrels import topic_order
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.schemas import spelt
@@ -12,7 +12,7 @@ from cranfield.sources.values import absent, finite, integer_in, is_number
 
 
 def test_sums_over_rows() -> None:
-    assert places(np.array([0, 0, 3, 3, 3])).tolist() == [1, 2, 1, 2, 3]
+    assert number_rows(np.array([0, 0, 3, 3, 3])).tolist() == [1, 2, 1, 2, 3]
     assert scan(np.array([1.0, 2.0, 5.0]), np.array([1, 2, 1]), np.add).tolist() == [1, 3, 5]
     assert ratio(np.array([1.0, 1.0]), np.array([2, 0])).tolist() == [0.5, 0]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.parallel import at_most, available_threads, in_threads, ordered_results
 from cranfield.collection.files.blank_separated import read_lines
-from cranfield.collection.files.layouts import RUN, layout_of
+from cranfield.collection.files.layouts import RUN, detect_layout
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
 
@@ -71,7 +71,7 @@ def _by_line(path: Path) -> Any:
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     # The first line says whether there are three columns or six.
-    layout = layout_of(Source(str(path)), "text", "run")[1] or RUN
+    layout = detect_layout(Source(str(path)), "text", "run")[1] or RUN
     before = (b"\n" + data).split(b"\n" + mark)[0]
     text = before[1:]
     try:

@@ -284,12 +284,12 @@ def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list
     )
 )
 def test_order_of_ties(ties: str, scores: dict[str, float]) -> None:
-    from cranfield.collection.judged.ranking import order_of
+    from cranfield.collection.judged.ranking import order_documents
 
     # Ids have no blanks around them.
     scores = {doc.strip(): score for doc, score in scores.items() if doc.strip()} or {"d": 0.0}
     run = cf.read_run({"q": scores})
-    order = order_of(run, ties)
+    order = order_documents(run, ties)
     assert [run.docs[int(row)] for row in order.rows] == ref.rank_run(scores, ties=ties)  # type: ignore[arg-type]
     assert order.ranks_of(order.rows).tolist() == list(range(1, len(scores) + 1))
 

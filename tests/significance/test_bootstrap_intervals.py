@@ -17,9 +17,9 @@ from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
 from cranfield.significance.registry import Options, find_test
 from cranfield.significance.resampling import (
-    CONSTANT,
-    RELATIVE,
-    Centred,
+    MIN_RELATIVE_VARIANCE,
+    RELATIVE_TOLERANCE,
+    CentredRows,
     bootstrap_t_interval,
     count_reaching,
     tail_rank,
@@ -111,7 +111,9 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
             )
             assert (low[0] <= 0 <= high[0]) == reached
             found = np.array([[3.0 * t]])
-            count = count_reaching(found, difference / error, "two-sided", relative=RELATIVE)
+            count = count_reaching(
+                found, difference / error, "two-sided", relative=RELATIVE_TOLERANCE
+            )
             assert count[0] == reached
 
 
@@ -213,7 +215,7 @@ def test_samples_of_one_value_do_not_vary() -> None:
         values = rng.random((40, n)) * 10.0 ** rng.integers(-9, 9, (40, 1))
         values[:, 0] = 1.0 + values.max(axis=1)
         centred = values - values.mean(axis=1)[:, None]
-        mean, variance = Centred(centred, np.full(40, 1e-150)).moments(n * np.eye(n))
+        mean, variance = CentredRows(centred, np.full(40, 1e-150)).moments(n * np.eye(n))
         assert not variance.any()
         np.testing.assert_allclose(mean, centred, atol=1e-9 * np.abs(centred).max())
         # The noise is far below what is taken for none.
@@ -221,14 +223,14 @@ def test_samples_of_one_value_do_not_vary() -> None:
         parts = centred / size
         unit = 2.0 ** (52 - int(np.ceil(np.log2(n))))
         rounded = np.rint(parts**2 * unit) / unit - (np.rint(parts * unit) / unit) ** 2
-        assert np.abs(rounded).max() < n * CONSTANT / 40
+        assert np.abs(rounded).max() < n * MIN_RELATIVE_VARIANCE / 40
 
 
 def test_samples_without_the_outlier_still_vary() -> None:
     values = np.concatenate([[1.0], 1e-5 * np.random.default_rng(1).random(49)])
     centred = (values - values.mean())[None]
     counts = np.r_[0.0, 2.0, np.ones(48)][None]
-    _, variance = Centred(centred, np.full(1, 1e-150)).moments(counts)
+    _, variance = CentredRows(centred, np.full(1, 1e-150)).moments(counts)
     expected = np.repeat(values, counts[0].astype(int)).var(ddof=1)
     assert variance[0, 0] == pytest.approx(expected, rel=0.02)
 

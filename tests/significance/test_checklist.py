@@ -89,13 +89,13 @@ def test_digits_are_those_of_the_standard_error() -> None:
     supported = ceil(-log10(error)) + 1
     assert stats.sem(OLD) < error
     assert status == "made"
-    assert f"new has standard error {error:.4g}, which supports {supported} (" in finding
+    assert f"new has standard error {error:.4g}, which supports {supported} decimal" in finding
     # 0.0297 supports three decimals: the standard deviation 0.21 of 50 topics.
     spread = np.array([1.0, -1.0] * 25) * 0.21 * np.sqrt(49 / 50)
     values = np.column_stack([0.5 + spread, 0.5 + spread / 2 + 0.01 * (np.arange(50) % 3)])
     many = cf.Scores(values, tuple(map(str, range(50))), ("a", "b"), measure="P@5")
     found = items(cf.checklist(many, test="t"))
-    assert "a has standard error 0.0297, which supports 3 (0.500)" in found["digits"][1]
+    assert "a has standard error 0.0297, which supports 3 decimals (0.500)" in found["digits"][1]
     assert found["topics"] == ("avoided", "50 topics, at least 50")
 
 

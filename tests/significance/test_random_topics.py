@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.reporting.comparison_formats import comparison_dict
-from cranfield.significance.models.anova import factorial, two_way
+from cranfield.significance.models.anova import fit_factorial, two_way
 from cranfield.significance.models.random_topics import random_topics, random_topics_model
 from tests.conftest import DATA
 
@@ -61,7 +61,7 @@ def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
     assert table.f_of("System") == pytest.approx(flat.f_of("System"), rel=1e-10)
     assert table.omega2[k] == pytest.approx(flat.omega2[k], rel=1e-10)
     assert table.f[k] == pytest.approx(table.ms[k] / table.ms[k + 1], rel=1e-12)
-    terms = factorial(values, "Topic", "System", "Topic:System", "Topic:Shard")
+    terms = fit_factorial(values, "Topic", "System", "Topic:System", "Topic:Shard")
     np.testing.assert_allclose(table.ss, terms.ss, rtol=1e-10)
     assert table.df.tolist() == terms.df.tolist()
     np.testing.assert_allclose(table.fitted, terms.fitted, rtol=1e-12)

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice, check_number, check_whole, quoted
 from cranfield.base.kinds import OneOf
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
 from cranfield.collection.qrels import topic_order
@@ -180,7 +180,7 @@ def sheets(
         loads[assessor_of_topic[topic]] += frames[topic].height
     assignments = []
     for topic_index, topic in enumerate(topics):
-        topic_documents, generator = frames[topic], stream_of(seed, topic, _ASSESSOR_STREAM)
+        topic_documents, generator = frames[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
         order = np.empty(topic_documents.height, dtype=np.int64)
         order[generator.permutation(topic_documents.height)] = np.arange(topic_documents.height)
         first_assessor = (order + generator.integers(len(names))) % len(names)
@@ -190,7 +190,7 @@ def sheets(
         if arranged == "id":
             topic_documents = topic_documents.with_columns(position=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
-            shuffled = stream_of(seed, topic, _ORDER_STREAM).permutation(topic_documents.height)
+            shuffled = named_stream(seed, topic, _ORDER_STREAM).permutation(topic_documents.height)
             topic_documents = topic_documents.with_columns(position=pl.Series(shuffled))
         row = np.repeat(np.arange(topic_documents.height), counts)
         repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     indices,
     quoted,
 )
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
@@ -462,4 +462,4 @@ def sample(
 
 
 def _draw(pool: Pool, cells: Cells, seed: int) -> Bools:
-    return cells.draw([stream_of(seed, topic) for topic in pool.topics])
+    return cells.draw([named_stream(seed, topic) for topic in pool.topics])

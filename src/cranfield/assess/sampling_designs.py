@@ -20,7 +20,7 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole, numbers, quoted
 from cranfield.base.spec import Registry
-from cranfield.collection.judged.rows import places, ratio, scan
+from cranfield.collection.judged.rows import number_rows, ratio, scan
 from cranfield.collection.policies import DEEPEST
 
 
@@ -56,7 +56,7 @@ class Cells:
 
     def sum_before(self, values: Floats) -> Floats:
         """Sum values over the earlier cells of the same topic, for each cell."""
-        return scan(values, places(self.topic), np.add) - values
+        return scan(values, number_rows(self.topic), np.add) - values
 
     def sum_all(self, values: Floats) -> Floats:
         """Sum values over all cells of the same topic, for each cell."""
@@ -90,7 +90,7 @@ class Cells:
     def is_estimable(self) -> Bools:
         """Whether any two documents of the cell's topic can both be drawn; shape (cells,)."""
         is_impossible = (self.size > 1) & (self.pairs == 0)
-        is_impossible |= (places(self.topic) > 1) & (self.ratio == 0)
+        is_impossible |= (number_rows(self.topic) > 1) & (self.ratio == 0)
         return np.asarray(self.sum_all(is_impossible.astype(np.float64)) == 0)
 
     def draw(self, generators: list[Generator]) -> Bools:
@@ -204,7 +204,7 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
     prior = np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
     label = np.empty(order.size, dtype=np.int64)
-    label[order] = (places(pool.topic) - 1) // size + 1
+    label[order] = (number_rows(pool.topic) - 1) // size + 1
     (topic, label), doc_cell, sizes = _cells(pool, label)
     mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]

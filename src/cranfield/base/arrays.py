@@ -28,7 +28,7 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
     return np.argsort(values if lower_is_better else -values, kind="stable")
 
 
-def best(values: Floats, lower_is_better: bool = False) -> Bools:
+def is_best_value(values: Floats, lower_is_better: bool = False) -> Bools:
     """Return a mask of the best values, up to rounding noise; False if all are NaN."""
     values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
@@ -54,12 +54,12 @@ def without_noise(values: Floats) -> Floats:
     )
 
 
-def to_order(values: Floats) -> Floats:
+def round_for_ranking(values: Floats) -> Floats:
     """Round means to 8 decimals, so that systems with closer means are tied.
 
     Examples
     --------
-    >>> to_order(np.array([0.1 + 0.2, 0.3, 1e308, np.nan])).tolist()
+    >>> round_for_ranking(np.array([0.1 + 0.2, 0.3, 1e308, np.nan])).tolist()
     [0.3, 0.3, 1e+308, nan]
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -84,8 +84,8 @@ def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
     return np.asarray(1 + np.searchsorted(np.sort(sort_keys), sort_keys), np.int64)
 
 
-def row_slices(rows: int, numbers_each: int, limit: int) -> Iterator[slice]:
-    """Yield slices of rows that hold at most `limit` numbers, but at least one row."""
-    size = max(1, limit // max(1, numbers_each))
-    for start in range(0, rows, size):
-        yield slice(start, min(start + size, rows))
+def row_slices(n_rows: int, n_columns: int, max_numbers: int) -> Iterator[slice]:
+    """Yield slices of rows that hold at most `max_numbers` numbers, but at least one row."""
+    size = max(1, max_numbers // max(1, n_columns))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))

@@ -1,6 +1,6 @@
 """Allowed values of parameters, declared in annotations.
 
-`Annotated[int, Whole(1)]` declares the allowed values of a parameter. Functions check their
+`Annotated[int, Integer(1)]` declares the allowed values of a parameter. Functions check their
 arguments by it, and the command line creates options from it.
 """
 
@@ -24,14 +24,14 @@ from cranfield.base.errors import (
 )
 
 
-class Kind(Protocol):
+class AllowedValues(Protocol):
     """Allowed values of a parameter."""
 
     def check(self, name: str, value: Any) -> None: ...
 
 
 @dataclass(frozen=True)
-class Whole:
+class Integer:
     """An integer within bounds; `noun` replaces the name of the parameter in messages."""
 
     minimum: int
@@ -43,7 +43,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Share:
+class UnitInterval:
     """A number between 0 and 1, both excluded."""
 
     def check(self, name: str, value: Any) -> None:
@@ -73,7 +73,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers; `minimum` is that of integers, None for real numbers."""
+    """A list of integers, at least `minimum`; or of real numbers, if `minimum` is None."""
 
     minimum: int | None = 1
 
@@ -82,10 +82,12 @@ class Numbers:
 
 
 @cache
-def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
+def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
     hints = get_type_hints(function, include_extras=True)
-    return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
+    return {
+        name: kind for name, hint in hints.items() if (kind := allowed_values_of(hint)) is not None
+    }
 
 
 def check_arguments(
@@ -100,7 +102,7 @@ def check_arguments(
     to Python.
     """
     parameters = signature(function).parameters
-    for name, kind in declared(function).items():
+    for name, kind in allowed_values(function).items():
         if arguments[name] is not None or parameters[name].default is not None:
             kind.check(name, arguments[name])
     options = _keywords(function)
@@ -138,9 +140,9 @@ def _plain(value: Any) -> Any:
     return value.item() if is_number and hasattr(value, "item") else value
 
 
-def kind_of(hint: Any) -> Kind | None:
+def allowed_values_of(hint: Any) -> AllowedValues | None:
     """Return the allowed values that an annotation such as :data:`Repeats` declares."""
     if hasattr(hint, "__metadata__"):
         return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
-    kinds = (kind_of(part) for part in get_args(hint))
+    kinds = (allowed_values_of(part) for part in get_args(hint))
     return next((kind for kind in kinds if kind is not None), None)

@@ -36,19 +36,19 @@ def stream(seed: int, *key: int) -> Generator:
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 
-def stream_of(seed: int, name: str, *key: int) -> Generator:
-    """Return the random generator of a seed and a name, such as a topic id.
+def named_stream(seed: int, name: str, *key: int) -> Generator:
+    """Return the random generator of a seed and a name, such as a topic id; see :func:`stream`.
 
     Unlike with the index of the topic, the numbers do not change if other topics are added.
 
-    >>> stream_of(7, "401").integers(100, size=3).tolist()
+    >>> named_stream(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]
     """
-    return stream(seed, number_of(name), *key)
+    return stream(seed, hash_name(name), *key)
 
 
-def number_of(name: str) -> int:
-    """Return an integer from the hash of a name, for use in a key."""
+def hash_name(name: str) -> int:
+    """Hash a name to an integer, for use in a key."""
     digest = sha256(name.encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:16], "big")
 
@@ -56,8 +56,8 @@ def number_of(name: str) -> int:
 def uniforms(seed: int, first: int, n_rows: int, width: int, *key: int) -> Floats:
     """Return uniform numbers in [0, 1) for rows from `first` on; shape (n_rows, width).
 
-    A row does not depend on the other requested rows, so its numbers are the same for any batches
-    and workers.
+    A row does not depend on the other requested rows, so its numbers are the same however the rows
+    are split into batches.
 
     >>> rows = uniforms(7, 0, 4, 3)
     >>> bool((uniforms(7, 2, 2, 3) == rows[2:]).all())

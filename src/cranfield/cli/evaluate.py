@@ -17,7 +17,7 @@ from cranfield.base.errors import (
     quoted,
     warn,
 )
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.text import some_of
 from cranfield.cli.options.declaring import (
     READ,
@@ -332,7 +332,7 @@ def sessions(
     measures: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    depth: Annotated[int | None, Whole(1)],
+    depth: Annotated[int | None, Integer(1)],
     duplicates: Literal["first", "keep"] = "first",
     on_duplicate: str = "error",
     on_bad_run: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
@@ -211,11 +211,11 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
 def pool(
     runs: tuple[str, ...],
     *,
-    depth: Annotated[int, Whole(1)] = 100,
+    depth: Annotated[int, Integer(1)] = 100,
     judged: str | None,
     method: str = "depth",
-    n_next: Annotated[int | None, Whole(1)],
-    budget: Annotated[int | None, Whole(1)],
+    n_next: Annotated[int | None, Integer(1)],
+    budget: Annotated[int | None, Integer(1)],
     unjudged: bool = False,
     sample: str | None,
     rules: tuple[str, ...] = (),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.kinds import Share
+from cranfield.base.kinds import UnitInterval
 from cranfield.cli.options.declaring import (
     READ,
     Decorator,
@@ -103,7 +103,7 @@ def collection(
         raise PolicyError(
             f"{choice.test} requires scores by shard, which samples of topics do not have"
         )
-    Share().check("target", target)
+    UnitInterval().check("target", target)
     kinds = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
     options.check_table(*kinds, meta.Stability, meta.Generalizability, meta.Extrapolation)
     studies: list[Result] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.cli.options.declaring import (
     READ,
     command,
@@ -74,11 +74,11 @@ def tests(
     source: ScoreInput,
     *,
     tests: tuple[str, ...] = (),
-    shards: Annotated[int | None, Whole(2)],
+    shards: Annotated[int | None, Integer(2)],
     shard_map: str | None,
-    false_alarms: Annotated[int | None, Whole(1)],
+    false_alarms: Annotated[int | None, Integer(1)],
     null: str,
-    power: Annotated[int | None, Whole(1)],
+    power: Annotated[int | None, Integer(1)],
     population: str,
     systems: tuple[str, ...] = (),
     options: StudyOptions,

@@ -27,17 +27,17 @@ class DocumentTable(Indexed):
     values: length, or weight of the document in the group.
     codes: group, an index into `names`; 0 for lengths.
     names: names of the groups; empty for lengths.
-    name: source of the table, for messages.
+    source: source of the table, for messages.
     """
 
     docs: pl.Series
     values: Floats
     codes: Ints
     names: tuple[str, ...]
-    name: str
+    source: str
 
     def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
-        """Return pairs (row of `docs`, row of this table) of the same document, in no order."""
+        """Return pairs (row of `docs`, row of this table) of equal documents, in any order."""
         return self._index.pairs(docs)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.qrels import Qrels
@@ -38,7 +38,7 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
         by_grade = zip(*columns.pop("probability"), strict=True)
         return columns | {f"p{k}": list(values) for k, values in enumerate(by_grade)}
     except (TypeError, ValueError):
-        reason = "documents have different numbers of probabilities"
+        reason = "expected the same number of probabilities for each document"
         raise InputError(reason, source=source) from None
 
 
@@ -113,7 +113,7 @@ class Probabilities(FrameMixin):
         by_doc = self.docs.arg_sort().to_numpy()
         for code, topic in enumerate(self.topics):
             rows = by_doc[self.codes[by_doc] == code]
-            numbers = stream_of(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
+            numbers = named_stream(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
             for level in range(bounds.shape[1]):
                 levels[:, rows] += numbers >= bounds[rows, level]
         return self.grades[levels]
@@ -124,9 +124,9 @@ class Probabilities(FrameMixin):
 
     def to_qrels(self, grades: Ints) -> Qrels:
         """Return judgments with these grades; shape (judgments,)."""
-        codes, rows = self.codes.astype(np.int32), {"row": np.arange(len(self))}
-        numbers = grades.astype(np.int32)
-        return Qrels(self.topics, codes, self.docs, numbers, origin=self.origin, columns=rows)
+        columns = {"row": np.arange(len(self))}
+        arrays = self.codes.astype(np.int32), self.docs, grades.astype(np.int32)
+        return Qrels(self.topics, *arrays, origin=self.origin, columns=columns)
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -176,15 +176,18 @@ def read_probabilities(data: Any) -> Probabilities:
         levels = np.maximum(judgments.grades, 0).astype(np.int64)
         grades = np.union1d([0, 1], levels)
         values = (levels[:, None] == grades).astype(np.float64)
-        rows = judgments.topics, judgments.codes.astype(np.int64), judgments.docs
-        return Probabilities(*rows, grades, values, judgments.origin)
+        topic_codes = judgments.codes.astype(np.int64)
+        return Probabilities(
+            judgments.topics, topic_codes, judgments.docs, grades, values, judgments.origin
+        )
     columns = read_columns(data, PROBABILITIES)
     names = [str(name) for name in columns.names]
     by_grade = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
     schema = PROBABILITIES
     if by_grade:
         if _PROBABILITY.named_in([name for name in names if name not in by_grade]):
-            reason = f"has a column of probabilities besides {', '.join(by_grade)}"
+            names_of_grades = ", ".join(by_grade)
+            reason = f"expected probability or {names_of_grades} as columns, got both"
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
@@ -200,5 +203,6 @@ def read_probabilities(data: Any) -> Probabilities:
         grades, values = np.arange(2), frame.select(p0=1 - pl.col("probability"), p1="probability")
     topics = frame["topic"].unique(maintain_order=True)
     codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    rows = tuple(topics), codes.to_numpy(), frame["doc"]
-    return Probabilities(*rows, grades, values.to_numpy(), Origin(columns.source, columns.lines))
+    origin = Origin(columns.source, columns.lines)
+    ids = tuple(topics), codes.to_numpy(), frame["doc"]
+    return Probabilities(*ids, grades, values.to_numpy(), origin)

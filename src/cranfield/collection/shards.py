@@ -20,11 +20,11 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_whole, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant
-from cranfield.collection.judged.each_run import JudgedRun, Progress, assembled, judge_each
+from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant_grade
+from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_runs, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.keys import Indexed, Keys
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, topic_order
@@ -420,7 +420,7 @@ class JudgedShards(Scorable):
         }
 
     def _relevant_from(self, measure: Scorer) -> int:
-        return lowest_relevant(measure) if self.rel is None else int(self.rel)
+        return lowest_relevant_grade(measure) if self.rel is None else int(self.rel)
 
     def _gaps(self, measure: Scorer) -> Bools:
         """Return the mask of cells without a relevant document; shape (topics, shards)."""
@@ -479,7 +479,7 @@ def judge_shards(
         run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
     lowest_judged = 0 if policy.negative == "unjudged" else -(2**31)
-    lowest = {lowest_relevant(measure) for measure in measures} if rel is None else {int(rel)}
+    lowest = {lowest_relevant_grade(measure) for measure in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, lowest_judged) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
 
@@ -492,7 +492,7 @@ def judge_shards(
     def assemble(
         parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, policy, labels=labels).with_settings(
+        judged = assemble_runs(names, parts, judgments, policy, labels=labels).with_settings(
             run_list.settings
         )
         highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
@@ -530,7 +530,7 @@ class _ShardJudge:
     ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
         judged_run, policy = judge_one(run, stem, self.whole, self.policies), self.policies
         if policy.depth is not None:
-            ranks = order_of(run, policy.ties).ranks_of(np.arange(len(run)))
+            ranks = order_documents(run, policy.ties).ranks_of(np.arange(len(run)))
             run = run.restricted(ranks <= policy.depth)
         parts = (_parts(run, judged_run, split, self.unmapped, policy) for split in self.splits)
         return judged_run, [*parts]

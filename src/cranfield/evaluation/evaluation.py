@@ -21,9 +21,14 @@ from cranfield.base.errors import (
 from cranfield.base.scale_types import Scale
 from cranfield.base.showing import Plotted
 from cranfield.base.text import counted, names_or_count, some_of
-from cranfield.collection.judged.coverage import Coverage, Scorable, describe_input, lowest_relevant
+from cranfield.collection.judged.coverage import (
+    Coverage,
+    Scorable,
+    describe_input,
+    lowest_relevant_grade,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
+from cranfield.collection.judged.rows import NO_TIES, Rows, find_positions
 from cranfield.evaluation.expected_scores import expected_scores_by_measure
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -109,7 +114,7 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
-    indices, is_listed = places_in(keys, cell << 32 | rank)
+    indices, is_listed = find_positions(keys, cell << 32 | rank)
     untied = np.delete(np.arange(keys.size), indices[is_listed])
     # Rows of a group are adjacent, in descending order of grades.
     begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
@@ -161,7 +166,7 @@ def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
     """Report topics without a relevant document that are averaged with a score of 0."""
     measures: dict[int, list[str]] = {}
     for name, table in scores.items():
-        level = lowest_relevant(table.definition)
+        level = lowest_relevant_grade(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
         # If no judgment has the grade, all topics are empty; another note reports that.

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import NO_TIES, Rows, places, ranges, scan
+from cranfield.collection.judged.rows import NO_TIES, Rows, number_rows, ranges, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
@@ -270,9 +270,9 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     np.multiply.at(passing, group, row_survival**count)
     # The probability of reaching a group is the product of those of passing the groups above.
     order = np.lexsort((first, cell))
-    cumulative = scan(passing[order], places(cell[order]), np.multiply)
+    cumulative = scan(passing[order], number_rows(cell[order]), np.multiply)
     reach = np.empty(cell.size)
-    reach[order] = np.where(places(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
+    reach[order] = np.where(number_rows(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
     can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
     stops, n_ranks = _stop_probabilities(

@@ -12,7 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, PolicyError, quoted
-from cranfield.base.kinds import Flag, Share, Whole, check_arguments, check_keywords
+from cranfield.base.kinds import Flag, Integer, UnitInterval, check_arguments, check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.probabilities import read_probabilities
@@ -76,9 +76,9 @@ def evaluate_probabilities(
     probabilities: Any,
     measures: str | Measure | Iterable[str | Measure],
     *,
-    draws: Annotated[int, Whole(2, 1_000_000)] = 1000,
-    seed: Annotated[int, Whole(0)] = 0,
-    confidence: Annotated[float, Share()] = 0.95,
+    draws: Annotated[int, Integer(2, 1_000_000)] = 1000,
+    seed: Annotated[int, Integer(0)] = 0,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
     fixed_topics: Annotated[bool, Flag()] = False,
     by_topic: Annotated[bool, Flag()] = False,
     **options: Any,

@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.rows import places_in, ratio
+from cranfield.collection.judged.rows import find_positions, ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.measures import parse_measures
@@ -158,7 +158,7 @@ def _score_exposure(
     keys, position = np.unique(cell * n_groups + rows.grade, return_inverse=True)
     exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // n_groups])
     target_keys, targets = _sum_by_group(measure, view, measure.targets(view.judgments))
-    position, is_judged = places_in(target_keys, keys % (n_topics * n_groups))
+    position, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
     target = np.where(is_judged, np.append(targets, 0.0)[position], 0.0)
     disparity, relevance = (
         np.bincount(keys // n_groups, values, n_topics * n_systems).reshape(n_systems, n_topics).T

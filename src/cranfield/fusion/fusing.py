@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
@@ -51,8 +51,8 @@ def fuse(
     *,
     norm: Annotated[str | None, OneOf(tuple(NORMS))] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    depth: Annotated[int | None, Whole(1)] = None,
-    limit: Annotated[int | None, Whole(1)] = DEFAULT_LIMIT,
+    depth: Annotated[int | None, Integer(1)] = None,
+    limit: Annotated[int | None, Integer(1)] = DEFAULT_LIMIT,
     ties: TieOrder = "trec",
     name: str | None = None,
     jobs: int | None = None,

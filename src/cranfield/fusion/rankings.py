@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_whole
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.keys import Codes
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.qrels import topic_order
@@ -60,7 +60,7 @@ def top_rows(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> RunTop:
     """Return the top documents of each topic, by default all, with scores if `scored`."""
-    order = order_of(run, ties)
+    order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
         rows = rows[_concatenate_ranges(np.zeros_like(sizes), sizes) < depth]

@@ -49,7 +49,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, places_in, ratio
+from cranfield.collection.judged.rows import Rows, find_positions, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -272,7 +272,7 @@ def original_ranks(rows: Rows) -> Ints:
 def match_rows(rows: Rows, other_rows: Rows) -> Ints:
     """Return the index of the row of the same document judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    positions, has_match = places_in(
+    positions, has_match = find_positions(
         *(table.cell << 32 | original_ranks(table) for table in (other_rows, rows))
     )
     return np.where(has_match, positions, -1)

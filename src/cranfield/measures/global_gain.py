@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints, row_slices
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Rows, places, ranges
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, number_rows, ranges
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, highest_grade
 from cranfield.measures.users.model import UnitGains
@@ -207,7 +207,7 @@ def _gain_once(
     satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_intent])
     key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_intent[satisfying]
     order = np.argsort(key, kind="stable")
-    repeats = satisfying[order[places(key[order]) > 1]]
+    repeats = satisfying[order[number_rows(key[order]) > 1]]
     entry_gains = gain[entry]
     entry_gains[repeats] = 0.0
     return np.bincount(row, weights=entry_gains, minlength=rows.cell.size).astype(float)

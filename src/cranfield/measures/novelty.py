@@ -31,7 +31,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import OPEN_PROBABILITY, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
-from cranfield.collection.judged.rows import Rows, places, ratio
+from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import MAX_EXPONENT, POSITIVE_GAINS, Gain, highest_grade
 from cranfield.measures.grammar import innermost_measure
@@ -265,7 +265,7 @@ class _Novelty(IntentMeasure):
         key = rows.cell[row] * intents.exists.shape[1] + intent
         order = np.argsort(key, kind="stable")
         n_earlier = np.empty(row.size, dtype=np.int64)
-        n_earlier[order] = places(key[order]) - 1
+        n_earlier[order] = number_rows(key[order]) - 1
         answer_gains = weight * (1.0 - self.alpha) ** n_earlier
         gain = np.bincount(row, weights=answer_gains, minlength=rows.cell.size)
         return rows.total(gain * self.discount(rows.rank))

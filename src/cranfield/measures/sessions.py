@@ -12,7 +12,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, places, ratio, scan
+from cranfield.collection.judged.rows import Rows, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows
 
@@ -130,7 +130,7 @@ def _click_gains(
     previous_text[previous_deepest == 0] = 0.0
     new_text = np.empty(rank.size)
     new_text[order] = np.where(is_deeper, text[order] - previous_text, 0.0)
-    pos = scan(new_text + reading, places(cell), np.add)
+    pos = scan(new_text + reading, number_rows(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
 
@@ -184,7 +184,7 @@ class ClickU(Measure):
         clicks = judged.clicks(str(self))
         if self.judged_only:
             raise MeasureError(f"{self}: judged_only is not available for clicks")
-        is_counted = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
+        is_counted = ~clicks.is_repeated if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
         is_unknown = np.isnan(length) & is_counted
         if is_unknown.any():
@@ -197,7 +197,7 @@ class ClickU(Measure):
             length = np.where(np.isnan(length), self.length, length)
         is_own = isinstance(self.snippet, str)
         text: Floats = (
-            clicks.text if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
+            clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
         if np.isnan(text).any():
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import OneOf, Whole, check_arguments
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream, uniforms
 from cranfield.base.text import counted, names_or_count
@@ -391,12 +391,12 @@ def interleaving_sensitivity(
     methods: str | Iterable[str] = METHODS,
     users: str | Iterable[str] | Mapping[str, User] = USERS,
     stop: Annotated[str, OneOf(STOP)] = "examined",
-    pairs: Annotated[int, Whole(1)] = 50,
+    pairs: Annotated[int, Integer(1)] = 50,
     impressions: Repeats = 1000,
-    length: Annotated[int, Whole(1, 100)] = 10,
+    length: Annotated[int, Integer(1, 100)] = 10,
     power: Proportion = 0.8,
     alpha: Proportion = 0.05,
-    rel: Annotated[int | None, Whole(1)] = None,
+    rel: Annotated[int | None, Integer(1)] = None,
     seed: Seed = 0,
     compat: Compat | None = None,
     jobs: int = 1,

@@ -19,7 +19,7 @@ from cranfield.meta.study import Study, names_with_value, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import encode_scores
-from cranfield.significance.models.anova import factorial
+from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
 from cranfield.significance.prepare import as_scores
@@ -396,7 +396,7 @@ def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, p
     if errors.shape[2] == 1:
         errors, axes = errors[:, :, 0], axes[:2]
         terms = axes
-    table = factorial(errors, *terms, factors_of_axes=axes)
+    table = fit_factorial(errors, *terms, factors_of_axes=axes)
     comparisons = tukey_pairs(table, "predictor", predictors, errors.size, ALPHA)
     pairs = pl.DataFrame(comparisons, list(columns["pairs"]), orient="row")
     return table.to_polars(), pairs.fill_nan(None)

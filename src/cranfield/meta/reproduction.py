@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.kinds import Whole, check_arguments
+from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
@@ -95,7 +95,7 @@ def order_agreement(
     reproduced: Any,
     *,
     p: Proportion = 0.9,
-    depth: Annotated[int | None, Whole(1)] = None,
+    depth: Annotated[int | None, Integer(1)] = None,
     ties: str = "trec",
 ) -> pl.DataFrame:
     """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.

@@ -22,7 +22,12 @@ from cranfield.meta.study import Study
 from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import ROUNDING, TINY, fieller_interval, t_quantile
+from cranfield.significance.differences import (
+    MIN_DIFFERENCE,
+    ROUNDING,
+    fieller_interval,
+    t_quantile,
+)
 from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
 from cranfield.tabular import Table, format_pvalue
@@ -52,7 +57,7 @@ def improvement(base: Floats, advanced: Floats) -> float:
         return np.nan
     mean = float(np.mean(advanced - base))
     largest = float(np.abs([base, advanced]).max())
-    return 0.0 if abs(mean) <= max(ROUNDING * largest, TINY) else mean
+    return 0.0 if abs(mean) <= max(ROUNDING * largest, MIN_DIFFERENCE) else mean
 
 
 def relative_improvement(base: Floats, advanced: Floats) -> float:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import to_order
+from cranfield.base.arrays import round_for_ranking
 from cranfield.base.errors import PolicyError, check_several, quoted
-from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
+from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -219,7 +219,7 @@ def study_scales(
     tests: Iterable[tuple[str, str]] = TESTS,
     ties: Annotated[str, OneOf(TIES)] = "unique",
     alpha: float = 0.05,
-    exact_n: Annotated[int, Whole(0)] = Options.exact_n,
+    exact_n: Annotated[int, Integer(0)] = Options.exact_n,
     **work: Unpack[Work],
 ) -> ScaleStudy:
     """Compare measures with their interval-scaled versions on the same runs.
@@ -377,7 +377,7 @@ def _compare(
     scores = score(judged, versions)
     hint = "; the study requires scores of every system on all topics"
     tables = [scores[version].complete(hint=hint)[0] for version in versions]
-    means, ranked_means = (to_order(table.mean()) for table in tables)
+    means, ranked_means = (round_for_ranking(table.mean()) for table in tables)
     rounding = ROUNDING * float(np.abs(tables[0].values).max())
     topic_taus = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
     defined_taus = topic_taus[~np.isnan(topic_taus)]

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from cranfield.base.errors import PolicyError, check_whole
-from cranfield.base.kinds import Numbers, Share, Whole
+from cranfield.base.kinds import Integer, Numbers, UnitInterval
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_REPEATS = 10**6
 """Maximum number of repeats."""
 
-Repeats = Annotated[int, Whole(1, MAX_REPEATS)]
-Resamples = Annotated[int, Whole(1, MAX_RESAMPLES)]
-Seed = Annotated[int, Whole(0, noun="the seed")]
-Rel = Annotated[int, Whole(1)]
-Proportion = Annotated[float, Share()]
-Depth = Annotated[int | None, Whole(1, DEEPEST)]
+Repeats = Annotated[int, Integer(1, MAX_REPEATS)]
+Resamples = Annotated[int, Integer(1, MAX_RESAMPLES)]
+Seed = Annotated[int, Integer(0, noun="the seed")]
+Rel = Annotated[int, Integer(1)]
+Proportion = Annotated[float, UnitInterval()]
+Depth = Annotated[int | None, Integer(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 

@@ -20,7 +20,7 @@ from cranfield.reporting.summary import join_names
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
-from cranfield.significance.comparison.rank_sets import heading_of
+from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
@@ -551,7 +551,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if correction.heading:
         has_baselines = bool(comparison.baselines)
         yield [
-            f"The test was {heading_of(info, correction, baseline=has_baselines)}",
+            f"The test was {name_method(info, correction, baseline=has_baselines)}",
             Citation(correction.baseline_source if has_baselines else correction.source),
             f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical value"
             f" was estimated from {counted(comparison.resamples or 0, 'resample')} of topics with"

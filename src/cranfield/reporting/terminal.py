@@ -7,7 +7,7 @@ from io import StringIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from cranfield.base.arrays import Floats, best, best_first
+from cranfield.base.arrays import Floats, best_first, is_best_value
 from cranfield.base.text import plain
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.scores import Scores
@@ -28,7 +28,10 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    is_best = [best(v, score.lower_is_better) for v, score in zip(overall, score_list, strict=True)]
+    is_best = [
+        is_best_value(v, score.lower_is_better)
+        for v, score in zip(overall, score_list, strict=True)
+    ]
     columns = [
         [Cell(format_value(v, places), bold=bool(bold)) for v, bold in zip(*column, strict=True)]
         for column in zip(overall, is_best, strict=True)

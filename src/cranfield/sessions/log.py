@@ -29,8 +29,8 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.judged.rows import Clicks, Rows, places
+from cranfield.collection.judged.ranking import order_documents
+from cranfield.collection.judged.rows import Clicks, Rows, number_rows
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -221,7 +221,7 @@ class Sessions:
         start = np.cumsum(size) - size
         topic = np.array([code for _, code in pairs])
         codes = np.repeat(np.arange(topic.size, dtype=np.int32), size[topic])
-        rows = sorted_rows[start[topic][codes] + places(codes) - 1]
+        rows = sorted_rows[start[topic][codes] + number_rows(codes) - 1]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
             codes=codes,
@@ -544,7 +544,7 @@ def concatenated(
     if duplicates == "first":
         rows = rows.filter(first_occurrences(rows, "system", "session", "doc"))
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
-    rank: Ints = places(cell)
+    rank: Ints = number_rows(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
     settings = {
         "depth": depth,
@@ -730,7 +730,7 @@ def _ranking(run: Run, session_index: dict[str, int], system: int, ties: str) ->
             CranfieldWarning(f"{run.name}: {number} without a session, such as {first}, excluded"),
             stacklevel=3,
         )
-    order = order_of(run, ties)
+    order = order_documents(run, ties)
     rows = order.rows
     session = session_codes[run.codes[rows]]
     frame = pl.DataFrame(

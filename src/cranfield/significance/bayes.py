@@ -16,7 +16,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
-from cranfield.significance.differences import ROUNDING, TINY
+from cranfield.significance.differences import MIN_DIFFERENCE, ROUNDING
 from cranfield.significance.effects import noncentrality
 from cranfield.tabular import Table
 
@@ -150,7 +150,7 @@ def _differences(
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
         raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
-    rounding = max(TINY, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
+    rounding = max(MIN_DIFFERENCE, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
     difference = x - y
     difference[np.abs(difference) <= rounding] = 0.0
     return difference, rounding, int(is_missing.sum())

@@ -24,26 +24,26 @@ from cranfield.tabular import Table, format_pvalue
 
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
-UNJUDGED = 0.05
+MAX_UNJUDGED_DIFFERENCE = 0.05
 """Largest difference between two proportions of unjudged documents that is acceptable; our
 choice."""
 
 MIN_TOPICS, USUAL_TOPICS = 25, 50
 """Numbers of topics below which a comparison is a mistake, and below which it is unusual."""
 
-Finding = tuple[str, str]
+Decision = tuple[str, str]
 """Status and finding of an item."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Material:
+class _ChecklistInput:
     """Input of all items: comparisons by measure, and the evaluation of runs or None."""
 
     comparisons: Mapping[str, PairwiseComparison]
     evaluation: Evaluation | None
 
     @property
-    def first(self) -> PairwiseComparison:
+    def first_comparison(self) -> PairwiseComparison:
         """The comparison by the first measure; all have the same test and correction."""
         return next(iter(self.comparisons.values()))
 
@@ -59,15 +59,17 @@ def _pair_name(comparison: PairwiseComparison, k: int) -> str:
     return f"{names[0]} {comparison.between_names} {names[1]}"
 
 
-def _scale_mean(material: _Material) -> Finding:
+def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
     violations, undeclared = [], []
-    for measure, comparison in material.comparisons.items():
+    for measure, comparison in inputs.comparisons.items():
         name, scale = plain(measure) or "the measure", comparison.measure_scale
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
             violations.append(f"{name} is declared {scale}")
-    assumed = f"the test {material.first.test} assumes {a_scale(material.first.scale)}"
+    assumed = (
+        f"the test {inputs.first_comparison.test} assumes {a_scale(inputs.first_comparison.scale)}"
+    )
     if violations:
         return DISPUTED, f"{assumed}, but {', '.join(violations)}"
     if undeclared:
@@ -75,11 +77,11 @@ def _scale_mean(material: _Material) -> Finding:
     return AVOIDED, f"{assumed}, which all measures are declared to have"
 
 
-def _map_user(material: _Material) -> Finding:
-    if not all(material.comparisons):
+def _check_map_user(inputs: _ChecklistInput) -> Decision:
+    if not all(inputs.comparisons):
         return CANNOT_TELL, "the scores do not name their measure: is it AP alone?"
-    names = ", ".join(map(plain, material.comparisons))
-    if all(map(_is_average_precision, material.comparisons)):
+    names = ", ".join(map(plain, inputs.comparisons))
+    if all(map(_is_average_precision, inputs.comparisons)):
         return DISPUTED, f"average precision is the only measure ({names}); add another user model"
     return AVOIDED, f"measures other than average precision are used: {names}"
 
@@ -92,9 +94,9 @@ def _is_average_precision(name: str) -> bool:
         return False
 
 
-def _digits(material: _Material) -> Finding:
-    findings, is_made = [], False
-    for label, comparison in material.labelled():
+def _check_digits(inputs: _ChecklistInput) -> Decision:
+    findings, has_excess_digits = [], False
+    for label, comparison in inputs.labelled():
         if comparison.mean_of != "mean":
             return CANNOT_TELL, f"no standard error of a {comparison.mean_of} is computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
@@ -104,26 +106,29 @@ def _digits(material: _Material) -> Finding:
         errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(errors.argmax())
         supported = max(0, int(np.ceil(-np.log10(errors[k]))) + 1)
-        is_made |= comparison.places > supported
+        has_excess_digits |= comparison.places > supported
         findings.append(
-            f"{label}means are shown with {comparison.places} decimals; that of"
+            f"{label}means are shown with {comparison.places} decimals; the mean of"
             f" {plain(rows['system'][k])} has standard error {errors[k]:.4g}, which supports"
-            f" {supported} ({rows['mean'][k]:.{supported}f})"
+            f" {counted(supported, 'decimal')} ({rows['mean'][k]:.{supported}f})"
         )
-    return (MADE if is_made else AVOIDED), "; ".join(findings)
+    return (MADE if has_excess_digits else AVOIDED), "; ".join(findings)
 
 
-def _relative(material: _Material) -> Finding:
-    return AVOIDED, f"each {material.first.difference_name} is absolute, not a percentage of a mean"
+def _check_relative(inputs: _ChecklistInput) -> Decision:
+    return (
+        AVOIDED,
+        f"each {inputs.first_comparison.difference_name} is absolute, not a percentage of a mean",
+    )
 
 
-def _multiple(material: _Material) -> Finding:
-    comparisons = material.comparisons.values()
+def _check_multiple(inputs: _ChecklistInput) -> Decision:
+    comparisons = inputs.comparisons.values()
     n_tests = sum(map(len, comparisons))
     if n_tests == 1:
         return AVOIDED, "one pair is tested by one measure"
-    alpha, n_families = material.first.alpha, len(comparisons)
-    correction = CORRECTIONS[material.first.correction]
+    alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
+    correction = CORRECTIONS[inputs.first_comparison.correction]
     measures = counted(n_families, "measure")
     if correction.name == "none":
         problem, n_families = f"{n_tests:,} tests ({measures}) without correction", n_tests
@@ -139,9 +144,9 @@ def _multiple(material: _Material) -> Finding:
     )
 
 
-def _effect(material: _Material) -> Finding:
+def _check_effect(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in material.labelled():
+    for label, comparison in inputs.labelled():
         k = int(np.abs(comparison.difference).argmax())
         low, high = (float(bounds[k]) for bounds in comparison.interval)
         interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
@@ -154,9 +159,9 @@ def _effect(material: _Material) -> Finding:
     return AVOIDED, "; ".join(findings)
 
 
-def _null(material: _Material) -> Finding:
+def _check_null(inputs: _ChecklistInput) -> Decision:
     findings, n_not_significant = [], 0
-    for label, comparison in material.labelled():
+    for label, comparison in inputs.labelled():
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
@@ -181,43 +186,43 @@ def _null(material: _Material) -> Finding:
     return CANNOT_TELL, "; ".join([*findings, "does the text read this as equality?"])
 
 
-def _topics(material: _Material) -> Finding:
-    n = min(comparison.topics for comparison in material.comparisons.values())
+def _check_topics(inputs: _ChecklistInput) -> Decision:
+    n = min(comparison.topics for comparison in inputs.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
     bounds = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
     return AVOIDED, f"{n:,} topics, at least {bounds}"
 
 
-def _one_collection(material: _Material) -> Finding:
-    topics = counted(material.first.topics, "topic")
+def _check_one_collection(inputs: _ChecklistInput) -> Decision:
+    topics = counted(inputs.first_comparison.topics, "topic")
     return MADE, f"one set of {topics} is compared, which supports no general claim"
 
 
-def _unjudged(material: _Material) -> Finding:
-    if material.evaluation is None:
+def _check_unjudged(inputs: _ChecklistInput) -> Decision:
+    if inputs.evaluation is None:
         return CANNOT_TELL, "runs and judgments were not given: do systems differ in coverage?"
-    rows = {row.system: row for row in material.evaluation.coverage.systems}
-    first = material.first
-    covered = [rows[system] for system in first.systems]
+    rows = {row.system: row for row in inputs.evaluation.coverage.systems}
+    comparison = inputs.first_comparison
+    covered = [rows[system] for system in comparison.systems]
     proportions = np.array([row.unjudged_10 / max(1, row.retrieved_10) for row in covered])
-    differences = np.abs(proportions[first.first] - proportions[first.second])
+    differences = np.abs(proportions[comparison.first] - proportions[comparison.second])
     k = int(differences.argmax())
     # A difference of exactly 0.05 must not exceed the threshold by rounding.
-    n_above = int((differences > UNJUDGED + 1e-12).sum())
+    n_above = int((differences > MAX_UNJUDGED_DIFFERENCE + 1e-12).sum())
     systems = " and ".join(
-        f"{plain(first.systems[system])} {proportions[system]:.1%}"
-        for system in (first.first[k], first.second[k])
+        f"{plain(comparison.systems[system])} {proportions[system]:.1%}"
+        for system in (comparison.first[k], comparison.second[k])
     )
     return (MADE if n_above else AVOIDED), (
-        f"the proportion unjudged in the top 10 differs by more than {UNJUDGED:g} in {n_above:,} of"
-        f" {counted(len(first), 'pair')}; largest difference: {systems}"
+        f"the proportion unjudged in the top 10 differs by more than {MAX_UNJUDGED_DIFFERENCE:g} in"
+        f" {n_above:,} of {counted(len(comparison), 'pair')}; largest difference: {systems}"
     )
 
 
-def _aggregate_only(material: _Material) -> Finding:
+def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in material.labelled():
+    for label, comparison in inputs.labelled():
         scores, sign = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
         second_is_better = sign * comparison.difference < 0
         better = np.where(second_is_better, comparison.second, comparison.first)
@@ -238,28 +243,28 @@ def _aggregate_only(material: _Material) -> Finding:
     return AVOIDED, "; ".join(findings)
 
 
-def _best_baseline(material: _Material) -> Finding:
-    systems = counted(len(material.first.systems), "system")
-    names = ", ".join(map(plain, material.first.baselines))
+def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
+    systems = counted(len(inputs.first_comparison.systems), "system")
+    names = ", ".join(map(plain, inputs.first_comparison.baselines))
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
     return CANNOT_TELL, f"{scope}: was a baseline picked as the best on these topics?"
 
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
-_BOTH = "Fuhr (2017), Sakai (2020)"
+_FUHR_AND_SAKAI = "Fuhr (2017), Sakai (2020)"
 _DISPUTE = "objection: Fuhr (2017); reply: Sakai (2020)"
 _OWN = "not in the papers; a threshold of this list"
 
-ITEMS: dict[str, tuple[str, Callable[[_Material], Finding] | str, str]] = {
+ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] = {
     "scale-mean": (
         "Means of scores without an interval scale",
-        _scale_mean,
+        _check_scale_mean,
         "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
         " Moffat (2022)",
     ),
-    "map-user": ("AP as the only measure", _map_user, _DISPUTE),
-    "digits": ("More digits than the topics support", _digits, _FUHR),
-    "relative": ("Relative improvements of means", _relative, _DISPUTE),
+    "map-user": ("AP as the only measure", _check_map_user, _DISPUTE),
+    "digits": ("More digits than the topics support", _check_digits, _FUHR),
+    "relative": ("Relative improvements of means", _check_relative, _DISPUTE),
     "one-split": (
         "Parameters tuned and tested on a single split",
         "were parameters tuned, and on more than one split?",
@@ -268,18 +273,22 @@ ITEMS: dict[str, tuple[str, Callable[[_Material], Finding] | str, str]] = {
     "plan": (
         "Hypotheses stated after the experiment",
         "were all hypotheses stated before the scores were seen?",
-        _BOTH,
+        _FUHR_AND_SAKAI,
     ),
-    "best-baseline": ("Only the best competitor on the same data tested", _best_baseline, _BOTH),
-    "multiple": ("Several tests without correction", _multiple, _BOTH),
+    "best-baseline": (
+        "Only the best competitor on the same data tested",
+        _check_best_baseline,
+        _FUHR_AND_SAKAI,
+    ),
+    "multiple": ("Several tests without correction", _check_multiple, _FUHR_AND_SAKAI),
     "reuse": (
         "Earlier tests on the collection ignored",
         "how many tests on this collection were published before?",
         _FUHR,
     ),
-    "effect": ("p-values without effect sizes", _effect, _FUHR),
-    "null": ("No significant difference read as equality", _null, "not in the papers"),
-    "topics": ("Few topics", _topics, _OWN),
+    "effect": ("p-values without effect sizes", _check_effect, _FUHR),
+    "null": ("No significant difference read as equality", _check_null, "not in the papers"),
+    "topics": ("Few topics", _check_topics, _OWN),
     "baseline-weak": (
         "Weak baseline",
         "which scores on this collection are known, and does the baseline reach them?",
@@ -290,14 +299,14 @@ ITEMS: dict[str, tuple[str, Callable[[_Material], Finding] | str, str]] = {
         "are code, data, parameters and software published?",
         _FUHR,
     ),
-    "one-collection": ("One collection only", _one_collection, _FUHR),
+    "one-collection": ("One collection only", _check_one_collection, _FUHR),
     "claim": (
         "Proof claimed from an experiment",
         "does the text claim that the experiment proves something in general?",
         _FUHR,
     ),
-    "unjudged": ("Systems with unequal proportions unjudged", _unjudged, _OWN),
-    "aggregate-only": ("Only aggregated scores analysed", _aggregate_only, _ZOBEL),
+    "unjudged": ("Systems with unequal proportions unjudged", _check_unjudged, _OWN),
+    "aggregate-only": ("Only aggregated scores analysed", _check_aggregate_only, _ZOBEL),
     "goodhart": (
         "The measure that was optimised reported alone",
         "was a system optimised for a measure that is reported here?",
@@ -397,11 +406,13 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         comparisons = {comparison.measure: comparison}
     # Evaluations of answers have no documents to judge.
     is_of_runs = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
-    material = _Material(comparisons, scores if is_of_runs else None)
+    inputs = _ChecklistInput(comparisons, scores if is_of_runs else None)
     rows = []
     for name, (item, decide, source) in ITEMS.items():
-        decision = (CANNOT_TELL, decide) if isinstance(decide, str) else decide(material)
+        decision = (CANNOT_TELL, decide) if isinstance(decide, str) else decide(inputs)
         rows.append((name, item, *decision, source))
-    first = material.first
+    comparison = inputs.first_comparison
     table = pl.DataFrame(rows, schema=list(Checklist.columns), orient="row")
-    return Checklist(table, tuple(comparisons), first.test, first.correction, first.alpha)
+    return Checklist(
+        table, tuple(comparisons), comparison.test, comparison.correction, comparison.alpha
+    )

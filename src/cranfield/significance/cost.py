@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Ints, without_noise
 from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.kinds import Whole, check_arguments
+from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
@@ -95,8 +95,8 @@ def cost_effectiveness(
     scores: Any,
     costs: Any,
     *,
-    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = RESAMPLES,
-    seed: Annotated[int, Whole(0)] = 0,
+    resamples: Annotated[int, Integer(1, MAX_RESAMPLES)] = RESAMPLES,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> CostEffectiveness:
     r"""Find the systems on the Pareto front of effectiveness and cost, for each cost.
 

@@ -18,7 +18,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 ROUNDING = 2.0**-44
 """Relative difference of scores up to which they are equal within rounding."""
 
-TINY = 1e-150  # differences up to it count as 0, as their squares are
+MIN_DIFFERENCE = 1e-150  # smaller differences count as 0, as their squares underflow
 
 BLOCK = 2**20
 """Largest number of values in a block of pairs, so that a block fits in the processor's cache."""
@@ -69,7 +69,7 @@ class Pairs:
         """Largest rounding error of a difference, by pair."""
         largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
         errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
-        return np.asarray(np.maximum(errors, TINY))
+        return np.asarray(np.maximum(errors, MIN_DIFFERENCE))
 
     def differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); rounding errors become 0."""
@@ -147,7 +147,7 @@ def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     return Pairs(values, first, second)
 
 
-def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
+def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     """Return twice the mid-ranks of rows of ascending numbers, and their tie correction terms.
 
     `ascending` has shape (rows, n) and `gap` shape (rows,): neighbours that differ by at most `gap`
@@ -157,17 +157,19 @@ def mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     rows, n = ascending.shape
     position = np.arange(n)
     with np.errstate(invalid="ignore"):
-        begins = np.diff(ascending, axis=1) > gap[:, None]
-    finite = np.isfinite(ascending)
+        is_start = np.diff(ascending, axis=1) > gap[:, None]
+    is_finite = np.isfinite(ascending)
     starts = np.zeros((rows, n), dtype=np.intp)
-    starts[:, 1:] = np.where(begins, position[1:], 0)
+    starts[:, 1:] = np.where(is_start, position[1:], 0)
     starts = np.maximum.accumulate(starts, axis=1)
     ends = np.full((rows, n), n - 1, dtype=np.intp)
-    ends[:, :-1] = np.where(begins | (finite[:, :-1] & ~finite[:, 1:]), position[:-1], n - 1)
+    ends[:, :-1] = np.where(
+        is_start | (is_finite[:, :-1] & ~is_finite[:, 1:]), position[:-1], n - 1
+    )
     ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
     size = (ends - starts + 1).astype(np.float64)
-    ranks = np.where(finite, starts + ends + 2, 0).astype(np.float64)
-    ties = np.where(finite, size**2 - 1, 0.0).sum(axis=1)
+    ranks = np.where(is_finite, starts + ends + 2, 0).astype(np.float64)
+    ties = np.where(is_finite, size**2 - 1, 0.0).sum(axis=1)
     return ranks, ties
 
 
@@ -216,7 +218,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
     return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
 
 
-def ratio(difference: Floats, error: Floats) -> Floats:
+def standardised_difference(difference: Floats, error: Floats) -> Floats:
     """Divide a difference by its error; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
@@ -315,7 +317,7 @@ class Model:
     ranks_from: float = 0.0
 
     @property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         return bool((self.counts == self.counts[0]).all())
 
     def differences(self, pairs: Pairs) -> Floats:

@@ -24,8 +24,8 @@ from cranfield.significance.differences import (
     Pairs,
     make_pairs,
     pair_names,
-    ratio,
     standard_deviations,
+    standardised_difference,
 )
 from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
@@ -377,9 +377,9 @@ def effect_sizes(
     check_share("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(inputs.scores.systems, baseline)
-    pairs = make_pairs(inputs.flat, baselines)
+    pairs = make_pairs(inputs.topic_scores, baselines)
     difference, unit, df, error = _standardisers(pairs, kind)
-    raw = ratio(difference, unit)
+    raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)
     effect, df_of_effect, scale = raw[varies], df[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)

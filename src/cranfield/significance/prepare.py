@@ -17,10 +17,12 @@ from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import combine_systems, label_index
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
-UNPAIRED = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+UNPAIRED_ADVICE = (
+    "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+)
 """Advice on missing scores, for paired tests."""
 
-NESTED = ", and missing='available' uses the cells with scores of all systems"
+SHARD_ADVICE = ", and missing='available' uses the cells with scores of all systems"
 """Advice on missing scores by shard, or by query variation."""
 
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
@@ -43,14 +45,14 @@ class PreparedScores:
     ----------
     scores
         Scores after the policy for missing scores.
-    flat
+    topic_scores
         Means over shards, shape (topics, systems).
     notes
         Notes on excluded or imputed scores.
     """
 
     scores: Scores
-    flat: Floats
+    topic_scores: Floats
     notes: tuple[str, ...]
 
 
@@ -143,7 +145,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if policy == "available":
         selection, notes = scores, _missing_notes(scores)
     else:
-        hint = NESTED if info.shards == "needed" else UNPAIRED
+        hint = SHARD_ADVICE if info.shards == "needed" else UNPAIRED_ADVICE
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=0)
@@ -161,11 +163,11 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"{info.name} requires scores from 0 to 1, got {values[tuple(cell)]:g} of"
             f" {selection.cell(cell)}"
         )
-    flat = values
+    topic_scores = values
     if by_shard:
         # A cell without a score of any system is part of the model; a topic without any is not.
-        flat = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
-    return PreparedScores(selection, flat, notes)
+        topic_scores = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
+    return PreparedScores(selection, topic_scores, notes)
 
 
 def _tests_of(axis: str) -> str:
@@ -277,14 +279,14 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
     logarithms; for sums, scores are multiplied by the number of topics.
     """
     if statistic == "sum":
-        if np.isnan(inputs.flat).any():
+        if np.isnan(inputs.topic_scores).any():
             raise CranfieldError(
                 "sums of scores require the same topics for all systems; use statistic='mean', or"
                 " another policy for missing scores"
             )
-        n_topics = len(inputs.flat)
+        n_topics = len(inputs.topic_scores)
         scores = replace(inputs.scores, values=inputs.scores.values * n_topics)
-        return replace(inputs, scores=scores, flat=inputs.flat * n_topics)
+        return replace(inputs, scores=scores, topic_scores=inputs.topic_scores * n_topics)
     if statistic != "geometric-mean":
         return inputs
     values = inputs.scores.values
@@ -295,10 +297,10 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
             f" {inputs.scores.cell(cell)}"
         )
     logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
-    flat = logs.values
+    topic_scores = logs.values
     if logs.shards:
-        flat = logs.over_shards().values[~np.isnan(flat).all(axis=(1, 2))]
-    return replace(inputs, scores=logs, flat=flat)
+        topic_scores = logs.over_shards().values[~np.isnan(topic_scores).all(axis=(1, 2))]
+    return replace(inputs, scores=logs, topic_scores=topic_scores)
 
 
 def backtransform(means: Floats, statistic: str) -> Floats:

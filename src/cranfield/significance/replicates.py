@@ -145,8 +145,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     Notes
     -----
     Analysis of variance with one random factor, for each system alone (Scheffé, 1959, chapter 7).
-    The best of several replicates is a biased score of a system, and so is the median; use the
-    mean.
+    The score of the best replicate is a biased estimate of the expected score of a system, and so
+    is the median; use the mean.
 
     Examples
     --------

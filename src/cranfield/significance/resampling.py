@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
-    TINY,
+    MIN_DIFFERENCE,
     Bounds,
     Level,
     Pairs,
@@ -27,7 +27,9 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options
 
 EXACT_BITS = 52  # bits of integers that are exact as floats
-DRAWN = 2**21  # random numbers drawn at a time; results of a seed depend on it: never change it
+DRAWS_PER_BLOCK = (
+    2**21
+)  # random numbers drawn at a time; results of a seed depend on it: never change it
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
@@ -37,7 +39,7 @@ def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Flo
     integer 1.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest <= TINY:
+    if largest <= MIN_DIFFERENCE:
         return np.zeros_like(values), 1.0
     exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))
@@ -88,9 +90,9 @@ def monte_carlo_pvalues(count: NDArray[np.intp], resamples: int) -> Floats:
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
-RELATIVE = 1e-12  # relative difference of statistics that are equal within rounding
+RELATIVE_TOLERANCE = 1e-12  # relative difference of statistics that are equal within rounding
 
-CONSTANT = 2.0**-44
+MIN_RELATIVE_VARIANCE = 2.0**-44
 """Smallest variance of a sample, divided by n times the largest square, that is not rounding.
 
 Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
@@ -103,7 +105,7 @@ def draw_counts(
     random: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield slices of the resamples, and how often each of `size` scores is drawn in them."""
-    for rows in row_slices(resamples, size, DRAWN):
+    for rows in row_slices(resamples, size, DRAWS_PER_BLOCK):
         shape = (rows.stop - rows.start, size)
         draws = random.integers(0, size, size=shape)
         draws += size * np.arange(len(draws))[:, None]
@@ -116,7 +118,7 @@ def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
     return np.concatenate([counts for _, counts in draw_counts(stream(seed), resamples, topics)])
 
 
-class Centred:
+class CentredRows:
     """Rows of n numbers with mean 0, as integers, so that sums do not depend on their order.
 
     A variance is rounding if it is below the square of `noise`, the rounding error of the row, or
@@ -132,8 +134,8 @@ class Centred:
         relative = noise / self.scale
         self.numbers = np.rint(scaled * self.unit)
         self.squares = np.rint(scaled**2 * self.unit)
-        self.min_mean = np.maximum(n * CONSTANT, relative)
-        self.min_variance = np.maximum(n * CONSTANT, relative**2)
+        self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative)
+        self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative**2)
 
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return means and variances (divisor n - 1) of resamples, each of shape (rows, resamples).
@@ -157,15 +159,15 @@ class Centred:
         return mean, variance
 
 
-SMALL = 2**18  # largest size of a matrix product for which OpenBLAS uses one thread
+MAX_SMALL_PRODUCT = 2**18  # largest size of a matrix product for which OpenBLAS uses one thread
 
 
 def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
     """Compute `numbers @ counts.T`; small products in blocks of rows, each with one thread."""
-    if counts.size > SMALL // 16:
+    if counts.size > MAX_SMALL_PRODUCT // 16:
         return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))
-    for rows in row_slices(len(numbers), counts.size, SMALL):
+    for rows in row_slices(len(numbers), counts.size, MAX_SMALL_PRODUCT):
         np.matmul(numbers[rows], counts.T, out=out[rows])
     return out
 
@@ -209,8 +211,8 @@ def bootstrap_t_interval(
         high[rows][has_bounds] = upper
         low[rows][has_bounds] = -upper if options.two_sided else quantiles[has_bounds, 0]
     # Wider by the tolerance of ties, so that intervals and p-values agree.
-    low = low * (1 - RELATIVE * np.sign(low))
-    high = high * (1 + RELATIVE * np.sign(high))
+    low = low * (1 - RELATIVE_TOLERANCE * np.sign(low))
+    high = high * (1 + RELATIVE_TOLERANCE * np.sign(high))
     with np.errstate(invalid="ignore"):
         upper_error, lower_error = (np.where(np.isinf(t), t, t * error) for t in (high, low))
     return difference - upper_error, difference - lower_error

@@ -84,8 +84,8 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit the discrete families to scores that are values of the support."""
-    indices = np.abs(support[:, None, None] - values).argmin(axis=0)
-    counts = np.stack([(indices == k).sum(axis=0) for k in range(len(support))], axis=1)
+    nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
+    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1)
     counts = counts.astype(float)
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
@@ -435,7 +435,7 @@ class Simulator:
         This is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: means and
         variances are equal. Under a Gaussian or a t copula two such systems are exchangeable, so
         that their differences are symmetric, and tests that assume symmetry, such as the
-        signed-rank test, have no excess of Type I errors. Use the empirical copula to see it.
+        signed-rank test, have no excess of Type I errors, unlike with the empirical copula.
         """
         margin = self.cdf[label_index(system, self.systems)]
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
@@ -486,8 +486,8 @@ class Simulator:
         out = np.empty(probabilities.shape)
         for k, cdf in enumerate(self.cdf):
             if self.is_discrete:
-                indices = np.searchsorted(cdf, probabilities[:, k])
-                out[:, k] = self.points[np.minimum(indices, len(cdf) - 1)]
+                positions = np.searchsorted(cdf, probabilities[:, k])
+                out[:, k] = self.points[np.minimum(positions, len(cdf) - 1)]
             else:
                 out[:, k] = np.interp(probabilities[:, k], cdf, self.points)
         return out
@@ -589,18 +589,18 @@ def fit_simulator(
     low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
     if (low, high) != (0.0, 1.0):
         low, high = float(values.min()), float(values.max())
-    unit = (values - low) / (high - low)
-    distinct = np.unique(unit.round(9))
+    scaled = (values - low) / (high - low)
+    distinct = np.unique(scaled.round(9))
     if distinct.size < 2:
         raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
     if discrete_scores is None:
-        discrete_scores = MIN_REPEATS * distinct.size <= unit.size
+        discrete_scores = MIN_REPEATS * distinct.size <= scaled.size
     if discrete_scores:
         points = _fill_gaps(distinct)
-        families = fit_discrete(unit, points)
+        families = fit_discrete(scaled, points)
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
-        points, families = fit_continuous(unit)
+        points, families = fit_continuous(scaled)
         cdfs = [_cumulate(family.weights) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)

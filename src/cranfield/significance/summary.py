@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.kinds import Share, check_arguments
+from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult
@@ -88,7 +88,7 @@ def summarise(
     *,
     baseline: str | None = None,
     groups: Any = None,
-    confidence: Annotated[float, Share()] = 0.95,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> Summary:
     r"""Summarise the scores of each system, for one or more systems.
 

@@ -155,7 +155,7 @@ def topics_needed(
     Raises
     ------
     PolicyError
-        For an unknown design, or an option that is missing, invalid or not of the design.
+        For an unknown design, or an option that is missing, invalid or not used by the design.
     CranfieldError
         When more than ten million topics would be needed.
 
@@ -177,7 +177,9 @@ def topics_needed(
     if design in {"t", "interval"} and systems != 2:
         raise PolicyError(f"design {design!r} requires two systems, got {systems}")
     if design != "t" and alternative != "two-sided":
-        raise PolicyError(f"design {design!r} is two-sided")
+        raise PolicyError(
+            f"alternative must be 'two-sided' with design {design!r}, got {alternative!r}"
+        )
     if design != "anova-2" and epsilon != 1:
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     check_share("power", power)
@@ -214,7 +216,7 @@ def topics_needed(
 
 
 def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS) -> int:
-    """Find the smallest number of topics, at least 2, that is enough, as all larger ones are."""
+    """Find the smallest number of topics, at least 2, that is enough; `is_enough` is monotone."""
     low, high = 1, 2
     while not is_enough(high):
         if high > max_topics:
@@ -392,8 +394,9 @@ def power_pairs(
     of the pilot's systems. With a `difference` D all systems have the same true mean, except one
     that is better by D: only its pairs are truly different. Each system takes this role in turn.
     Its scores are shifted by a constant, so that variances and correlations do not change; some
-    scores may leave the range of the measure. Without a difference, the true means are the means of
-    the pilot. These are farther apart than true means, so the power is too high for planning.
+    scores may leave the range of the measure. Without a difference, the true means are set to the
+    means of the pilot. Observed means differ more than the true means that they estimate, so the
+    power is then too high for planning.
 
     The standard error of a simulated proportion is at most sqrt(p (1 - p) / sets), 0.016 for 1,000
     data sets. The simulation assumes that the pilot is like the planned experiment; see

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Indices
-from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.policies import TIES
 
 _IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
@@ -96,9 +96,9 @@ def contradictions(run: cf.Run, ties: str) -> int:
 def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     if ties == "rank" and run.ranks is None:
         with pytest.raises(cf.InputError, match="no rank column"):
-            order_of(run, ties)
+            order_documents(run, ties)
         return
-    order, expected = order_of(run, ties), by_definition(run, ties)
+    order, expected = order_documents(run, ties), by_definition(run, ties)
     starts = [sum(run.codes < code) for code in range(len(run.topics))]
     rank_of = {row: at - starts[run.codes[row]] + 1 for at, row in enumerate(expected)}
     # Any rows may be asked, in any order, again and again, before and after all are settled.
@@ -111,23 +111,23 @@ def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     assert order.counts.tolist() == np.bincount(run.codes).tolist()
     pairs = list(zip(run.codes.tolist(), values_of(run, ties), strict=True))
     sizes = Counter(pairs)
-    assert order.tied == sum(sizes[pair] > 1 for pair in pairs)
+    assert order.n_tied == sum(sizes[pair] > 1 for pair in pairs)
     assert order.contradictions == contradictions(run, ties)
 
 
-def test_only_asked_ties_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are looked at for the groups of what is asked, and for no others."""
     run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
     seen: list[int] = []
-    settled = Order._resolved
+    settled = RunOrder._resolve
 
-    def watched(order: Order, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+    def watched(order: RunOrder, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         seen.extend(firsts.tolist())
         return settled(order, firsts, sizes)
 
-    monkeypatch.setattr(Order, "_resolved", watched)
-    order = order_of(run, "trec")
-    assert (order.tied, seen) == (5, [])
+    monkeypatch.setattr(RunOrder, "_resolve", watched)
+    order = order_documents(run, "trec")
+    assert (order.n_tied, seen) == (5, [])
     assert order.ranks_of(np.array([5])).tolist() == [6]
     assert seen == []
     assert order.ranks_of(np.array([1, 5])).tolist() == [1, 6]
@@ -136,8 +136,8 @@ def test_only_asked_ties_are_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_without_rows() -> None:
     run = cf.read_run({"1": {"a": 2.0}}).restricted(np.array([False]))
-    order = order_of(run, "trec")
-    assert (order.rows.tolist(), order.starts.tolist(), order.tied) == ([], [], 0)
+    order = order_documents(run, "trec")
+    assert (order.rows.tolist(), order.starts.tolist(), order.n_tied) == ([], [], 0)
     assert order.ranks_of(np.array([], dtype=np.intp)).tolist() == []
 
 
@@ -150,10 +150,10 @@ def test_many_ties(tail: int) -> None:
     scores = np.append(random.integers(0, 3, 12_000), np.zeros(tail)).astype(float)
     run = cf.Run("r", tuple(map(str, range(tail + 1))), codes, docs, scores)
     for ties in ("trec", "id-ascending", "input"):
-        assert order_of(run, ties).rows.tolist() == by_definition(run, ties)
+        assert order_documents(run, ties).rows.tolist() == by_definition(run, ties)
         place = {row: at for at, row in enumerate(by_definition(run, ties))}
         few = np.flatnonzero(scores[:12_000] == 1)[::-1][:3]
-        assert order_of(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
+        assert order_documents(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
 
 
 def test_rows_in_any_order_are_sorted() -> None:
@@ -172,8 +172,8 @@ def test_rows_in_any_order_are_sorted() -> None:
     ends = np.where(rows[3] == 0, -(2**31), 2**31 - 1).astype(np.int32)
     wrapping = cf.Run("r", ("a", "b", "c"), *rows[:3], ends)
     for run in (numbered, gap, against, wrapping):
-        assert order_of(run, "trec").rows.tolist() == by_definition(run, "trec")
-        assert order_of(run, "trec").contradictions == contradictions(run, "trec")
+        assert order_documents(run, "trec").rows.tolist() == by_definition(run, "trec")
+        assert order_documents(run, "trec").contradictions == contradictions(run, "trec")
 
 
 @pytest.mark.parametrize("rank", ["2.5", "x", "", "NA"])
@@ -186,14 +186,17 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
     (tmp_path / name).write_text("\n".join(lines))
     run = cf.read_run(tmp_path / name)
     line = 3 if name == "a.csv" else 2
-    assert order_of(run, "trec").rows.tolist() == [0, 1, 2]
+    assert order_documents(run, "trec").rows.tolist() == [0, 1, 2]
     with pytest.raises(cf.InputError, match="the rank is not an integer, and ranks dec") as caught:
-        order_of(run, "rank")
+        order_documents(run, "rank")
     assert (caught.value.line, caught.value.topic, caught.value.doc) == (line, "1", "d2")
     with pytest.raises(cf.InputError, match="the rank is not an integer"):
-        order_of(run.restricted(np.array([False, True, True])), "rank")
+        order_documents(run.restricted(np.array([False, True, True])), "rank")
     # A rank of 0 is one.
-    assert order_of(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [0, 1]
+    assert order_documents(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [
+        0,
+        1,
+    ]
     kept = cf.read_run(tmp_path / name, on_duplicate="first")
     with pytest.raises(cf.InputError, match="the rank is not an integer"):
-        order_of(kept, "rank")
+        order_documents(kept, "rank")

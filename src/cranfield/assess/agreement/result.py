@@ -27,7 +27,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
@@ -319,8 +319,8 @@ def agreement_of(
     axis: int | None = None,
     interval: Annotated[str, OneOf(INTERVALS)] = "jackknife",
     confidence: float = 0.95,
-    resamples: Annotated[int, Whole(1)] = 10_000,
-    seed: Annotated[int, Whole(0)] = 0,
+    resamples: Annotated[int, Integer(1)] = 10_000,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> Agreement:
     r"""Compute the agreement of assessors on the same units, with intervals over topics.
 

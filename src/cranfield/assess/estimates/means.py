@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.collection.judged.rows import places, ratio
+from cranfield.collection.judged.rows import number_rows, ratio
 from cranfield.result import Column, Columns, Result
 
 ROUNDING = 1e-12
@@ -498,7 +498,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     check_counts(n_units, 3 if fit.lambda_ is None else 2)
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
-        fold = (places(labelled_units // size) - 1)[unit_index] % folds
+        fold = (number_rows(labelled_units // size) - 1)[unit_index] % folds
         covariance, _ = out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
         judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
@@ -608,7 +608,7 @@ def stratified_mean(
         order = np.lexsort((random_order, cell))
         fold = np.empty(cell.size, dtype=np.int64)
         n_folds = fit.n_folds(int(count.max()))
-        fold[order] = (places(cell[order]) - 1) % n_folds
+        fold[order] = (number_rows(cell[order]) - 1) % n_folds
         # The lambda of a fold minimises the variance of the mean by the labels of other folds.
         numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)

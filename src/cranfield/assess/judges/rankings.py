@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import Panel, read_panel, set_highest_grade, tabulate
-from cranfield.base.arrays import Floats, Ints, to_order
+from cranfield.base.arrays import Floats, Ints, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
@@ -315,7 +315,9 @@ def judge_rankings(
         if not size:
             name, measure = scored.panel.judges[k].name, scored.measures[m]
             raise CranfieldError(f"no topic has scores of {measure} by people and by {name}")
-        people_means, judge_means = (to_order(values.mean(axis=0)) for values in (people, judge))
+        people_means, judge_means = (
+            round_for_ranking(values.mean(axis=0)) for values in (people, judge)
+        )
         means[0, m, k, name_order], means[1, m, k, name_order] = people_means, judge_means
         signs = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
         n_flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
@@ -324,12 +326,13 @@ def judge_rankings(
             tau_ap(judge_means, people_means),
         )
         rbo[m, k] = rbo_of_scores(judge_means, people_means, p).ext
-        topic_taus = kendall_tau(to_order(people), to_order(judge))
+        topic_taus = kendall_tau(round_for_ranking(people), round_for_ranking(judge))
         if not np.isnan(topic_taus).all():
             mean_topic_tau[m, k] = np.nanmean(topic_taus)
         if size > 1 and n_systems > 1:
             replicate_means = [
-                to_order((values.sum(axis=0) - values) / (size - 1)) for values in (people, judge)
+                round_for_ranking((values.sum(axis=0) - values) / (size - 1))
+                for values in (people, judge)
             ]
             values = np.column_stack(
                 [kendall_tau(*replicate_means), tau_ap(replicate_means[1], replicate_means[0])]

@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 
 from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
-from cranfield.base.arrays import Bools, to_order
+from cranfield.base.arrays import Bools, round_for_ranking
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
@@ -243,7 +243,7 @@ def self_preference(
         topics[m, k] = size = len(people)
         if is_own_run[k].any() and size:
             rank_by_people[m, k], rank_by_judge[m, k] = (
-                compute_ranks(to_order(values.mean(axis=0)))[is_own_run[k]][0]
+                compute_ranks(round_for_ranking(values.mean(axis=0)))[is_own_run[k]][0]
                 for values in (people, judge)
             )
         if is_estimable[k] and size:

@@ -25,7 +25,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.kinds import check_keywords
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
@@ -74,8 +74,8 @@ def random_grades(
     order = order[np.argsort(labels.topic_of[order], kind="stable")]
     ends = np.cumsum(np.bincount(labels.topic_of, minlength=len(labels.topics)))
     for topic, rows in zip(labels.topics, np.split(order, ends[:-1]), strict=True):
-        is_relevant = stream_of(seed, topic, kind).random((draws, rows.size)) < probability
-        choice = stream_of(seed, topic, kind, 1).integers(relevant.size, size=is_relevant.shape)
+        is_relevant = named_stream(seed, topic, kind).random((draws, rows.size)) < probability
+        choice = named_stream(seed, topic, kind, 1).integers(relevant.size, size=is_relevant.shape)
         grades[:, rows] = np.where(is_relevant, relevant[choice], 0)
     return grades
 

@@ -15,7 +15,7 @@ from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
 from cranfield.base.kinds import OneOf
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.probabilities import Probabilities
 from cranfield.collection.qrels import Qrels
@@ -141,7 +141,7 @@ class Consensus(Result):
             order = self.labels.docs.gather(rows).arg_sort().to_numpy()
             for code in np.unique(codes):
                 topic_rows = rows[order[codes[order] == code]]
-                draws = stream_of(self.seed, self.labels.topics[code]).random(topic_rows.size)
+                draws = named_stream(self.seed, self.labels.topics[code]).random(topic_rows.size)
                 tied = best[topic_rows]
                 choice = np.floor(draws * tied.sum(axis=1)).astype(np.int64)
                 level[topic_rows] = (np.cumsum(tied, axis=1) > choice[:, None]).argmax(axis=1)

@@ -27,12 +27,12 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import (
     GradeMap,
+    describe_invalid_grade,
     is_pattern,
     map_grades,
-    not_a_grade,
     set_grade_kind,
 )
-from cranfield.collection.files.layouts import Layout, layout_of, read_head
+from cranfield.collection.files.layouts import Layout, detect_layout, read_head
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -54,7 +54,7 @@ LABELS = Schema(
         optional("topic", TOPIC.kind),
         DOC,
         Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, problem=not_a_grade), "judgment"),
+        Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         optional("order", NUMBER, "order"),
     ),
     noun="labels",
@@ -326,7 +326,7 @@ def _read_worker(
         form = FORMAT_OF_SUFFIX.get(source.suffix)
         is_judgments = source.path.startswith("irds:") or form is None
         if form == "tsv" and not is_judgments:
-            is_judgments = layout_of(source, form, "qrels")[1] is not None
+            is_judgments = detect_layout(source, form, "qrels")[1] is not None
     if not is_judgments:
         return _read_table(judgments, WORKER_JUDGMENTS, columns, encoding, grade_map)
     if columns is not None:

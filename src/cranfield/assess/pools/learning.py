@@ -10,7 +10,7 @@ from cranfield.assess.pools.method import Method, MethodState
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 
 TIE_TOLERANCE = 1e-12
 """Values that differ by less are tied, so that rounding errors do not break ties."""
@@ -384,7 +384,7 @@ class BanditState(MethodState):
         self.relevant = np.zeros(shape)
         self.n_left = np.diff(pool.lists).reshape(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
-        self.streams = [stream_of(seed, topic) for topic in pool.topics]
+        self.streams = [named_stream(seed, topic) for topic in pool.topics]
         self._next = pool.lists[:-1].copy()
         self._source = np.full(len(pool), -1, dtype=np.int64)
         self._cells = pool.cell[pool.by_document]

@@ -22,7 +22,7 @@ from cranfield.base.spec import (
     parameters_of,
     summary_of,
 )
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.fusion import methods as fusion
 
 
@@ -264,7 +264,7 @@ class Uniform(Method):
     def ranking(self, pool: Pool, seed: int) -> Indices:
         sizes = np.diff(pool.starts).tolist()
         draws = [
-            stream_of(seed, topic).random(size)
+            named_stream(seed, topic).random(size)
             for topic, size in zip(pool.topics, sizes, strict=True)
         ]
         return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))

@@ -32,7 +32,7 @@ from cranfield.campaign.rules.task_rules import (
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.reading import read_run
-from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.keys import DocIndex, numbered
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
@@ -307,26 +307,28 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         ranks=rows["rank"].fill_null(0).to_numpy(),
     )
     ties = str(task.judging.get("ties", "trec"))
-    order = order_of(run, ties)
+    order = order_documents(run, ties)
     if ties not in {"rank", "file"}:
         is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        ranked_order = order if is_ranked.all() else order_of(run.restricted(is_ranked), ties)
+        ranked_order = (
+            order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
+        )
         if task.rank == "order" and ranked_order.contradictions:
             cases = counted(ranked_order.contradictions, "case")
             message = (
                 f"the rank column contradicts the scores in {cases}; documents are ranked by score"
             )
             faults.add("rank-order", message, count=ranked_order.contradictions)
-        if order.tied / len(run) > task.tied:
-            message = f"{order.tied:,} of {counted(len(run), 'document')} are tied with"
+        if order.n_tied / len(run) > task.tied:
+            message = f"{order.n_tied:,} of {counted(len(run), 'document')} are tied with"
             message += " another document of the topic; "
             message += "lines" if ties == "input" else "document ids"
-            faults.add("tied", f"{message} break the ties", count=order.tied)
+            faults.add("tied", f"{message} break the ties", count=order.n_tied)
     return ranking_sha256(run, order)
 
 
-def ranking_sha256(run: Run, order: Order) -> str:
+def ranking_sha256(run: Run, order: RunOrder) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
     It is the hash of UTF-8 text with two lines for each document, its topic and its id, each ending
@@ -336,7 +338,7 @@ def ranking_sha256(run: Run, order: Order) -> str:
     --------
     >>> from cranfield import read_run
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}})
-    >>> sha256 = ranking_sha256(run, order_of(run, "trec"))
+    >>> sha256 = ranking_sha256(run, order_documents(run, "trec"))
     >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
     True
     """

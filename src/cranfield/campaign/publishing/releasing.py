@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.files import sync_folder, whole_file
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
 from cranfield.campaign.opened_campaign import OpenedCampaign
@@ -81,7 +81,7 @@ def release(
     *,
     judgments: str | None = None,
     anonymous: bool = False,
-    seed: Annotated[int, Whole(0)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
     scores_only: bool = False,
     date: str | None = None,
     note: str = "",
@@ -118,7 +118,7 @@ def release(
     """
     from cranfield.campaign.publishing.payload import write_payload
 
-    Whole(0).check("seed", seed)
+    Integer(0).check("seed", seed)
     try:
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):

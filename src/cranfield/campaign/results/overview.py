@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import best
+from cranfield.base.arrays import is_best_value
 from cranfield.base.errors import (
     MissingDependencyError,
     PolicyError,
@@ -90,7 +90,7 @@ def _is_best(overview: Overview) -> Mapping[str, Sequence[bool]]:
     masks = {}
     for name in overview.leaderboard.measures:
         values = overview.leaderboard.rows[name].to_numpy().astype(np.float64)
-        masks[name] = best(values, overview.evaluation[name].lower_is_better).tolist()
+        masks[name] = is_best_value(values, overview.evaluation[name].lower_is_better).tolist()
     return masks
 
 

@@ -25,7 +25,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.files import file_sha256
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.report import fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
@@ -318,7 +318,7 @@ def pool(
     campaign: OpenedCampaign,
     task: str | None = None,
     *,
-    depth: Annotated[int | None, Whole(1)] = None,
+    depth: Annotated[int | None, Integer(1)] = None,
     ties: str = "trec",
     mark: bool = False,
     without: Sequence[str] = (),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
@@ -224,7 +224,7 @@ def submit_archive(
     *,
     add_teams: bool = False,
     all_or_none: bool = False,
-    jobs: Annotated[int | None, Whole(1)] = None,
+    jobs: Annotated[int | None, Integer(1)] = None,
 ) -> Iterator[RowOutcome]:
     """Submit the runs of a table, in its order; the next run is submitted if one is refused.
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault_severity
@@ -64,7 +64,7 @@ class Declaration:
     team: str = ""
     tag: str | None = None
     type: str = ""
-    priority: Annotated[int | None, Whole(1, MAX_PRIORITY)] = None
+    priority: Annotated[int | None, Integer(1, MAX_PRIORITY)] = None
     answers: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     received: datetime | None = None
@@ -72,7 +72,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if self.priority is not None:
-            Whole(1, MAX_PRIORITY).check("priority", self.priority)
+            Integer(1, MAX_PRIORITY).check("priority", self.priority)
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > MAX_LENGTH:

@@ -461,7 +461,7 @@ def evaluate_runs(
     **judging: Any,
 ) -> Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
-    from cranfield.collection.judged.coverage import lowest_relevant
+    from cranfield.collection.judged.coverage import lowest_relevant_grade
     from cranfield.evaluation.evaluation import score
 
     measure_list = requested_measures(measures, rel, compat)
@@ -475,7 +475,7 @@ def evaluate_runs(
     if rel is not None and measure_list == requested_measures(measures, rel + 1, compat):
         unused.append("rel")
     warn_unused(unused, "no requested measure uses it")
-    min_grade = max(map(lowest_relevant, measure_list))
+    min_grade = max(map(lowest_relevant_grade, measure_list))
     if judged.max_grade < min_grade:
         warn(f"no document is relevant: no judgment has grade {min_grade} or more")
     return evaluation

@@ -290,10 +290,10 @@ def collect_pairs(
 
 def _click_type(hint: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    kind = kinds.kind_of(hint)
-    if isinstance(kind, kinds.Whole):
+    kind = kinds.allowed_values_of(hint)
+    if isinstance(kind, kinds.Integer):
         return {"type": IntegerRange(kind.minimum)}
-    if isinstance(kind, kinds.Share):
+    if isinstance(kind, kinds.UnitInterval):
         return {"type": NumberRange(0, 1, min_open=True, max_open=True)}
     if isinstance(kind, kinds.Flag):
         return {"type": bool}

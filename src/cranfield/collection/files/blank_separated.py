@@ -134,7 +134,7 @@ def read_chunk(
         numbers -= first_line
     rows = frame.height
     lines = rows if numbers is None else chunk.count(b"\n")
-    if layout.gaps:
+    if layout.allows_missing_grades:
         has_grade = frame["grade"].is_not_null()
         numbers = (np.arange(rows) if numbers is None else numbers)[has_grade.to_numpy()]
         frame = frame.filter(has_grade)
@@ -147,7 +147,7 @@ def _has_blank_separators(chunk: bytes, separator: str | None, layout: Layout) -
         return False
     # Further columns, which are ignored, may be lines after carriage returns. These are rare, and
     # a count is far slower than a search.
-    if layout.more_allowed and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
+    if layout.allows_more_columns and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"):
         return False
     if layout.separator == "tab":
         return separator == "\t"
@@ -165,7 +165,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
         "quote_char": None,
         "schema": layout.columns,
         "columns": [names.index(name) for name in layout.read],
-        "truncate_ragged_lines": layout.more_allowed,
+        "truncate_ragged_lines": layout.allows_more_columns,
     }
     try:
         # Most files have no invalid value, and ignore_errors is slower.
@@ -220,7 +220,7 @@ def read_frames(source: Source, layout: Layout, lines: LineMap) -> Iterator[pl.D
             if rows:
                 width = result.width
                 yield result.frame
-    if layout.gaps and len(lines) + dropped:
+    if layout.allows_missing_grades and len(lines) + dropped:
         warn_of_ungraded(source.name, dropped, len(lines) + dropped)
     elif not width:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
@@ -235,7 +235,7 @@ def read_lines(
     for number, line in lines_with_text(chunk, first_line):
         try:
             fields = _fields(line.decode().strip(" \v\f\r"), layout)
-            if layout.gaps and _lacks_grade(fields, layout):
+            if layout.allows_missing_grades and _lacks_grade(fields, layout):
                 fields.append("")
             _check_width(fields, layout)
             if len(fields) > len(layout.columns) and b"\r" in line.strip():
@@ -264,7 +264,7 @@ def _fields(line: str, layout: Layout) -> list[str]:
         return line.rstrip(BLANKS).split(";")
     width, blanks = len(layout.columns), split_at_blanks(line)
     tabs = [field.strip(BLANKS) for field in line.lstrip(BLANKS).split("\t")]
-    if layout.more_allowed and len(tabs) >= width:
+    if layout.allows_more_columns and len(tabs) >= width:
         # A tag ends at its first blank, as in trec_eval.
         tabs[width - 1] = tabs[width - 1].partition(" ")[0]
     if layout.separator == "tab":
@@ -274,7 +274,7 @@ def _fields(line: str, layout: Layout) -> list[str]:
         if len(tabs) >= width:
             got = f"no {list(layout.columns)[tabs.index('')]} between tabs"
         raise InputError(f"expected {width} columns separated by tabs, got {got}")
-    fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
+    fits = len(tabs) == width or (layout.allows_more_columns and len(tabs) > width)
     if layout.separator == "blank" or not fits:
         return blanks
     if "" not in tabs[:width]:
@@ -319,7 +319,7 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
 
 def _check_width(fields: list[str], layout: Layout) -> None:
     width, expected = len(fields), len(layout.columns)
-    if width < expected or (width > expected and not layout.more_allowed):
+    if width < expected or (width > expected and not layout.allows_more_columns):
         reason = f"expected {expected} columns"
         separation = ", separated by ';'" if layout.separator == ";" else ""
         # The second column of judgments is the iteration, whether or not it holds subtopics.
@@ -350,14 +350,14 @@ def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
         reason = f"{name} {quoted(text)} is not a finite number"
         if text.casefold() == name:
             reason += "; remove the header, which TREC text does not have"
-    elif layout.levels:
+    elif layout.has_levels:
         number = integer_in(text[1:]) if is_level(text) else None
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"
     else:
         number = whole_in(text)
-        from cranfield.collection.files.grade_maps import not_a_grade
+        from cranfield.collection.files.grade_maps import describe_invalid_grade
 
-        reason = f"{name} {quoted(text)} is {not_a_grade(text)}"
-    if number is None and not (layout.gaps and absent(text, NO_GRADE)):
+        reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
+    if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

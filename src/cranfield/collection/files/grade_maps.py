@@ -16,21 +16,21 @@ from cranfield.sources.columns import Table
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import NO_GRADE, Kind, absent, finite, no_integer, plain, whole_in
 
-OF_PROBABILITIES = (
+PROBABILITIES_ADVICE = (
     "for probabilities, use `cranfield evaluate --as expected` or cf.evaluate_probabilities"
 )
 """Advice for probabilities of relevance, which are not grades."""
 
 
-def not_a_grade(cell: Any) -> str:
+def describe_invalid_grade(cell: Any) -> str:
     """Describe an invalid grade, with advice on how to map it."""
     reason, advice, _ = no_integer(cell).partition("; ")
     number = finite(cell)
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] cuts real numbers into grades 0, 1 and 2"
-        return reason + (f"; {OF_PROBABILITIES}" if 0 < number < 1 else "")
+        return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
     if advice and re.search(r"\d", str(cell)):
-        return f"{reason}; grades='score: (\\d)' takes the number of a text by a pattern"
+        return f"{reason}; grades='score: (\\d)' extracts the number from a text"
     return reason + (f"; grades={{{quoted(cell)}: 1, ...}} maps words to grades" if advice else "")
 
 
@@ -67,7 +67,7 @@ class GradeMap:
 
     @classmethod
     def of(cls, data: Any) -> GradeMap:
-        """Create a map from `{value: grade}`, rising cut points, or a pattern with one group.
+        """Create a map from `{value: grade}`, increasing cut points, or a pattern with one group.
 
         Raises a PolicyError for other data.
         """
@@ -94,14 +94,16 @@ class GradeMap:
                     f" {quoted(unmapped)}"
                 )
             if len(values) < len(data):
-                raise PolicyError("grades must name each value once")
+                raise PolicyError(
+                    f"grades must map each value once, got {some_of(map(quoted, data), 6)}"
+                )
             return cls({value: grade for value, grade in grades.items() if grade is not None})
         cells = [*data] if isinstance(data, Iterable) else []
         cuts = [finite(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
             raise PolicyError(
-                "grades must be a mapping {value: grade}, a list of rising cut points such as"
+                "grades must be a mapping {value: grade}, a list of increasing cut points such as"
                 f" [0.5, 0.8], or a pattern such as 'score: (\\d+)', got {quoted(data)}"
             )
         return cls({}, numbers)
@@ -141,7 +143,7 @@ class GradeMap:
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
-    """Return the schema with values to map in place of grades."""
+    """Return a schema whose grade column accepts any values, if there is a map of grades."""
     if grade_map is None:
         return schema
     columns = (replace(c, kind=VALUE) if c.name == "grade" else c for c in schema.columns)

@@ -40,20 +40,20 @@ class Layout:
 
     columns, read: the types of all columns by name, and the names of the columns that are read.
     optional: columns whose values may be invalid.
-    more_allowed: whether lines may have further columns, which are ignored.
+    allows_more_columns: whether lines may have further columns, which are ignored.
     separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
-    gaps: whether the grade, the last column, may be missing or empty.
-    levels: whether grades are L0, L1, and so on.
+    allows_missing_grades: whether the grade, the last column, may be missing or empty.
+    has_levels: whether grades are L0, L1, and so on.
     """
 
     kind: str
     columns: dict[str, type[pl.DataType]]
     read: tuple[str, ...]
     optional: frozenset[str] = frozenset()
-    more_allowed: bool = False
+    allows_more_columns: bool = False
     separator: str = "auto"
-    gaps: bool = False
-    levels: bool = False
+    allows_missing_grades: bool = False
+    has_levels: bool = False
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
@@ -65,7 +65,7 @@ RUN = Layout(
     {"topic": _TEXT, "q0": _TEXT, "doc": _TEXT, "rank": _WHOLE, "score": _NUMBER, "tag": _TEXT},
     read=("topic", "doc", "rank", "score", "tag"),
     optional=frozenset({"rank"}),
-    more_allowed=True,
+    allows_more_columns=True,
 )
 QRELS = Layout(
     "qrels",
@@ -88,8 +88,8 @@ _TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
 QRELS_FORMATS = {
     name: Layout(
         name,
-        {column: _TYPES.get(kind, _TEXT) for column, kind in columns.items()},
-        read=tuple(column for column, kind in columns.items() if kind is not None),
+        {column: _TYPES.get(dtype, _TEXT) for column, dtype in columns.items()},
+        read=tuple(column for column, dtype in columns.items() if dtype is not None),
     )
     for name, columns in OF_QRELS.items()
 }
@@ -120,13 +120,13 @@ def split_at_blanks(line: str) -> list[str]:
     return [field.decode() for field in line.encode().split()]
 
 
-_NTCIR_RUN = replace(RUN, separator=";", more_allowed=False)
+_NTCIR_RUN = replace(RUN, separator=";", allows_more_columns=False)
 _CLASSES = ("topic", "doc", "grade", "class")
 _JUDGMENTS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), _CLASSES)
 
 
-def certain_layout(line: str, kind: str) -> Layout | None:
-    """Return the layout of NTCIR text by its first line; None if the format is uncertain."""
+def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
+    """Detect NTCIR text by its first line; return None for other lines, and if uncertain."""
     if kind == "qrels":
         layout = _ntcir_judgments(line)
         # In a line of TREC text, L1 may be a document id rather than a grade before a class.
@@ -162,7 +162,7 @@ def _ntcir_judgments(line: str) -> Layout | None:
             if len(fields) == len(names) and is_level(fields[names.index("grade")]):
                 columns: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
                 columns["grade"] = pl.Int32
-                return Layout("qrels", columns, names, separator=separator, levels=True)
+                return Layout("qrels", columns, names, separator=separator, has_levels=True)
     return None
 
 
@@ -170,7 +170,7 @@ _HEAD_BYTES = 1 << 16
 """Maximum number of bytes before the first line with text."""
 
 
-def layout_of(
+def detect_layout(
     source: Source,
     form: str,
     kind: str,
@@ -178,11 +178,11 @@ def layout_of(
     ungraded: str = "error",
     grade: Callable[[str], int | None] | None = None,
 ) -> tuple[Source, Layout | None]:
-    """Return a file of lines and its layout; the layout is None for files with named columns.
+    """Detect the layout of a file of lines; None for files with named columns.
 
-    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, whose first line gives
-    the layout, as TSV may have no header. The kind is `qrels` or `run`. If grades are mapped,
-    `grade` returns the grade of a text.
+    Also returns the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
+    `xqrels`; or `text` or `tsv`, whose first line gives the layout, as TSV may have no header. The
+    kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
@@ -192,7 +192,7 @@ def layout_of(
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
             return source, ntcir_layout(text, kind, source.name, number)
-        if form == "text" and (layout := certain_layout(text, kind)):
+        if form == "text" and (layout := detect_ntcir_layout(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
             source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
@@ -201,11 +201,12 @@ def layout_of(
         layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
-    gaps = ungraded == "drop" and layout is QRELS and grade is None
+    allows_missing_grades = ungraded == "drop" and layout is QRELS and grade is None
     columns = dict(layout.columns)
     if grade is not None:
         columns["grade"] = pl.String
-    return source, replace(layout, columns=columns, separator=separator, gaps=gaps)
+    layout = replace(layout, columns=columns, separator=separator)
+    return source, replace(layout, allows_missing_grades=allows_missing_grades)
 
 
 def _letor_as_tsv(source: Source) -> Source:
@@ -229,13 +230,13 @@ def _layout_of_line(
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
         cells = split_at_blanks(line)
 
-    def is_value(place: int) -> bool:
-        text = cells[place]
+    def is_value(position: int) -> bool:
+        text = cells[position]
         return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
 
     if kind == "run":
-        is_short, is_whole = len(cells) == 3 and is_value(2), len(cells) >= 6 and is_value(4)
-        return SHORT_RUN if is_short else RUN if is_whole else None
+        is_short, is_complete = len(cells) == 3 and is_value(2), len(cells) >= 6 and is_value(4)
+        return SHORT_RUN if is_short else RUN if is_complete else None
     # Between tabs, an empty document is a column, too.
     lacks_document = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
     if len(cells) == 3 and is_value(2) and cells[1] not in Q0 and not lacks_document:
@@ -260,13 +261,13 @@ def read_head(source: Source) -> tuple[Source, bytes]:
     return replace(source, remaining=chain([head] if head else [], chunks)), head
 
 
-def without_header(source: Source) -> tuple[Source, MetadataPlace]:
+def blank_header(source: Source) -> tuple[Source, MetadataPlace]:
     """Replace the header of a run by empty lines, so that line numbers do not change."""
-    peeked_source, head = read_head(source)
+    unread_source, head = read_head(source)
     header = header_of(head, source.name)
     place = MetadataPlace(header, source.path)
     if header is None or header.commented:
-        return peeked_source, place
-    chunks = peeked_source.chunks()
+        return unread_source, place
+    chunks = unread_source.chunks()
     next(chunks)
     return replace(source, remaining=chain([header.blanked(head)], chunks)), place

@@ -309,7 +309,7 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
         return list(_systems_of_json(path, options["format"])) or [(None, data)]
     if table is None:
         return [(None, data)]
-    systems = table.systems()
+    systems = table.split_by_system()
     if len(systems) > 1:
         return systems
     table.warn_of_systems()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import some_of
-from cranfield.collection.files.grade_maps import OF_PROBABILITIES, not_a_grade
+from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe_invalid_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import DictPairs
@@ -191,7 +191,7 @@ class _JudgmentSchema(Schema):
         reason = super()._missing_reason(column, names)
         usual_names = set(map(spelt, Column("probability", NUMBER).names))
         if column.name == "grade" and usual_names.intersection(map(spelt, names)):
-            reason += f"; {OF_PROBABILITIES}"
+            reason += f"; {PROBABILITIES_ADVICE}"
         return reason
 
 
@@ -199,7 +199,7 @@ QRELS = _JudgmentSchema(
     "qrels",
     (
         *(TOPIC, DOC),
-        replace(GRADED, kind=replace(GRADE_OR_NONE, problem=not_a_grade)),
+        replace(GRADED, kind=replace(GRADE_OR_NONE, problem=describe_invalid_grade)),
         optional("subtopic", ID),
         optional("class", ID),
         optional("stratum", ID),

@@ -18,7 +18,7 @@ from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import GradeMap
-from cranfield.collection.files.layouts import Layout, layout_of, without_header
+from cranfield.collection.files.layouts import Layout, blank_header, detect_layout
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
     qrels_of_dicts,
@@ -27,10 +27,10 @@ from cranfield.collection.files.named_columns import (
 )
 from cranfield.collection.files.system_tables import (
     SystemTable,
+    read_line_table,
     read_system_table,
-    table_of_lines,
 )
-from cranfield.collection.judged.rows import places
+from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.keys import Codes, numbered
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import warn_of_pairs
@@ -350,7 +350,7 @@ def systems_table(
         if source.path.startswith("irds:") or (form in OF_LINES and system is None):
             return None
         may_lack_header = form == "tsv" and source.path != "-"
-        if may_lack_header and layout_of(source, form, "run", separator)[1] is not None:
+        if may_lack_header and detect_layout(source, form, "run", separator)[1] is not None:
             return None
     return _read(data, requested_columns(columns, "run", system), format, encoding, separator).table
 
@@ -387,7 +387,7 @@ class _Rows:
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
             other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.
-        empty = () if (table := fields.get("table")) is None else table.empty
+        empty = () if (table := fields.get("table")) is None else table.empty_topics
         ids = tuple(dict.fromkeys((*code_of, *empty)))
         return cls(ids, np.concatenate(codes), pl.concat(other_columns), [*tags], **fields)
 
@@ -499,9 +499,9 @@ def _read(
         source = source.in_encoding(encoding, form)
         place = MetadataPlace(path=source.path)
         if kind == "run" and form in OF_LINES:
-            source, place = without_header(source)
+            source, place = blank_header(source)
         grade_of_text = None if grades is None else grades.grade
-        source, layout = layout_of(source, form, kind, separator, ungraded, grade_of_text)
+        source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
         if not names.is_beside_tables:
@@ -518,7 +518,7 @@ def _read(
             frames = _with_grades(frames, layout, grades, origin)
         return _Rows.of(frames, origin=origin, stem=source.stem, place=place)
     if layout is not None:
-        data = table_of_lines(source, layout, names)
+        data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
@@ -539,7 +539,7 @@ def _with_grades(
     if grades is None:
         yield from frames
         return
-    if layout.levels:
+    if layout.has_levels:
         raise InputError("has grades L0, L1, ..., which are not mapped", source=origin.name)
     start = 0
     for frame in frames:
@@ -564,7 +564,7 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         return scores, rows.numbers("rank")
     if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
         order = np.argsort(rows.codes, kind="stable")
-        if (scores[order] == places(rows.codes[order])).all():
+        if (scores[order] == number_rows(rows.codes[order])).all():
             raise InputError(
                 "expected rank and score, got scores that count from 1 and ranks that are not"
                 " integers; the two columns seem to be swapped",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -56,7 +56,7 @@ _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
 
 
-def is_like_system(name: object) -> bool:
+def is_system_like(name: object) -> bool:
     return spelt(name) in _SYSTEM_LIKE_NAMES.split()
 
 
@@ -64,22 +64,22 @@ def is_like_system(name: object) -> bool:
 class SystemTable:
     """Rows of a table: topics, documents, and scores or grades; of one or several systems.
 
-    others: the unread columns by name, each loaded on access.
+    unread_columns: the unread columns by name, each loaded on access.
     stem, path: name of the table, and path of its file.
     rows: positions of these rows in the whole table; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
-    empty: topics with an empty ranking.
+    empty_topics: topics with an empty ranking.
     """
 
     table: Table
-    others: Mapping[str, Callable[[], Cells]]
+    unread_columns: Mapping[str, Callable[[], Cells]]
     stem: str
     path: str | None = None
     rows: Indices | None = None
     has_subtopics: bool = False
-    empty: tuple[str, ...] = ()
+    empty_topics: tuple[str, ...] = ()
 
-    def systems(self) -> list[tuple[str, SystemTable]]:
+    def split_by_system(self) -> list[tuple[str, SystemTable]]:
         """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
         row_groups = rows.group_by("name", maintain_order=True).agg("row")
@@ -90,7 +90,7 @@ class SystemTable:
 
     def _system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
         """Yield the name, texts and distinct values of each unread column that may hold systems."""
-        for name, cells in islice(self.others.items(), _MAX_COLUMNS):
+        for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
@@ -102,7 +102,7 @@ class SystemTable:
         columns = (
             (name, values)
             for name, _, values in self._system_like_columns()
-            if is_like_system(name)
+            if is_system_like(name)
         )
         name, values = next(columns, ("", []))
         # A repeated document is an error, whose message mentions the column.
@@ -120,7 +120,7 @@ class SystemTable:
             if not pairs.with_columns(value=column).is_duplicated().any():
                 return name, values, "distinguishes them"
         for name, _, values in columns:
-            if is_like_system(name):
+            if is_system_like(name):
                 return name, values, "may name the system"
         return None
 
@@ -151,7 +151,7 @@ def read_system_table(
     stem, path, kind = "run", None, requested.kind
     schema = set_grade_kind(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
-        columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
+        columns, stem = columns_of_records(read_ir_dataset(data, kind), schema, data), data
     elif isinstance(data, (str, PathLike)):
         source = Source.of(data)
         columns, stem, path = columns_of_file(source, schema, form), source.stem, source.path
@@ -173,7 +173,7 @@ def read_system_table(
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
         readable = replace(schema, columns=other_columns)
     try:
-        places = readable.places(columns.names, columns.source, names)
+        positions = readable.places(columns.names, columns.source, names)
     except InputError as error:
         cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
         _refuse_nested(cells_by_name, columns.source, kind)
@@ -183,29 +183,32 @@ def read_system_table(
         raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
     like_systems = [
-        k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)
+        k for k, name in enumerate(columns.names) if kind == "run" and is_system_like(name)
     ]
-    columns.check_unused(schema, [*places.values(), *like_systems], names or ())
-    cells = {name: columns.cells(k) for name, k in places.items()}
+    columns.check_unused(schema, [*positions.values(), *like_systems], names or ())
+    cells = {name: columns.cells(k) for name, k in positions.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
-    others = {
+    unread_columns = {
         str(name): partial(columns.cells, k)
         for k, name in enumerate(columns.names)
-        if k not in places.values()
+        if k not in positions.values()
     }
     has_subtopics = "subtopic" in names or (
-        "subtopic" in places and str(columns.names[places["subtopic"]]).lower().startswith("sub")
+        "subtopic" in positions
+        and str(columns.names[positions["subtopic"]]).lower().startswith("sub")
     )
-    table, empty = _filled(cells, schema, columns)
-    result = SystemTable(table, others, stem, path, has_subtopics=has_subtopics, empty=empty)
-    return result if kind == "run" else _graded(result, ungraded, grades)
+    table, empty_topics = _build_table(cells, schema, columns)
+    result = SystemTable(
+        table, unread_columns, stem, path, has_subtopics=has_subtopics, empty_topics=empty_topics
+    )
+    return result if kind == "run" else _apply_grades(result, ungraded, grades)
 
 
-def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
+def _apply_grades(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> SystemTable:
     """Map grades; refuse rows without a grade, or drop them with a warning."""
     table = map_grades(judgments.table, grades)
     is_empty = table.frame["grade"].is_null()
@@ -218,26 +221,27 @@ def _graded(judgments: SystemTable, ungraded: str, grades: GradeMap | None) -> S
     return judgments._rows((~is_empty).arg_true().to_numpy()) if is_empty.any() else judgments
 
 
-def _filled(
+def _build_table(
     cells: dict[str, Cells], schema: Schema, columns: Columns
 ) -> tuple[Table, tuple[str, ...]]:
     """Convert the columns to a table; also return the topics that have an empty ranking."""
-    docs, empty, lines = cells["doc"], (), columns.lines
+    docs, empty_topics, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
         topic_schema = Schema("run", (TOPIC,))
-        empty = (*fitted({"topic": topics}, topic_schema, columns.source).frame["topic"],)
+        topic_table = fitted({"topic": topics}, topic_schema, columns.source)
+        empty_topics = (*topic_table.frame["topic"],)
         cells = {name: [column[k] for k in filled] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in filled]
-    table = fitted(cells, schema, columns.source, lines, empty=bool(empty))
+    table = fitted(cells, schema, columns.source, lines, empty=bool(empty_topics))
     is_unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
     if not is_unnamed.all():
         table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
-    return table, empty
+    return table, empty_topics
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
@@ -267,13 +271,13 @@ def _names_of(cells: Cells) -> Cells:
 def _system_column(columns: Columns) -> str | None:
     """Return the column with several systems, if several have usual names of systems."""
     usual_names = [*map(spelt, SYSTEM.names)]
-    places = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
-    places.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
-    if len(places) < 2:
+    positions = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
+    positions.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
+    if len(positions) < 2:
         return None
-    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
-    candidates = [k for k in places if values[k].drop_nulls().n_unique() > 1]
-    first, *others = candidates or places[:1]
+    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in positions}
+    candidates = [k for k in positions if values[k].drop_nulls().n_unique() > 1]
+    first, *others = candidates or positions[:1]
     for k in others:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
@@ -286,7 +290,7 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, layout: Layout, requested: RequestedColumns) -> SystemTable:
+def read_line_table(source: Source, layout: Layout, requested: RequestedColumns) -> SystemTable:
     """Read lines of TREC text as a table, with the run tags as systems."""
     if spelt(requested.names["tag"]) not in map(spelt, SYSTEM.names):
         requested.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
@@ -295,8 +299,8 @@ def table_of_lines(source: Source, layout: Layout, requested: RequestedColumns) 
     return SystemTable(Table(frame, source.name, (), lines), {}, source.stem, source.path)
 
 
-def records(name: str, kind: str) -> Iterable[Any]:
-    """Iterate over the qrels or the scored documents of the data set `irds:<id>`."""
+def read_ir_dataset(name: str, kind: str) -> list[Any]:
+    """Read the qrels or the scored documents of the data set `irds:<id>`."""
     ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))

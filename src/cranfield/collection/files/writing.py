@@ -24,7 +24,7 @@ from cranfield.base.files import whole_file
 from cranfield.base.text import counted
 from cranfield.collection.files.layouts import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.metadata.reading import header_lines
 from cranfield.collection.policies import OF_SAMPLES
 from cranfield.collection.qrels import Qrels
@@ -97,7 +97,7 @@ def write_run(
     if metadata and form != "trec":
         raise PolicyError(f"metadata require the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)
-    order = order_of(run, "trec")
+    order = order_documents(run, "trec")
     rows = order.rows
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
     if limit is not None:

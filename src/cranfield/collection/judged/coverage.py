@@ -63,7 +63,7 @@ class Coverage:
     Attributes
     ----------
     systems
-        The systems, in order.
+        Coverage of each system, in order of the systems.
     skipped
         The error of each run that could not be read and was skipped.
 
@@ -129,7 +129,8 @@ class Coverage:
             worst = max(rows, key=lambda row: row.contradictions)
             notes.append(
                 f"{_subject(rows, self.systems)} a rank column that contradicts the scores"
-                f" ({_name_worst(worst, self.systems)}{counted(worst.contradictions, 'place')});"
+                f" ({_name_worst(worst, self.systems)}"
+                f"{counted(worst.contradictions, 'contradiction')});"
                 " documents are ordered by score; ties='rank' orders them by rank"
             )
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
@@ -225,7 +226,7 @@ class Scorable:
         return {}
 
 
-def lowest_relevant(measure: Any) -> int:
+def lowest_relevant_grade(measure: Any) -> int:
     """Return the lowest relevant grade of a measure, or of the measure that it wraps."""
     while (inner := getattr(measure, "inner", None)) is not None:
         measure = inner

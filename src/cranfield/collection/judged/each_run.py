@@ -65,7 +65,16 @@ class _Compact:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun(_Compact):
-    """A judged run: its judged documents, by topic of the judgments, and its counts."""
+    """A judged run, with topics as indices into the topics of the judgments.
+
+    name, stem: name of the system, and of the file without suffix.
+    topic, rank, grade, source: of each judged document; the source is the row of its judgment.
+    retrieved, has_topic: documents of each topic, and whether the run has the topic.
+    extra: number of documents of each topic without judgments, by topic.
+    tied, contradictions, excluded, chunks: counts of :class:`SystemCoverage`.
+    table_rows: retrieved documents that are in a table, by name of the table.
+    ties: tied documents, in the form of `NO_TIES`, with a topic for the cell.
+    """
 
     name: str
     stem: str | None
@@ -94,8 +103,8 @@ class TableRows(_Compact):
     value: Floats
 
 
-_NONE = np.zeros(0, dtype=np.int64)
-NO_ROWS = TableRows(_NONE, _NONE, _NONE, np.zeros(0))
+_EMPTY = np.zeros(0, dtype=np.int64)
+NO_ROWS = TableRows(_EMPTY, _EMPTY, _EMPTY, np.zeros(0))
 """No rows, for a run whose documents were not looked up in a table."""
 
 
@@ -107,9 +116,9 @@ class Supplements:
     intents: Intents | None = None
 
 
-def assembled(
+def assemble_runs(
     names: list[str],
-    parts: Sequence[JudgedRun],
+    judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
     policies: Policies,
     supplements: Supplements = Supplements(),
@@ -121,48 +130,53 @@ def assembled(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
             f" got {policies.max_grade}"
         )
-    is_retrieved = np.stack([part.has_topic for part in parts], axis=1)
+    is_retrieved = np.stack([run.has_topic for run in judged_runs], axis=1)
     if labels is None:
-        labels = _topics(parts, qrels, policies, is_retrieved)
+        labels = _topics(judged_runs, qrels, policies, is_retrieved)
     position_of = {name: i for i, name in enumerate(labels)}
-    target = np.array([position_of.get(name, -1) for name in qrels.topics], dtype=np.int64)
-    is_used = target >= 0
+    # Index of each topic of the judgments in `labels`, or -1.
+    label_index = np.array([position_of.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    is_used = label_index >= 0
 
-    shape = (len(labels), len(parts))
+    shape = (len(labels), len(judged_runs))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
     rows, all_ties = [], []
-    for system, part in enumerate(parts):
+    for system, run in enumerate(judged_runs):
         # Judgments on another aspect may have topics that are not evaluated.
-        columns = np.stack([part.topic, part.rank, part.grade, part.source])
-        columns = columns[:, is_used[part.topic]]
-        columns[0] = system * shape[0] + target[columns[0]]
+        columns = np.stack([run.topic, run.rank, run.grade, run.source])
+        columns = columns[:, is_used[run.topic]]
+        columns[0] = system * shape[0] + label_index[columns[0]]
         rows.append(columns)
-        ties = part.ties[:, is_used[part.ties[0]]]
-        ties[0] = system * shape[0] + target[ties[0]]
+        ties = run.ties[:, is_used[run.ties[0]]]
+        ties[0] = system * shape[0] + label_index[ties[0]]
         all_ties.append(ties)
-        retrieved[target[is_used], system] = part.retrieved[is_used]
-        scored[target[is_used], system] = part.has_topic[is_used]
-        for name, count in part.extra.items():
+        retrieved[label_index[is_used], system] = run.retrieved[is_used]
+        scored[label_index[is_used], system] = run.has_topic[is_used]
+        for name, count in run.extra.items():
             if name in position_of:
                 retrieved[position_of[name], system] = count
                 scored[position_of[name], system] = True
     if policies.topics == "qrels":
         scored[:] = True
 
-    topic = target[qrels.codes]
+    topic = label_index[qrels.codes]
     is_included_judgment = topic >= 0
     grade = qrels.grades.astype(np.int64)
     # One combined key sorts faster than two: topics in order, the highest grades first.
-    row = np.flatnonzero(is_included_judgment)
-    row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
+    judgment_rows = np.flatnonzero(is_included_judgment)
+    judgment_rows = judgment_rows[
+        np.argsort((topic[judgment_rows] << 32) - grade[judgment_rows], kind="stable")
+    ]
     lowest_judged = 0 if policies.negative == "unjudged" else -(2**31)
     cell, rank, graded, source = np.concatenate(rows, axis=1)
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
-    documents = Rows(cell, rank, graded, shape, source=_positions(row, len(qrels))[source])
+    documents = Rows(
+        cell, rank, graded, shape, source=_positions(judgment_rows, len(qrels))[source]
+    )
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
@@ -170,35 +184,40 @@ def assembled(
         retrieved=retrieved,
         judgments=Judgments(
             shape[0],
-            topic[row],
-            grade[row],
+            topic[judgment_rows],
+            grade[judgment_rows],
             lowest_judged,
             policies.max_grade or max(qrels.max_grade, 0),
-            {name: values[row] for name, values in qrels.columns.items()},
+            {name: values[judgment_rows] for name, values in qrels.columns.items()},
         ),
         scored=scored,
         policies=policies,
-        coverage=_coverage(names, parts, qrels, retrieved, documents, lowest_judged),
-        annotations=_annotations(parts, supplements, target, labels, row, qrels),
+        coverage=_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
+        annotations=_annotations(
+            judged_runs, supplements, label_index, labels, judgment_rows, qrels
+        ),
         ties=np.concatenate(all_ties, axis=1),
     )
 
 
-def _positions(row: Ints, size: int) -> Ints:
-    """Return the position of each judgment in `row`; -1 if it is not there."""
+def _positions(judgment_rows: Ints, size: int) -> Ints:
+    """Return the position of each judgment in `judgment_rows`; -1 if it is not there."""
     positions = np.full(size, -1, dtype=np.int64)
-    positions[row] = np.arange(row.size)
+    positions[judgment_rows] = np.arange(judgment_rows.size)
     return positions
 
 
 def _topics(
-    parts: Sequence[JudgedRun], qrels: Qrels, policies: Policies, is_retrieved: NDArray[np.bool_]
+    judged_runs: Sequence[JudgedRun],
+    qrels: Qrels,
+    policies: Policies,
+    is_retrieved: NDArray[np.bool_],
 ) -> list[str]:
     if policies.topics != "run" and not is_retrieved.any():
-        example = next(iter(parts[0].extra), "")
+        example = next(iter(judged_runs[0].extra), "")
         run_names, judged_names = (
             {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
-            for names in ((name for part in parts for name in part.extra), qrels.topics)
+            for names in ((name for run in judged_runs for name in run.extra), qrels.topics)
         )
         hint = "; they differ in case or leading zeros" if run_names & judged_names else ""
         raise InputError(
@@ -208,46 +227,51 @@ def _topics(
     is_every_topic = policies.topics == "qrels"
     labels = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]
     if policies.topics == "run":
-        labels += {name for part in parts for name in part.extra}
-    if (low := policies.topics_with_grade) is not None:
-        with_grade = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= low])}
+        labels += {name for run in judged_runs for name in run.extra}
+    if (min_grade := policies.topics_with_grade) is not None:
+        with_grade = {
+            qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= min_grade])
+        }
         labels = [label for label in labels if label in with_grade]
         if not labels:
             raise PolicyError(
-                f"topics_with_grade must be a grade that occurs in a topic of the runs, got {low}"
+                "topics_with_grade must be a grade that occurs in a topic of the runs, got"
+                f" {min_grade}"
             )
     return topic_order(labels)
 
 
 def _annotations(
-    parts: Sequence[JudgedRun],
+    judged_runs: Sequence[JudgedRun],
     supplements: Supplements,
-    target: Ints,
+    label_index: Ints,
     labels: Sequence[str],
-    row: Ints,
+    judgment_rows: Ints,
     qrels: Qrels,
 ) -> Annotations:
     """Collect the annotations of documents and topics in the order of the judged runs."""
-    shape = (len(labels), len(parts))
+    shape = (len(labels), len(judged_runs))
     by_name: dict[str, Rows] = {}
     for name in supplements.tables:
         # Documents are looked up only when runs are judged by relevance, not on other aspects.
-        tables = [part.table_rows.get(name, NO_ROWS) for part in parts]
+        tables = [run.table_rows.get(name, NO_ROWS) for run in judged_runs]
         cell = np.concatenate(
-            [i * shape[0] + target[table.topic] for i, table in enumerate(tables)]
+            [i * shape[0] + label_index[table.topic] for i, table in enumerate(tables)]
         )
         rank, code, value = (
             np.concatenate([getattr(table, column) for table in tables])
             for column in ("rank", "code", "value")
         )
-        known_rows = np.flatnonzero(np.concatenate([target[table.topic] >= 0 for table in tables]))
+        known_rows = np.flatnonzero(
+            np.concatenate([label_index[table.topic] >= 0 for table in tables])
+        )
         order = known_rows[np.lexsort((code[known_rows], rank[known_rows], cell[known_rows]))]
         by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
         docs, rows = table.rows_of(qrels.docs)
-        judgment = _positions(row, len(qrels))[docs]
+        judgment = _positions(judgment_rows, len(qrels))[docs]
         docs, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], docs))
         docs, rows = docs[order], rows[order]
@@ -256,19 +280,19 @@ def _annotations(
     if intents is not None:
         code_of = {name: code for code, name in enumerate(qrels.topics)}
         codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
-        intents = intents.of_topics(codes, row)
+        intents = intents.of_topics(codes, judgment_rows)
     return Annotations(by_name.get("lengths"), groups, intents)
 
 
 def _coverage(
     names: list[str],
-    parts: Sequence[JudgedRun],
+    judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
     retrieved: Ints,
     documents: Rows,
-    low: int,
+    lowest_judged: int,
 ) -> Coverage:
-    judged = documents.where(documents.grade >= low)
+    judged = documents.where(documents.grade >= lowest_judged)
     top = {
         depth: (
             np.minimum(retrieved, depth).sum(axis=0),
@@ -288,14 +312,14 @@ def _coverage(
                 unjudged=int(n[i] - j[i]),
                 unjudged_10=int(n10[i] - j10[i]),
                 unjudged_100=int(n100[i] - j100[i]),
-                tied=part.tied,
-                contradictions=part.contradictions,
-                missing=tuple(topic_order(list(qrels_topics[~part.has_topic]))),
-                extra=tuple(topic_order(list(part.extra))),
-                excluded=part.excluded,
-                chunks=part.chunks,
+                tied=run.tied,
+                contradictions=run.contradictions,
+                missing=tuple(topic_order(list(qrels_topics[~run.has_topic]))),
+                extra=tuple(topic_order(list(run.extra))),
+                excluded=run.excluded,
+                chunks=run.chunks,
             )
-            for i, part in enumerate(parts)
+            for i, run in enumerate(judged_runs)
         )
     )
 
@@ -330,9 +354,9 @@ def judge_each(
         for qrels in judgments:
             qrels.index, qrels.place  # noqa: B018
     results = list(map_runs(runs, function, progress, **workers))
-    parts = [part for part, _ in results]
-    names = [part.name for part in parts]
-    return distinct_names(names, [part.stem for part in parts], stacklevel=5), results
+    judged_runs = [run for run, _ in results]
+    names = [run.name for run in judged_runs]
+    return distinct_names(names, [run.stem for run in judged_runs], stacklevel=5), results
 
 
 def map_runs(
@@ -348,9 +372,9 @@ def map_runs(
         check_whole("jobs", jobs, 1, MAX_JOBS)
     is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if is_local:
-        outcomes = _in_threads(runs, function, 1 if backend == "serial" else jobs)
+        outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
-        outcomes = _by_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
+        outcomes = _run_in_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
@@ -385,7 +409,7 @@ class _Outcome(Generic[Result]):
         return cast("Result", self.value)
 
 
-def _in_threads(
+def _run_in_threads(
     runs: Runs, function: RunFunction[Result], jobs: int | None
 ) -> Generator[_Outcome[Result], None, None]:
     def outcome(i: int) -> _Outcome[Result]:
@@ -406,7 +430,7 @@ def _in_threads(
         yield judged
 
 
-def _by_workers(
+def _run_in_workers(
     runs: Runs, function: RunFunction[Result], **workers: Any
 ) -> Generator[_Outcome[Result], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.

@@ -24,9 +24,9 @@ from cranfield.collection.judged.rows import (
     Groups,
     Judgments,
     Rows,
-    condensed_ties,
-    places,
-    places_in,
+    condense_ties,
+    find_positions,
+    number_rows,
     ranges,
 )
 from cranfield.collection.policies import Policies
@@ -221,7 +221,7 @@ class JudgedRuns(Scorable):
                 documents=documents,
                 retrieved=documents.count,
                 annotations=self.annotations.condensed(judged),
-                ties=condensed_ties(self.ties, judged),
+                ties=condense_ties(self.ties, judged),
                 views={},
             )
             view.views["condensed"] = view
@@ -348,7 +348,7 @@ def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
     keys, judged_keys = (table.cell << 32 | table.rank for table in (rows, judged))
-    positions, is_judged = places_in(judged_keys, keys)
+    positions, is_judged = find_positions(judged_keys, keys)
     ranks = judged.seen[positions[is_judged]]
     gains = rows.gains[is_judged] if rows.gains.size else rows.gains
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
@@ -388,7 +388,7 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     keys = documents.cell[judged_rows] * max(best_judgments.size, 1) + judgment[judged_rows]
     by_key = np.argsort(keys, kind="stable")
     redundant = np.zeros(documents.cell.size, dtype=bool)
-    redundant[judged_rows[by_key]] = places(keys[by_key]) > 1
+    redundant[judged_rows[by_key]] = number_rows(keys[by_key]) > 1
     grade = np.where(redundant, np.minimum(documents.grade, 0), documents.grade)
     return replace(
         judged,

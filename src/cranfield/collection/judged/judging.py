@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, collected_warnings, quoted, warn
-from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import Runs, read_runs
@@ -22,12 +22,12 @@ from cranfield.collection.judged.each_run import (
     Progress,
     Supplements,
     TableRows,
-    assembled,
+    assemble_runs,
     judge_each,
 )
 from cranfield.collection.judged.exclusion import Exclusion
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.policies import (
     DUPLICATES,
@@ -197,9 +197,9 @@ def judge(
     topics: Topics | None = None,
     unjudged: Unjudged | None = None,
     negative: Negative | None = None,
-    depth: Annotated[int | None, Whole(1)] = None,
-    max_grade: Annotated[int | None, Whole(1)] = None,
-    topics_with_grade: Annotated[int | None, Whole(1)] = None,
+    depth: Annotated[int | None, Integer(1)] = None,
+    max_grade: Annotated[int | None, Integer(1)] = None,
+    topics_with_grade: Annotated[int | None, Integer(1)] = None,
     exclude: Any = None,
     compat: Compat | None = None,
     lengths: Any = None,
@@ -211,7 +211,7 @@ def judge(
     on_duplicate: str = "error",
     on_bad_run: str = "error",
     grades: Mapping[Any, int] | Sequence[float] | None = None,
-    jobs: Annotated[int | None, Whole(1)] = None,
+    jobs: Annotated[int | None, Integer(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
@@ -348,7 +348,7 @@ def judge(
         names, results = judge_each(
             run_list, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
         )
-    judged = assembled(names, [part for part, _ in results], judgments, policy, supplements)
+    judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
@@ -359,7 +359,7 @@ def judge(
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspect_runs = {
             name: _with_shared_annotations(
-                judged, assembled(names, parts, other, policy, extra_tables, judged.topics)
+                judged, assemble_runs(names, parts, other, policy, extra_tables, judged.topics)
             )
             for (name, other), *parts in zip(
                 aspect_qrels.items(), *(more for _, more in results), strict=True
@@ -416,7 +416,7 @@ class _RunJudge:
         rows = len(run)
         if self.exclusion is not None:
             run = run.without(~self.exclusion.mask(run))
-        order = order_of(run, self.policies.order)
+        order = order_documents(run, self.policies.order)
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
         judged_run = replace(judged_run, excluded=rows - len(run))
         aspect_runs = [
@@ -457,17 +457,17 @@ def judge_one(
     qrels: Qrels,
     policy: Policies,
     tables: Mapping[str, DocumentTable] | None = None,
-    order: Order | None = None,
+    order: RunOrder | None = None,
 ) -> JudgedRun:
     """Judge one run, and look up its documents in tables; `order` is computed if it is None."""
-    order = order_of(run, policy.order) if order is None else order
+    order = order_documents(run, policy.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
     ties = NO_TIES
-    if order.tied:
+    if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
         code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
         rows, *groups = order.tied_rows(code_of[topic], rank, grade)
@@ -489,7 +489,7 @@ def judge_one(
         retrieved=retrieved,
         has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
-        tied=order.tied,
+        tied=order.n_tied,
         contradictions=order.contradictions,
         chunks=run.chunks,
         source=source[by_cell],
@@ -502,7 +502,7 @@ def judge_one(
 
 
 def _rows_in_table(
-    run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
+    run: Run, order: RunOrder, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)
     topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)

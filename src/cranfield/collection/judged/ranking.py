@@ -26,12 +26,12 @@ _MAX_PADDING = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class RunOrder:
     """The order of a run's documents by topic; ties are resolved on access.
 
     run, ties: the run, and the policy for ties.
     counts: number of documents of each topic; shape (topics,).
-    tied: number of documents that share their score with another of the same topic.
+    n_tied: number of documents that share their score with another of the same topic.
     contradictions: number of adjacent scores of a topic whose documents have ranks in the opposite
         order.
     """
@@ -39,12 +39,12 @@ class Order:
     run: Run
     ties: str
     counts: NDArray[np.int64]
-    tied: int
+    n_tied: int
     contradictions: int
     # Row numbers with tied documents adjacent, in any order; None for the order of the run.
     _unresolved: Indices | None
     # True where a document ties with the next.
-    _equal: NDArray[np.bool_]
+    _ties_with_next: NDArray[np.bool_]
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -55,43 +55,45 @@ class Order:
     def rows(self) -> Indices:
         """Row numbers by topic code, in order of rank."""
         if self._unresolved is None:
-            rows = np.arange(self._equal.size, dtype=np.intp)
+            rows = np.arange(self._ties_with_next.size, dtype=np.intp)
         else:
             rows = self._unresolved.copy()
         # Each group is represented by its first document.
-        group_starts = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
+        group_starts = np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
         if group_starts.size:
-            places, by_policy = self._resolved(*self._groups(group_starts))
-            rows[places] = rows[places][by_policy]
+            positions, by_policy = self._resolve(*self._groups(group_starts))
+            rows[positions] = rows[positions][by_policy]
         return rows
 
     def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
         """Return the ranks of rows within their topics, from 1."""
-        places = rows.astype(np.int64)
+        positions = rows.astype(np.int64)
         if self._unresolved is not None:
-            place_of = np.empty(self._unresolved.size, dtype=np.int64)
-            place_of[self._unresolved] = np.arange(self._unresolved.size)
-            places = place_of[rows]
-        tied = np.flatnonzero(self._equal[places] | self._equal[places - 1])
-        if tied.size:
-            firsts, sizes = self._groups(places[tied])
+            position_of = np.empty(self._unresolved.size, dtype=np.int64)
+            position_of[self._unresolved] = np.arange(self._unresolved.size)
+            positions = position_of[rows]
+        tied_rows = np.flatnonzero(
+            self._ties_with_next[positions] | self._ties_with_next[positions - 1]
+        )
+        if tied_rows.size:
+            firsts, sizes = self._groups(positions[tied_rows])
             firsts, unique = np.unique(firsts, return_index=True)
-            tied_places, by_policy = self._resolved(firsts, sizes[unique])
-            resolved = np.empty_like(tied_places)
-            resolved[by_policy] = tied_places
-            places[tied] = resolved[np.searchsorted(tied_places, places[tied])]
-        return places - self.starts[self.run.codes[rows]] + 1
+            tied_positions, by_policy = self._resolve(firsts, sizes[unique])
+            resolved = np.empty_like(tied_positions)
+            resolved[by_policy] = tied_positions
+            positions[tied_rows] = resolved[np.searchsorted(tied_positions, positions[tied_rows])]
+        return positions - self.starts[self.run.codes[rows]] + 1
 
     def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
         """Return the judged documents whose order among tied documents can change a score.
 
         Parameters are the topic codes, ranks and grades of all judged documents. Returns their row
         numbers, and the first rank and the size of their group, as an array of shape (3, rows) in
-        order of group and falling grade. Groups of documents of a single grade are excluded.
+        order of group and descending grade. Groups of documents of a single grade are excluded.
         """
-        places = self.starts[codes] + ranks - 1
-        rows = np.flatnonzero(self._equal[places] | self._equal[places - 1])
-        firsts, sizes = self._groups(places[rows])
+        positions = self.starts[codes] + ranks - 1
+        rows = np.flatnonzero(self._ties_with_next[positions] | self._ties_with_next[positions - 1])
+        firsts, sizes = self._groups(positions[rows])
         order = np.lexsort((-grades[rows], firsts))
         rows, firsts, sizes = rows[order], firsts[order], sizes[order]
         starts = np.flatnonzero(np.diff(firsts, prepend=-1))
@@ -101,26 +103,26 @@ class Order:
         first_ranks = firsts - self.starts[codes[rows]] + 1
         return np.stack([rows, first_ranks, sizes])[:, is_mixed]
 
-    def _groups(self, places: Indices) -> tuple[Indices, Indices]:
+    def _groups(self, positions: Indices) -> tuple[Indices, Indices]:
         """Return the start and size of the group of tied documents at each position."""
-        lasts = np.flatnonzero(~self._equal)
-        group = np.searchsorted(lasts, places)
+        lasts = np.flatnonzero(~self._ties_with_next)
+        group = np.searchsorted(lasts, positions)
         firsts = np.where(group > 0, lasts[group - 1] + 1, 0)
         return firsts, lasts[group] - firsts + 1
 
-    def _resolved(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+    def _resolve(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Return the positions of groups, and the permutation that orders their documents."""
-        group, places = spread(np.arange(firsts.size), firsts, sizes)
-        rows = places if self._unresolved is None else self._unresolved[places]
+        group, positions = spread(np.arange(firsts.size), firsts, sizes)
+        rows = positions if self._unresolved is None else self._unresolved[positions]
         if self.ties in _BY_ROW:
-            return places, np.lexsort((rows, group))
+            return positions, np.lexsort((rows, group))
         docs = pl.DataFrame({"group": group, "doc": self.run.docs[rows]})
         descending = [False, self.ties != "id-ascending"]
         order = docs.select(pl.arg_sort_by("group", "doc", descending=descending)).to_series()
-        return places, order.to_numpy()
+        return positions, order.to_numpy()
 
 
-def order_of(run: Run, ties: str) -> Order:
+def order_documents(run: Run, ties: str) -> RunOrder:
     """Order the documents of each topic."""
     check_choice("ties", ties, TIES)
     keys, codes = _key(run, ties), run.codes
@@ -137,8 +139,8 @@ def order_of(run: Run, ties: str) -> Order:
     contradictions = _contradictions(
         run, unresolved, is_tied[:-1], is_same_topic=is_same_topic, ties=ties
     )
-    tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
-    return Order(run, ties, counts, tied, contradictions, unresolved, is_tied)
+    n_tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
+    return RunOrder(run, ties, counts, n_tied, contradictions, unresolved, is_tied)
 
 
 def _key(run: Run, ties: str) -> Key:

@@ -14,12 +14,12 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, check_whole, numbers
 
 
-def places(cells: NDArray[Any]) -> Ints:
+def number_rows(cells: NDArray[Any]) -> Ints:
     """Number the rows of each cell from 1; rows of a cell must be adjacent."""
     rows = np.arange(cells.size, dtype=np.int64)
-    first = np.ones(cells.size, dtype=bool)
-    first[1:] = cells[1:] != cells[:-1]
-    return rows - np.maximum.accumulate(np.where(first, rows, 0)) + 1
+    is_first = np.ones(cells.size, dtype=bool)
+    is_first[1:] = cells[1:] != cells[:-1]
+    return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
 
 
 def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -31,25 +31,29 @@ def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     )
 
 
-def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
-    """Compute the running total (`np.add`) or product (`np.multiply`) within each cell."""
+def scan(values: Floats, row_numbers: Ints, combine: Callable[..., Any]) -> Floats:
+    """Compute the running total (`np.add`) or product (`np.multiply`) within each cell.
+
+    `row_numbers` are those of :func:`number_rows`.
+    """
     total = np.array(values, dtype=np.float64)
     step = 1
-    longest = int(place.max(initial=0))
-    rows = np.arange(place.size)
+    longest = int(row_numbers.max(initial=0))
+    rows = np.arange(row_numbers.size)
     while step < longest:
-        rows = rows[place[rows] > step]
+        rows = rows[row_numbers[rows] > step]
         total[rows] = combine(total[rows], total[rows - step])
         step *= 2
     return total
 
 
-def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide; the result is 0 for a divisor of 0, by the convention of the field."""
-    above, below = np.broadcast_arrays(above, below)
-    kind = np.result_type(above, below, np.float64)
+def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
+    """Divide; the ratio is 0 for a denominator of 0, as in trec_eval."""
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
+    dtype = np.result_type(numerator, denominator, np.float64)
+    out: Floats = np.zeros(numerator.shape, dtype)
     with np.errstate(invalid="ignore"):
-        out: Floats = np.divide(above, below, out=np.zeros(above.shape, kind), where=below != 0)
+        np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out
 
 
@@ -195,7 +199,7 @@ class Rows:
         return self._table(out)
 
     def by_rank(self, function: Callable[[Floats], Floats]) -> Floats:
-        """Return a vectorised function of the rank for each row; it is called once."""
+        """Evaluate a vectorised function of the rank, in one call, for each row."""
         deepest = int(self.rank.max(initial=0))
         table: Floats = np.asarray(function(np.arange(1.0, deepest + 1)))
         return table[self.rank - 1]
@@ -242,10 +246,10 @@ NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 """No ties: an array with rows cell, rank, grade, first rank and size of the group."""
 
 
-def condensed_ties(ties: Ints, judged: Rows) -> Ints:
-    """Return the ties at their ranks among the judged documents."""
+def condense_ties(ties: Ints, judged: Rows) -> Ints:
+    """Restrict ties to judged documents, with their ranks in the ranking of judged documents."""
     cell, rank, grade, first, _ = ties
-    positions, is_judged = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
+    positions, is_judged = find_positions(judged.cell << 32 | judged.rank, cell << 32 | rank)
     ranks = judged.seen[positions[is_judged]]
     groups = (cell << 32 | first)[is_judged]
     _, starts, size = np.unique(groups, return_index=True, return_counts=True)
@@ -255,7 +259,7 @@ def condensed_ties(ties: Ints, judged: Rows) -> Ints:
     )
 
 
-def places_in(keys: Ints, queries: Ints) -> tuple[Ints, Bools]:
+def find_positions(keys: Ints, queries: Ints) -> tuple[Ints, Bools]:
     """Return the position of each query in sorted keys, and whether it occurs there."""
     positions = np.searchsorted(keys, queries)
     return positions, np.append(keys, -1)[positions] == queries
@@ -270,7 +274,7 @@ class Judgments:
     topics
         Number of topics.
     topic, grade
-        Topic and grade of each judgment, ordered by topic and falling grade.
+        Topic and grade of each judgment, ordered by topic and descending grade.
     judged_from
         The lowest grade that counts as a judgment.
     max_grade
@@ -314,7 +318,7 @@ class Judgments:
         if not is_ordered.all():
             order = order[np.lexsort((-gains[order], self.topic[order]))]
         topic = self.topic[order]
-        return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])
+        return Rows(topic, number_rows(topic), self.grade[order], (self.topics, 1), gains[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,8 +349,8 @@ class Clicks:
 
     query, rank: number of the query whose list was clicked, and the rank in it, both from 1.
     length, grade: characters of the document, NaN if unknown; its grade, 0 if unjudged.
-    again: whether the document was clicked before in the session.
-    text: characters of all snippets of the list up to the rank, NaN if unknown.
+    is_repeated: whether the document was clicked before in the session.
+    snippet_length: characters of all snippets of the list up to the rank, NaN if unknown.
     """
 
     cell: Ints
@@ -354,5 +358,5 @@ class Clicks:
     rank: Ints
     length: Floats
     grade: Ints
-    again: Bools
-    text: Floats
+    is_repeated: Bools
+    snippet_length: Floats

@@ -65,9 +65,9 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     machines: dict[str, str] = {}
     for run in runs:
         if not isinstance(run, Run):
-            raise PolicyError(f"expected runs of read_runs(), got {type(run).__name__}")
+            raise PolicyError(f"expected runs as read by read_runs(), got {type(run).__name__}")
         if run.name in costs:
-            raise PolicyError(f"expected runs of different names, got {quoted(run.name)} twice")
+            raise PolicyError(f"expected runs with different names, got {quoted(run.name)} twice")
         metadata = run.metadata
         costs[run.name] = {} if metadata is None else _amounts(metadata)
         if metadata is not None and costs[run.name]:
@@ -86,7 +86,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
 def _amounts(metadata: Metadata) -> dict[str, float]:
     """Return the costs in the metadata of a run, by name."""
     amounts = {}
-    for name, (paths, unit, number) in RESOURCES.items():
+    for name, (paths, unit, units_per_cost) in RESOURCES.items():
         values = [metadata.get(path) for path in paths]
         # The tracker writes `null J` on machines without a counter.
         if any(value in (None, f"null {unit}") for value in values):
@@ -98,5 +98,5 @@ def _amounts(metadata: Metadata) -> dict[str, float]:
                 reason = f"{path} must be an integer with the unit {unit}, such as '120 {unit}'"
                 raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
             total += int(match[1])
-        amounts[name] = total / number
+        amounts[name] = total / units_per_cost
     return amounts

@@ -39,7 +39,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import choice, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Rows, places_in, ratio
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, find_positions, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
@@ -284,7 +284,7 @@ class _Realised(_Ratio):
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
-        positions, is_judged = places_in(
+        positions, is_judged = find_positions(
             *(table.cell << 32 | table.rank for table in (judged_rows, rows))
         )
         utility = np.zeros(is_judged.size)

@@ -32,7 +32,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, places_in, ratio
+from cranfield.collection.judged.rows import Rows, find_positions, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -109,7 +109,7 @@ def _split_sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Int
 
 def _intersect(keys: Ints, other_keys: Ints) -> Ints:
     """Return the keys that are also in `other_keys`; all keys are sorted."""
-    return keys[places_in(other_keys, keys)[1]]
+    return keys[find_positions(other_keys, keys)[1]]
 
 
 def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import places
+from cranfield.collection.judged.rows import number_rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
 
@@ -101,7 +101,7 @@ class SetBasedTotalOrder(_TotalOrder):
         rows = gain_rows(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
-        n_below = length - places(rows.cell[order])
+        n_below = length - number_rows(rows.cell[order])
         terms = np.array(
             [[comb(grade + n, n + 1) for n in range(length)] for grade in range(highest + 1)],
             dtype=np.float64,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import check_whole
-from cranfield.base.kinds import Numbers, Whole, check_arguments
+from cranfield.base.kinds import Integer, Numbers, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
@@ -140,7 +140,7 @@ def pool_depths(
     contributors: Any = None,
     pool_depth: Depth = None,
     lists: str | Sequence[str] = "raw",
-    top: Annotated[int, Whole(1, DEEPEST)] = 10,
+    top: Annotated[int, Integer(1, DEEPEST)] = 10,
     rel: Rel = 1,
     compat: str | None = None,
     **policies: Any,

@@ -13,7 +13,7 @@ from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH
 from cranfield.assess.pools.pool import Pool, pool
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import Numbers, OneOf, Whole, check_arguments
+from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -272,7 +272,7 @@ def pooling(
     *,
     methods: str | Method | Iterable[str | Method] = METHODS,
     budgets: Annotated[int | Sequence[int] | None, Numbers()] = None,
-    depth: Annotated[int, Whole(1, DEEPEST)] = DEPTH,
+    depth: Annotated[int, Integer(1, DEEPEST)] = DEPTH,
     contributors: Any = "judged",
     teams: Teams = None,
     others: Annotated[str, OneOf(("keep", "drop"))] = "keep",

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, to_order
+from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
@@ -214,7 +214,10 @@ def rank_systems(values: Floats, references: Floats, lower_is_better: bool = Fal
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    rounded_values, rounded_references = to_order(sign * values), to_order(sign * references)
+    rounded_values, rounded_references = (
+        round_for_ranking(sign * values),
+        round_for_ranking(sign * references),
+    )
     is_better = rounded_references > rounded_values[:, None]
     np.fill_diagonal(is_better, False)
     return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
@@ -223,7 +226,7 @@ def rank_systems(values: Floats, references: Floats, lower_is_better: bool = Fal
 def rank_correlation(before: Floats, after: Floats) -> float:
     """Compute Kendall's tau-b of the systems by two scores, where both exist; NaN if all tie."""
     has_score = ~(np.isnan(before) | np.isnan(after))
-    rounded = [to_order(scores[has_score]) for scores in (before, after)]
+    rounded = [round_for_ranking(scores[has_score]) for scores in (before, after)]
     return float(kendall_tau(*rounded))
 
 
@@ -233,7 +236,7 @@ def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
         {
             "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
             "doc": run.docs,
-            "rank": order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
+            "rank": order_documents(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
         }
     )
     return frame if depth is None else frame.filter(pl.col("rank") <= depth)

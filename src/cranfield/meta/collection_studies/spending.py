@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.assess.pools.orders import order
 from cranfield.assess.pools.pool import UNJUDGED, Pool
-from cranfield.base.arrays import Bools, Floats, Indices, Ints, to_order
+from cranfield.base.arrays import Bools, Floats, Indices, Ints, round_for_ranking
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.meta.collection_studies.pools import Pools, TracedRuns
@@ -169,7 +169,7 @@ def _compare_with_full(
     sign = -1.0 if lower_is_better else 1.0
     full_ranks, new_ranks = (rank_systems(x, x, lower_is_better) for x in (before, after))
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
-    orders = (to_order(sign * values[has_score]) for values in (after, before))
+    orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
     full_signs = inputs.signs[kind]
     new_signs = significant_signs(inputs.choice, scores, inputs.seed)
     pairs: list[int | None] = [None] * len(PAIRS)

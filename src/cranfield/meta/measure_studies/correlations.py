@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
-from cranfield.base.arrays import Floats, to_order
+from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
@@ -351,7 +351,7 @@ def correlate(
     overall_values = np.array([table.overall() for table in scores.values()])
     overall_values[is_lower_better] *= -1
     topic_values = np.ascontiguousarray(np.swapaxes(oriented_values(scores.values()), 0, 1))
-    overall_levels = number_levels(to_order(overall_values), np.zeros(len(overall_values)))
+    overall_levels = number_levels(round_for_ranking(overall_values), np.zeros(len(overall_values)))
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
         levels = number_levels(values, ROUNDING * np.abs(values).max(axis=1))

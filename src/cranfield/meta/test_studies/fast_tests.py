@@ -96,8 +96,8 @@ class TestChoice:
             return self._compare(scores, seed)
         prepared = self.prepare(scores)
         if not is_fast:
-            return self._test_pairs(prepared.flat)
-        return self._test_by_model(prepared.scores.values, prepared.flat)
+            return self._test_pairs(prepared.topic_scores)
+        return self._test_by_model(prepared.scores.values, prepared.topic_scores)
 
     def prepare(self, scores: Scores) -> PreparedScores:
         """Prepare scores for the test; raise an error for scores that it does not support."""

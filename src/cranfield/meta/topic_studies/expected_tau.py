@@ -21,9 +21,9 @@ from cranfield.significance.differences import (
     BLOCK,
     Pairs,
     all_pairs,
-    mid_ranks,
-    ratio,
+    doubled_mid_ranks,
     standard_deviations,
+    standardised_difference,
 )
 from cranfield.significance.resampling import as_integers, topic_counts
 
@@ -122,8 +122,10 @@ def expected_tau(
     """
     call = check_arguments(expected_tau, locals())
     complete_scores = prepare_topic_scores(scores, missing)
-    order = best_first(complete_scores.flat.mean(axis=0), complete_scores.scores.lower_is_better)
-    values = complete_scores.flat[:, order]
+    order = best_first(
+        complete_scores.topic_scores.mean(axis=0), complete_scores.scores.lower_is_better
+    )
+    values = complete_scores.topic_scores[:, order]
     if complete_scores.scores.lower_is_better:
         values = -values
     pairs = all_pairs(values)
@@ -155,11 +157,13 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
         mean = differences.mean(axis=1)
         deviation = standard_deviations(differences, mean, rounding)
         sorted_differences = np.sort(differences, axis=1)
-        quantile = ndtri(mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
+        quantile = ndtri(doubled_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
         squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
         slope = np.where(deviation > 0, (sorted_differences * quantile).sum(axis=1) / squares, 0.0)
         for name, sd in (("msqd", slope), ("ml", deviation * bias_correction)):
-            blocks_by_method[name].append(stdtr(n - 1, -np.sqrt(n) * ratio(mean, sd)))
+            blocks_by_method[name].append(
+                stdtr(n - 1, -np.sqrt(n) * standardised_difference(mean, sd))
+            )
     return {name: np.concatenate(blocks) for name, blocks in blocks_by_method.items()}
 
 

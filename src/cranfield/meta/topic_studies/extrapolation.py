@@ -153,10 +153,10 @@ def generalizability(
     """
     call = check_arguments(generalizability, locals())
     complete_scores = prepare_topic_scores(scores, missing)
-    table, _ = two_way(complete_scores.flat)
+    table, _ = two_way(complete_scores.topic_scores)
     sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
     squares, df = table.ms[sources], table.df[sources]
-    n_topics, n_systems = complete_scores.flat.shape
+    n_topics, n_systems = complete_scores.topic_scores.shape
     error = squares[2]
     estimates = np.array([(squares[0] - error) / n_topics, (squares[1] - error) / n_systems, error])
     # Differences of mean squares within rounding are 0.
@@ -378,7 +378,7 @@ def extrapolate(
             "the scores have no error variance, so that results do not depend on the number of"
             " topics"
         )
-    means = complete_scores.flat.mean(axis=0)
+    means = complete_scores.topic_scores.mean(axis=0)
     shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
     single = study.relative(1)
@@ -398,7 +398,7 @@ def extrapolate(
             )
     differences = np.abs(_pair_differences(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
-    is_different = differences > ROUNDING * float(np.abs(complete_scores.flat).max())
+    is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
     return Extrapolation(
         call,
         measure=study.measure,

@@ -27,7 +27,7 @@ from cranfield.meta.study_options import (
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
-from cranfield.significance.differences import ROUNDING, mid_ranks
+from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
@@ -115,7 +115,9 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
     ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1)
+    np.put_along_axis(
+        ranks, order, doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1
+    )
     return ranks
 
 
@@ -408,17 +410,17 @@ def stability(
     call = check_arguments(stability, locals())
     complete_scores = prepare_topic_scores(scores, missing, test)
     table = complete_scores.scores
-    n_topics, n_systems = complete_scores.flat.shape
+    n_topics, n_systems = complete_scores.topic_scores.shape
     parsed_sizes = _parse_sizes(sizes, n_topics, replace)
     top_sizes = [k for k in TOP if k < n_systems]
     if top is not None:
         top_sizes = sorted(whole_numbers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
-    means = complete_scores.flat.mean(axis=0)
-    all_ranks = _rank_means(means[None], complete_scores.flat, table.lower_is_better)[0]
+    means = complete_scores.topic_scores.mean(axis=0)
+    all_ranks = _rank_means(means[None], complete_scores.topic_scores, table.lower_is_better)[0]
     all_topics = AllTopics(
-        values=complete_scores.flat,
+        values=complete_scores.topic_scores,
         lower_is_better=table.lower_is_better,
         choice=choice,
         replace=bool(replace),

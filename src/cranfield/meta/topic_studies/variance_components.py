@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import chdtri, fdtri
 
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
-from cranfield.base.kinds import Share
+from cranfield.base.kinds import UnitInterval
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.result import Column, Columns
@@ -148,7 +148,7 @@ class Generalizability(Study):
             Whether the index of dependability must reach the target instead of the relative
             coefficient.
         """
-        Share().check("the target", target)
+        UnitInterval().check("the target", target)
         odds = target / (1 - target)
         value, low, high = (
             # Do not round up numbers that are integers within rounding.

@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_several, check_whole
-from cranfield.base.kinds import Share, Whole, check_arguments
+from cranfield.base.kinds import Integer, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
@@ -299,9 +299,9 @@ def perplexity_gain(
     *,
     qrels: Any = None,
     conditional: bool = False,
-    confidence: Annotated[float, Share()] = 0.95,
-    resamples: Annotated[int, Whole(1, MAX_RESAMPLES)] = 2000,
-    seed: Annotated[int, Whole(0)] = 0,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(1, MAX_RESAMPLES)] = 2000,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PerplexityGain:
     r"""Compare the perplexities of two click models on the same pages.
 

@@ -13,7 +13,7 @@ from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
-from cranfield.base.kinds import Numbers, OneOf, Share, Whole, check_arguments
+from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
     ERRORS,
     OEC,
@@ -155,15 +155,15 @@ def analyse_experiment(
     lift: Annotated[str, OneOf(LIFTS)] = "log",
     errors: Annotated[str, OneOf(ERRORS)] = "auto",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
-    alpha: Annotated[float, Share()] = 0.05,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
     segments: Sequence[str] = (),
     time: str | None = None,
     sequential: str | Sequential | None = None,
     looks: Annotated[Sequence[int] | None, Numbers()] = None,
     oec: Mapping[str, float] | None = None,
-    resamples: Annotated[int, Whole(1, 10**6)] = 2000,
+    resamples: Annotated[int, Integer(1, 10**6)] = 2000,
     draws: Annotated[str, OneOf(WEIGHTS)] = "poisson",
-    seed: Annotated[int, Whole(0)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> ExperimentReport:
     r"""Analyse an A/B test: check validity first, then report effects.
 

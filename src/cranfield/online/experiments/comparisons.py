@@ -43,7 +43,12 @@ from cranfield.online.experiments.metrics import (
     squared_error,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.differences import fieller_interval, ratio, t_interval, t_quantile
+from cranfield.significance.differences import (
+    fieller_interval,
+    standardised_difference,
+    t_interval,
+    t_quantile,
+)
 from cranfield.significance.resampling import as_integers
 
 SKEWNESS_FACTOR = 355
@@ -175,7 +180,10 @@ def permutation_test(
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
     statistics = np.nan_to_num(
-        ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
+        standardised_difference(effects.difference, effects.error),
+        nan=0.0,
+        posinf=np.inf,
+        neginf=-np.inf,
     )
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
     return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)

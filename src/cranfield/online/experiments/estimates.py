@@ -20,7 +20,7 @@ from cranfield.significance.differences import (
     difference_pvalues,
     fieller_interval,
     orient,
-    ratio,
+    standardised_difference,
     tail_pvalues,
 )
 from cranfield.significance.resampling import as_integers, draw_counts, tail_rank
@@ -108,7 +108,7 @@ class Effects:
     @property
     def statistic(self) -> Floats:
         """Difference divided by its standard error; 0 if the means are equal."""
-        return ratio(self.difference, self.error)
+        return standardised_difference(self.difference, self.error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
         """Compute the p-value of Welch's test; NaN if the standard error is unknown.

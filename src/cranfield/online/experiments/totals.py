@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.kinds import OneOf, Share, check_arguments
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.text import some_of
 from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
 from cranfield.online.experiments.comparisons import Options
@@ -74,7 +74,7 @@ def analyse_totals(
     srm: Annotated[str, OneOf(SRM)] = "stop",
     lift: Annotated[str, OneOf(LIFTS)] = "log",
     correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
-    alpha: Annotated[float, Share()] = 0.05,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
     good: Annotated[str, OneOf(("up", "down"))] = "up",
     margin: float | str | None = None,
 ) -> ExperimentReport:

@@ -12,9 +12,9 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, as_array, check_several, check_whole, indices, quoted
-from cranfield.base.kinds import Whole
+from cranfield.base.kinds import Integer
 from cranfield.base.parallel import in_threads
-from cranfield.base.streams import number_of, stream_of, uniforms
+from cranfield.base.streams import hash_name, named_stream, uniforms
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.writing import write_lines, write_table
@@ -120,7 +120,7 @@ class Interleaver:
         check_whole("n", n, 0, _MAX_DRAWS)
         check_whole("seed", seed, 0)
         check_whole("first", first, 0)
-        topic = number_of(self.topic)
+        topic = hash_name(self.topic)
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
             start, size = first + rows.start, rows.stop - rows.start
@@ -143,11 +143,11 @@ class Interleaver:
         check_several("keys", keys)
         check_whole("seed", seed, 0)
         names: list[Any] = list(keys)
-        topic = number_of(self.topic)
+        topic = hash_name(self.topic)
         if not all(isinstance(name, str) for name in names):
             invalid = next(name for name in names if not isinstance(name, str))
             raise PolicyError(f"keys must be strings, got {quoted(invalid)}")
-        draws = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
+        draws = [named_stream(seed, name, topic).random(self._lists.width) for name in names]
         numbers = np.array(draws).reshape(len(names), self._lists.width)
         return _concatenate(self._lists.draw(numbers[rows]) for rows in self._batches(len(names)))
 
@@ -426,9 +426,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     def draw(
         self,
         n: int,
-        seed: Annotated[int, Whole(0)],
+        seed: Annotated[int, Integer(0)],
         first: int = 0,
-        jobs: Annotated[int | None, Whole(1)] = None,
+        jobs: Annotated[int | None, Integer(1)] = None,
     ) -> pl.DataFrame:
         """Draw lists for n pages of each topic: `page`, `query`, `method`, `rank`, `doc`, `team`.
 
@@ -509,7 +509,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 def interleave_runs(
     runs: Any,
     method: str | InterleavingMethod = "TeamDraft",
-    length: Annotated[int, Whole(1, MAX_LENGTH)] = 10,
+    length: Annotated[int, Integer(1, MAX_LENGTH)] = 10,
     *,
     ties: TieOrder = "trec",
 ) -> InterleavedRuns:

@@ -20,7 +20,7 @@ from cranfield.base.errors import (
     check_share,
     quoted,
 )
-from cranfield.base.kinds import OneOf, Share, Whole
+from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
@@ -332,10 +332,10 @@ def preference(
     clicks: str = "all",
     lists: QueryRankings | None = None,
     method: str | None = None,
-    expected: Annotated[float, Share()] = 0.5,
-    confidence: Annotated[float, Share()] = 0.95,
-    resamples: Annotated[int, Whole(1)] = 10_000,
-    seed: Annotated[int, Whole(0)] = 0,
+    expected: Annotated[float, UnitInterval()] = 0.5,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(1)] = 10_000,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> Preference:
     """Test which of two rankers the users of a log prefer.
 

@@ -16,7 +16,7 @@ from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.spec import Registry, Spec, choice, parameter, parameters_of, summary_of
 from cranfield.base.text import counted
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
 from cranfield.tabular import frame_html
 
@@ -122,7 +122,7 @@ def find_duplicates(values: Iterable[T]) -> list[T]:
 
 def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     """Return the documents of a run by topic, best first."""
-    order = order_of(run, ties)
+    order = order_documents(run, ties)
     docs = run.docs[order.rows].to_list()
     starts = order.starts.tolist()
     slices = map(slice, starts, [*starts[1:], len(docs)])

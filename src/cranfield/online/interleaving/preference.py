@@ -26,7 +26,11 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles, two_sided_pvalue
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import difference_pvalues, ratio, t_interval
+from cranfield.significance.differences import (
+    difference_pvalues,
+    standardised_difference,
+    t_interval,
+)
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
@@ -521,5 +525,5 @@ def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Inter
     df = credit.size - 1
     error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, confidence)
-    pvalue = difference_pvalues(ratio(mean, error), error, df, "two-sided")
+    pvalue = difference_pvalues(standardised_difference(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

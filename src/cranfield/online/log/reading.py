@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_several, warn
-from cranfield.base.kinds import OneOf, Whole, check_arguments
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.formats import (
     read_living_labs,
@@ -52,7 +52,7 @@ def read_log(
     *,
     format: Annotated[str, OneOf(LOG_FORMATS)] = "auto",
     on_anomaly: Annotated[str, OneOf(ON_ANOMALY)] = "refuse",
-    max_queries: Annotated[int | None, Whole(1)] = None,
+    max_queries: Annotated[int | None, Integer(1)] = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read a query log: pages that users saw, the results on them, and clicks.

@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.text import counted
-from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.value import (
@@ -199,7 +199,7 @@ def _read_policy(policy: Any) -> pl.DataFrame:
 
 def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
-    order = order_of(run, "trec")
+    order = order_documents(run, "trec")
     return pl.DataFrame(
         {
             "query": pl.Series(run.topics, dtype=pl.String).gather(run.codes),

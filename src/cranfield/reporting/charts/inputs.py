@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, best_first, to_order
+from cranfield.base.arrays import Bools, best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.text import plain
 from cranfield.measures.base import Measure
@@ -82,7 +82,7 @@ def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Sco
     table = drawable_scores(scores)
     columns = np.array(find_systems(table.systems, systems))
     means = table.mean()[columns]
-    columns = columns[best_first(to_order(means), table.lower_is_better)]
+    columns = columns[best_first(round_for_ranking(means), table.lower_is_better)]
     return table.select(systems=columns)
 
 

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, best_first, to_order
+from cranfield.base.arrays import Floats, best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -95,7 +95,7 @@ def precision_recall(
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _compute_curves(runs, row, levels, rel, rounding)
     drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]
-    order = [drawable[k] for k in best_first(to_order(curves[:, drawable].mean(axis=0)))]
+    order = [drawable[k] for k in best_first(round_for_ranking(curves[:, drawable].mean(axis=0)))]
     coloured = order if systems is not None else order[:MAX_COLOURED]
     names = labels(runs.systems)
     marks = colour_channels("system", [names[k] for k in coloured])

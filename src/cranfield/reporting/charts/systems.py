@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import to_order
+from cranfield.base.arrays import round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.correlation import kendall_tau
@@ -537,7 +537,7 @@ def measure_scatter(
         for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)
     )
     signs = [-1.0 if table.lower_is_better else 1.0 for table in tables]
-    horizontal, vertical = (to_order(points[axis].to_numpy()) for axis in "xy")
+    horizontal, vertical = (round_for_ranking(points[axis].to_numpy()) for axis in "xy")
     tau = float(kendall_tau(signs[0] * horizontal, signs[1] * vertical))
     tau_text = f"Kendall's tau {tau:.3f}"
     if np.isnan(tau):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.arrays import best_first, to_order
+from cranfield.base.arrays import best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.reporting.charts.inputs import (
@@ -273,7 +273,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     table = rank_systems(scores, systems)
     topics, names = labels(table.topics), labels(table.systems)
     topic_means = Averages(table.values.T).mean()
-    order = best_first(to_order(topic_means), table.lower_is_better)
+    order = best_first(round_for_ranking(topic_means), table.lower_is_better)
     height, size = cell_size(len(names))
     width, topic_size = cell_size(len(topics))
     fits = len(topics) * width <= MAX_WIDTH

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, to_order
+from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import (
     CranfieldError,
     CranfieldWarning,
@@ -161,7 +161,7 @@ def _compare_scaled(
         r"\((section [\d.]+) of the source\)", rf"({work}, \1)", version.info.scale_note
     )
     notes = [scale_note, *(str(warning.message) for warning in records)]
-    means = (to_order(result.scores.mean()) for result in (comparison, after))
+    means = (round_for_ranking(result.scores.mean()) for result in (comparison, after))
     return ScalingEffect(
         name=str(version),
         n_before=int(is_before.sum()),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, best_first, to_order
+from cranfield.base.arrays import Floats, best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -99,7 +99,9 @@ def n_decimals(part: MeasurePart) -> int:
 
 def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     by_topic = part.scores.over_shards()
-    easiest = best_first(to_order(Averages(by_topic.values.T).mean()), by_topic.lower_is_better)
+    easiest = best_first(
+        round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
+    )
     with np.errstate(invalid="ignore"):
         boxes, _ = box_statistics(by_topic, by_topic.systems)
     indices = {topic: k for k, topic in enumerate(topics)}

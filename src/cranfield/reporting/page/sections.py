@@ -14,7 +14,7 @@ import polars
 import scipy
 
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.base.arrays import best, best_first
+from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import InputError
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
@@ -284,7 +284,7 @@ def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """
     columns = []
     for part in contents.parts:
-        is_best = best(part.overall, part.scores.lower_is_better).tolist()
+        is_best = is_best_value(part.overall, part.scores.lower_is_better).tolist()
         values = (_number(value, n_decimals(part)) for value in part.overall)
         columns.append([*zip(values, is_best, strict=True)])
     first = contents.parts[0]

@@ -35,7 +35,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
-from cranfield.base.streams import stream_of
+from cranfield.base.streams import named_stream
 from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.images.representation import Gaps, flat_ranges
 
@@ -310,7 +310,7 @@ class SampledImage:
         return n_samples - n_samples % CHUNK
 
     def _stream(self, number: int) -> np.random.Generator:
-        return stream_of(self.seed, "image", number)
+        return named_stream(self.seed, "image", number)
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
-from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.kinds import Integer, OneOf
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
@@ -84,8 +84,8 @@ def compare(
     lower_is_better: bool | None = None,
     exact: bool | None = None,
     exact_n: int = 25,
-    resamples: Annotated[int, Whole(1)] = RESAMPLES,
-    seed: Annotated[int, Whole(0)] = 0,
+    resamples: Annotated[int, Integer(1)] = RESAMPLES,
+    seed: Annotated[int, Integer(0)] = 0,
     threshold: float = 0.0,
     jobs: int | None = None,
 ) -> PairwiseComparison:
@@ -102,8 +102,8 @@ def compare(
         `t-unpaired`, `welch`, `randomisation`, `bootstrap`, `bootstrap-shift`,
         `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`,
         `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA; for two systems
-        the studentised bootstrap, which is the same test of one pair; for scores by shard, or by
-        query variation, ANOVA with random topics.
+        the studentised bootstrap, which gives the same p-value for one pair; for scores by shard,
+        or by query variation, ANOVA with random topics.
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
         `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's
@@ -192,30 +192,30 @@ def compare(
     scores = inputs.scores
     inputs = transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
-    pairs = make_pairs(inputs.flat, baselines)
+    pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
             f" the order of the systems"
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
-    adjustment = _find_correction(info, correction, pairs, baselines, options)
+    selected_correction = _find_correction(info, correction, pairs, baselines, options)
     outcome = apply_exchange_tests(entry.run(pairs, options), pairs, info, options)
     # With a model error of 0, the statistics of the correction would be divided by 0.
-    uses_one_error = adjustment.one_variance or adjustment.pooled
+    uses_one_error = selected_correction.one_variance or selected_correction.pooled
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
-    applied_correction = adjustment if is_applicable else CORRECTIONS["bonferroni"]
+    applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    unreachable = unreachable_notes(info, outcome, adjustment, corrected, options)
+    unreachable = unreachable_notes(info, outcome, selected_correction, corrected, options)
     details = dict(outcome.details)
-    if adjustment.random:
+    if selected_correction.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
     mean_kind = "mean" if model is None else model.statistic
     weight_notes: list[str] = []
-    if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
+    if selected_correction.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
@@ -229,7 +229,7 @@ def compare(
         intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
     return PairwiseComparison(
         test=info.name,
-        correction=adjustment.name,
+        correction=selected_correction.name,
         alternative=options.alternative,
         alpha=options.alpha,
         measure=scores.measure,
@@ -269,9 +269,9 @@ def compare(
             *weight_notes,
             *outcome.notes,
             *scale_notes(scores, info, options),
-            *assumption_notes(pairs, info, adjustment, is_unreachable=bool(unreachable)),
+            *assumption_notes(pairs, info, selected_correction, is_unreachable=bool(unreachable)),
             *sign_flip_notes(pairs, info, corrected, options),
-            *paired_test_notes(pairs, adjustment, corrected, options),
+            *paired_test_notes(pairs, selected_correction, corrected, options),
             *unreachable,
         ),
     )
@@ -357,9 +357,14 @@ def rank_sets(
         Policy for missing scores: `error`, the default; `drop` excludes topics that lack a score;
         `zero` replaces missing scores by 0.
     resamples, seed
-        Number B of resamples of topics, and the seed of the random numbers.
+        Number of resamples of topics, and the seed of the random numbers.
     jobs
         Number of threads (results do not depend on it).
+
+    Returns
+    -------
+    RankSets
+        Simultaneous and marginal confidence sets of all systems.
 
     Raises
     ------
@@ -382,7 +387,7 @@ def rank_sets(
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
-    values = transform_scores(inputs, pairwise.statistic_of_topics).flat
+    values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None

@@ -19,7 +19,7 @@ from cranfield.base.errors import PolicyError, check_share, numbers, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.significance.comparison.rank_sets import RankSets, heading_of
+from cranfield.significance.comparison.rank_sets import RankSets, name_method
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
@@ -414,7 +414,7 @@ class ComparedPairs:
             pvalues=np.nan_to_num(self.pvalue_matrix, nan=1.0),
             own_pvalues=None,
             alpha=self.alpha,
-            method=heading_of(self.info, correction),
+            method=name_method(self.info, correction),
             mean_of=self.mean_of,
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,

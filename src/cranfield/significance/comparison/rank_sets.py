@@ -15,8 +15,8 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
 
 
-def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
-    """Return the joint name of a test and a correction, for headings."""
+def name_method(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
+    """Return the name of a test with its correction, for headings and prose."""
     template = correction.baseline_heading if baseline else correction.heading
     if template:
         return template.format(error=info.error)
@@ -153,12 +153,11 @@ class RankSets(Result):
     def heading(self) -> list[str]:
         """Return lines on the method, the confidence level and the number of possible winners."""
         measure = f"{self.measure}: " if self.measure else ""
-        own_scope = "" if self.own_pvalues is None else "; own: each system alone"
+        own_scope = "" if self.own_pvalues is None else "; own: sets of each system alone"
         lines = [
             f"{measure}ranks by {self.method}",
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
-            f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together"
-            f"{own_scope}",
+            f"from, to: {1 - self.alpha:.4g} simultaneous confidence sets of all ranks{own_scope}",
             f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

@@ -24,7 +24,7 @@ from cranfield.significance.comparison.compared_pairs import (
     shorten_letters,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
-from cranfield.significance.comparison.rank_sets import heading_of
+from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.differences import Corrected, Outcome, Pairs
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
@@ -45,10 +45,10 @@ RESCALING = "results may not survive a rescaling"
 
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 
-UNEQUAL = 1.5
+MIN_SD_RATIO = 1.5
 """Smallest ratio of a standard deviation of differences to the common estimate that is reported."""
 
-CLEAR, BY_CHANCE = 0.001, 0.1
+MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
 """Largest p-value of a clear difference by a paired t-test, and largest probability of the number
 of clear differences under the null hypothesis for which the number is reported."""
 
@@ -94,8 +94,8 @@ def assumption_notes(
             )
     elif correction.symmetric and len(pairs) > 1:
         yield (
-            f"{correction.name} assumes differences that are symmetric around their mean, which"
-            f" those of nearly equal runs seldom are; {RECOMMENDED} does not"
+            f"{correction.name} assumes that differences are symmetric around their mean, which is"
+            f" rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
         )
     elif assumes_one_variance and pairs.systems > 2 and pairs.paired:
         yield from _unequal_variances(pairs)
@@ -109,7 +109,7 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     indices = np.triu_indices(pairs.systems, 1)
     common = variances[indices].mean()
     largest = variances[pairs.first, pairs.second].max()
-    if common > 0 and largest > UNEQUAL**2 * common:
+    if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (
             f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this"
             f" test assumes, so that its Type I errors are too frequent; use the correction"
@@ -130,20 +130,21 @@ def paired_test_notes(
     test = find_test("t")
     # As in a comparison of one pair, a constant difference has the p-value of exact sign flips.
     outcome = apply_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
-    raw = outcome.pvalue
-    total, not_significant = len(pairs), corrected.pvalue > options.alpha
-    n_missed = int(((raw < CLEAR) & not_significant).sum())
+    raw_pvalues = outcome.pvalue
+    n_pairs, not_significant = len(pairs), corrected.pvalue > options.alpha
+    n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & not_significant).sum())
     if not n_missed:
         return
     # Report an improbable number, or a pair that is significant after Bonferroni's correction.
-    is_clear = raw[not_significant].min() * total <= options.alpha
-    if is_clear or bdtrc(n_missed - 1, total, CLEAR) <= BY_CHANCE:
+    is_clear = raw_pvalues[not_significant].min() * n_pairs <= options.alpha
+    n_expected = n_pairs * MAX_CLEAR_PVALUE
+    if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_CHANCE_PROBABILITY:
         yield (
-            f"{n_missed:,} of {counted(total, 'pair')} {'has' if n_missed == 1 else 'have'}"
-            f" p < {CLEAR:g} in an unadjusted two-sided paired t-test but"
+            f"{n_missed:,} of {counted(n_pairs, 'pair')} {'has' if n_missed == 1 else 'have'}"
+            f" p < {MAX_CLEAR_PVALUE:g} in an unadjusted two-sided paired t-test but"
             f" {'is' if n_missed == 1 else 'are'} not significant here, where all pairs share one"
-            f" error term (about {total * CLEAR:.2g} {'is' if total * CLEAR == 1 else 'are'}"
-            " expected by chance); compare them on their own"
+            f" error term (about {n_expected:.2g} {'is' if n_expected == 1 else 'are'}"
+            " expected by chance); compare the two systems of such a pair alone"
         )
 
 
@@ -171,8 +172,8 @@ def unreachable_notes(
     options: Options,
 ) -> list[str]:
     """Return a note if no difference could be significant, however large."""
-    raw, details = outcome.pvalue, outcome.details
-    if not raw.size or corrected.pvalue.min() <= options.alpha:
+    raw_pvalues, details = outcome.pvalue, outcome.details
+    if not raw_pvalues.size or corrected.pvalue.min() <= options.alpha:
         return []
     smallest = corrected.smallest_pvalue
     if smallest is None and outcome.smallest_pvalues is not None:
@@ -194,14 +195,14 @@ def unreachable_notes(
         limitation, advice = counted(topics, "difference"), "use more topics, or another correction"
     else:
         return []
-    factor = raw.size if correction.multiplies else 1
-    is_minimal = raw.min() <= min_pvalue * 1.5
+    factor = raw_pvalues.size if correction.multiplies else 1
+    is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
     controls_fdr = correction.controls == "FDR"
     if min_pvalue * factor <= options.alpha and not (is_minimal and controls_fdr):
         return []
     return [
         f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
-        f" {counted(raw.size, 'pair')} with this correction: {advice}"
+        f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
     ]
 
 
@@ -214,13 +215,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     Attributes
     ----------
     test, correction
-        Names of the test and of the correction for many comparisons.
+        Names of the test and of the correction for multiple comparisons.
     alternative, alpha
         Options of the test: the alternative hypothesis, and the significance level.
     measure
         Text form of the measure; empty where it is not known.
     systems
-        The systems.
+        Names of the systems, in the order of `means`.
     means
         Mean score of each system, or mean rank of tests on ranks. Rank 1 is the best.
     mean_of
@@ -240,8 +241,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
         tests, which test and correct in one step.
     n, zeros, ties
-        By pair: observations that count, topics without difference, differences or scores that
-        share their rank.
+        By pair: number of observations, of topics with equal scores, and of differences or scores
+        with tied ranks.
     interval_of, interval_kind
         Quantity of the confidence intervals, and whether they are simultaneous.
     scores
@@ -287,7 +288,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         """Names of the test and the correction."""
         correction = CORRECTIONS[self.correction]
         if self.correction != "none":
-            return heading_of(self.info, correction, baseline=bool(self.baselines))
+            return name_method(self.info, correction, baseline=bool(self.baselines))
         return self.info.title if len(self) == 1 else f"{self.info.title}, {correction.title}"
 
     @property
@@ -408,7 +409,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         if self.omnibus is not None:
             omnibus = self.omnibus
             lines.append(
-                f"all together: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
+                f"omnibus test: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
                 f" of freedom, p = {format_pvalue(omnibus.pvalue)}, {omnibus.effect_name}"
                 f" {omnibus.effect:.4f}"
             )
@@ -444,7 +445,10 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         legend = []
         if "ranks" in names:
             level = f"{1 - self.alpha:.4g}"
-            legend.append(f"ranks: {level} confidence sets, all together, if directions are right")
+            legend.append(
+                f"ranks: {level} simultaneous confidence sets, if significant differences have the"
+                " right sign"
+            )
         if "groups" in names:
             legend.append("systems that share a letter do not differ significantly")
         return [Table("", names, rows, label_columns, legend)]

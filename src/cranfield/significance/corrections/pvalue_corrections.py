@@ -63,7 +63,7 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
 
 @declared_correction("none", aliases=("uncorrected",), controls="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    r"""not corrected for many comparisons.
+    r"""not corrected for multiple comparisons.
 
     does: no correction: the Type I error rate of each comparison is alpha
     """
@@ -156,7 +156,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     r"""Hommel's correction.
 
     does: closed testing by the test of Simes; never less powerful than Holm's correction
-    assumes: comparisons are independent, or depend on each other positively
+    assumes: comparisons are independent or positively dependent
     source: Hommel (1988)
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
@@ -170,7 +170,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
 
     does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
         (false discovery rate) is at most alpha
-    assumes: comparisons are independent, or depend on each other positively
+    assumes: comparisons are independent or positively dependent
     source: Benjamini and Hochberg (1995)
     """
     return _correct("bh", outcome, selected_interval, SELECTED)
@@ -209,8 +209,8 @@ def _hommel(pvalues: Floats) -> Floats:
     adjusted_pvalues = ascending.copy()
     for n_true in range(n, 1, -1):
         # Simes' test of the largest p-values, and of each other p-value with all but the first.
-        tail = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
-        closed = np.minimum(tail.min(), n_true * ascending)
+        simes = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
+        closed = np.minimum(simes.min(), n_true * ascending)
         closed[n - n_true + 1 :] = closed[n - n_true]
         np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
     out = np.empty(n)

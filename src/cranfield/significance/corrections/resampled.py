@@ -21,13 +21,13 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     orient,
-    ratio,
     standard_deviations,
+    standardised_difference,
 )
 from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
-    RELATIVE,
-    Centred,
+    RELATIVE_TOLERANCE,
+    CentredRows,
     as_integers,
     monte_carlo_pvalues,
     orient_inplace,
@@ -57,14 +57,14 @@ class PooledErrors:
         residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
-        self.residuals = Centred(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
+        self.residuals = CentredRows(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
         # Standard error of each difference, sqrt(c / n).
         self.error = float(self.resample(np.ones((1, pairs.topics)))[1][0])
 
     @property
     def t(self) -> Floats:
         """Differences divided by their error, by pair; 0 / 0 is 0, and x / 0 is infinite."""
-        return ratio(self.difference, np.full(len(self.pairs), self.error))
+        return standardised_difference(self.difference, np.full(len(self.pairs), self.error))
 
     def resample(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and the error of each sample."""
@@ -122,7 +122,7 @@ def divide_by_errors(largest: Floats, error: Floats) -> Floats:
 
 def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
-    threshold = statistic * (1 - RELATIVE * np.sign(statistic))
+    threshold = statistic * (1 - RELATIVE_TOLERANCE * np.sign(statistic))
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
@@ -186,7 +186,7 @@ def simultaneous_interval(
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
-        half_width = critical / (1 - RELATIVE * np.sign(critical)) * error
+        half_width = critical / (1 - RELATIVE_TOLERANCE * np.sign(critical)) * error
     half_width = np.where(np.isinf(critical) | np.isinf(error), np.inf, half_width)
     return difference - half_width, difference + half_width
 
@@ -204,12 +204,12 @@ class CentredPairs:
         self.error = deviation / np.sqrt(pairs.topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
-        self.pairs = Centred(differences, pairs.rounding)
+        self.pairs = CentredRows(differences, pairs.rounding)
 
     @property
     def t(self) -> Floats:
         """Student's t by pair; 0 for constant differences, which resamples cannot test."""
-        return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
+        return np.where(self.error == 0, 0.0, standardised_difference(self.difference, self.error))
 
     def resample(self, counts: Floats) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
@@ -262,7 +262,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
         return np.concatenate([family.resample(counts[rows]) for family in families])
 
     slices = list(row_slices(options.resamples, distance.size, BLOCK_MEANS))
-    thresholds = distance * (1 - RELATIVE * np.sign(distance))
+    thresholds = distance * (1 - RELATIVE_TOLERANCE * np.sign(distance))
     pvalue, largest = step_down_pvalues(distance, thresholds, resample, slices, options)
     pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
     return pvalue, largest
@@ -347,7 +347,9 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         weight = np.where(norm > 0, unit / norm, 0.0)
     distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
-    thresholds = distance - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(distance))
+    thresholds = distance - (
+        2.0 * pairs.topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(distance)
+    )
     signs = random_signs(options.resamples, pairs.topics, options.seed)
 
     def resample(rows: slice) -> Floats:

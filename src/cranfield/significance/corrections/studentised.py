@@ -27,7 +27,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     orient,
-    ratio,
+    standardised_difference,
     t_pvalue,
     t_quantile,
 )
@@ -316,11 +316,11 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     the second system of each pair; p is the tail probability of the largest statistic.
     """
     model, alternative = outcome.required_model, options.alternative
-    if not model.balanced:
+    if not model.is_balanced:
         raise PolicyError(
             "Dunnett's test requires the same number of scores for each system; use holm instead"
         )
-    t = ratio(model.differences(pairs), model.standard_errors(pairs))
+    t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
@@ -403,11 +403,11 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     Tukey-Kramer test, which has no half-widths.
     """
     model, groups = outcome.required_model, outcome.required_model.means.size
-    q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
+    q = standardised_difference(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
     # Before the quantile: the last bits depend on the order of calls, as panels are cached.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
     half_widths = None
-    if model.balanced:
+    if model.is_balanced:
         quantile = studentised_range_isf(options.alpha, groups, model.df)
         half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
     return Corrected(

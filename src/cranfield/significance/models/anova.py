@@ -27,10 +27,10 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     difference_pvalues,
+    doubled_mid_ranks,
     group_means,
-    mid_ranks,
     rank_all,
-    ratio,
+    standardised_difference,
     t_interval,
 )
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
@@ -39,7 +39,9 @@ from cranfield.significance.registry import Options, declared_test
 FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
 
-def factorial(values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS) -> AnovaTable:
+def fit_factorial(
+    values: Floats, *terms: str, factors_of_axes: Sequence[str] = FACTORS
+) -> AnovaTable:
     """Analyse complete scores by terms such as `Topic` and `Topic:System`, lower-order terms first.
 
     An effect is a cell mean minus the grand mean and minus the effects of earlier terms that
@@ -83,8 +85,8 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
-    by_topic, t = _sums_within(columns, topics)
-    by_shard, k = _sums_within(columns, shards)
+    by_topic, n_topics = _sums_within(columns, topics)
+    by_shard, n_shards = _sums_within(columns, shards)
     fit, rank = _fit_additive(columns, topics, shards)
     ss_error = ((columns - fit) ** 2).sum(axis=0)
     df_error = (systems - 1.0) * (len(cells) - rank)
@@ -97,12 +99,18 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - k),
+            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - n_shards),
             "System": (ss_system, systems - 1.0),
-            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - t),
-            "Topic:System": (float((by_shard - ss_error)[1:].sum()), (systems - 1.0) * (rank - k)),
+            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - n_topics),
+            "Topic:System": (
+                float((by_shard - ss_error)[1:].sum()),
+                (systems - 1.0) * (rank - n_shards),
+            ),
             "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
-            "System:Shard": (float((by_topic - ss_error)[1:].sum()), (systems - 1.0) * (rank - t)),
+            "System:Shard": (
+                float((by_topic - ss_error)[1:].sum()),
+                (systems - 1.0) * (rank - n_topics),
+            ),
         },
         (float(ss_error[1:].sum()), df_error),
         values=values,
@@ -171,7 +179,7 @@ def compare_by_model(
     """
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
-    t = ratio(difference, error)
+    t = standardised_difference(difference, error)
     unit = np.sqrt(np.full(len(pairs), model.error))
     zeros: Indices | int = 0
     if paired:
@@ -184,7 +192,7 @@ def compare_by_model(
     return Outcome(
         statistic=t,
         pvalue=difference_pvalues(t, error, model.df, options.alternative),
-        effect=ratio(difference, unit),
+        effect=standardised_difference(difference, unit),
         interval=partial(t_interval, difference, error, model.df),
         n=n,
         zeros=zeros,
@@ -218,7 +226,7 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
     topics, systems = values.shape
     if topics < 2:
         raise CranfieldError("two-way ANOVA requires at least two topics")
-    table = factorial(values, "Topic", "System")
+    table = fit_factorial(values, "Topic", "System")
     table = replace(table, sphericity=sphericity(values, table.f_of("System")[0]))
     counts = np.full(systems, float(topics))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
@@ -243,7 +251,7 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
         counts = np.full(values.shape[1], float(cells))
     else:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
-        table = factorial(values, "Topic", "System", "Shard", *interactions)
+        table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
         counts = np.full(values.shape[1], float(values.shape[0] * values.shape[2]))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
@@ -260,7 +268,7 @@ def compare_by_analysis(
 
 
 def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
-    """Reject for all pairs of systems with different means."""
+    """Reject the null hypothesis for all pairs of systems with different means."""
     outcome = compare_by_analysis(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
@@ -402,7 +410,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     null: The scores of all systems have the same distribution.
     assumes: All scores are independent: they are not paired.
     when: Several systems on different topics, on a scale that is only ordinal. On the same
-        topics, Friedman's test.
+        topics, use Friedman's test.
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
         (N^3 - N)}
     statistic: z; with Tukey's HSD q, of the mean ranks
@@ -446,9 +454,9 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
 
     asks: Do some systems tend to rank above others, topic by topic?
     null: On each topic, every order of the systems is as likely.
-    assumes: Topics are independent of each other. Corrections of its pairs control the error
-        rate only if all systems are equal; if some differ, Type I errors for others may be more
-        frequent.
+    assumes: Topics are independent of each other. Corrections for pairwise comparisons control the
+        error rate only if all systems are equal; if some differ, Type I errors for the other pairs
+        may be more frequent.
     when: Several systems on the same topics, on a scale that is only ordinal: do they differ at
         all? It is not suited to pairs: mean ranks depend on the other systems, and so does the
         decision on a pair. For pairs, use sign or signed-rank with Holm's correction, which test
@@ -471,7 +479,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     topics, systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
     gap = np.full(topics, ROUNDING * np.abs(scores).max(initial=0.0))
-    doubled, ties = mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    doubled, ties = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled / 2, axis=1)
     means = ranks.mean(axis=0)

@@ -12,14 +12,14 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.kinds import Share, check_arguments
+from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )
-from cranfield.significance.models.anova import factorial
+from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, replicate_notes
 from cranfield.significance.system_table import read_system_table, system_schema
@@ -119,7 +119,7 @@ def factorial_anova(
     scores: Any,
     factors: Any,
     *,
-    alpha: Annotated[float, Share()] = 0.05,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
 ) -> FactorialAnova:
     r"""Estimate the effects of system components and their interactions by analysis of variance.
 
@@ -203,7 +203,7 @@ def factorial_anova(
     cube, names = cube[is_complete], tuple(grid)
     sizes = range(1, len(names) + 1)
     terms = [":".join(factors) for size in sizes for factors in combinations(names, size)]
-    anova = factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
+    anova = fit_factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
     if not anova.ms_error:
         notes.append("the error of the model is 0, so that differences have no p-values")
     return FactorialAnova(

@@ -17,7 +17,7 @@ from scipy.special import expit, fdtrc, logit, ndtr, ndtri, xlogy
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.kinds import Share, check_arguments
+from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, choice, parameter
 from cranfield.base.text import counted, some_of
@@ -31,7 +31,7 @@ from cranfield.significance.differences import (
     all_pairs,
     difference_pvalues,
     pair_names,
-    ratio,
+    standardised_difference,
     t_interval,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
@@ -298,7 +298,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     fit = spec.fit(pairs.values)
     model = fit.model
     difference, error = model.differences(pairs), model.standard_errors(pairs)
-    t = ratio(difference, error)
+    t = standardised_difference(difference, error)
     pvalue = difference_pvalues(t, error, model.df, options.alternative)
     return Outcome(
         statistic=t,
@@ -386,7 +386,7 @@ def compare_glm(
     model: str | GeneralisedLinearModel = "glm",
     *,
     correction: str | None = None,
-    alpha: Annotated[float, Share()] = 0.05,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
     missing: str | None = None,
 ) -> GlmComparison:
     """Compare all pairs of systems by a generalised linear model of scores from 0 to 1.
@@ -402,7 +402,7 @@ def compare_glm(
         `glm`, quasi-binomial with the logit link; or another family and link, such as
         `glm(link='probit')` or `glm(family='gaussian', link='identity')`.
     correction
-        Correction for many comparisons; by default Holm's. Tukey's HSD is exact only for the
+        Correction for multiple comparisons; by default Holm's. Tukey's HSD is exact only for the
         Gaussian family with the identity link.
     alpha
         Significance level.
@@ -437,7 +437,7 @@ def compare_glm(
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
     name = test.info.corrections[0] if correction is None else test.info.supported(correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
-    pairs, fit = all_pairs(inputs.flat), spec.fit(inputs.flat)
+    pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
     columns = {

@@ -24,13 +24,13 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     group_means,
-    ratio,
+    standardised_difference,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
     ERROR_EFFECT,
     compare_by_analysis,
-    factorial,
+    fit_factorial,
     scored_cells,
     three_way,
     two_way,
@@ -39,8 +39,8 @@ from cranfield.significance.models.anova import (
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
-    DRAWN,
-    RELATIVE,
+    DRAWS_PER_BLOCK,
+    RELATIVE_TOLERANCE,
     as_integers,
     bootstrap_t_interval,
     count_reaching,
@@ -391,19 +391,19 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     by_shard = scores if scores.ndim == 3 else scores[:, :, None]
     if scores.ndim == 3:
         # Shards are replicates.
-        table = factorial(scores, "Topic", "System", "Topic:System")
+        table = fit_factorial(scores, "Topic", "System", "Topic:System")
     else:
         table, _ = two_way(scores)
     means = table.means["System"]
     difference = pairs.mean_differences(means)
     refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
-    t = ratio(difference, np.full(len(pairs), error))
+    t = standardised_difference(difference, np.full(len(pairs), error))
 
     def count(indexed_block: tuple[slice, Pairs]) -> Indices:
         rows, block = indexed_block
         statistics = refits.studentise(block, error)
-        return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE)
+        return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE_TOLERANCE)
 
     resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
@@ -446,7 +446,7 @@ class Refits:
         squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((systems, options.resamples))
         errors = np.empty(options.resamples)
-        slices = list(row_slices(options.resamples, flat.size, DRAWN))
+        slices = list(row_slices(options.resamples, flat.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
             random = stream(options.seed, k)

@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.significance.differences import Model, Outcome, Pairs
-from cranfield.significance.models.anova import ANOVA, compare_by_analysis, factorial
+from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
@@ -43,7 +43,7 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     cells = np.nanmean(values, axis=2)
     topics, systems = cells.shape
     replicates = 1 / float((1 / counts).mean())
-    by_cell = factorial(cells, "Topic", "System")
+    by_cell = fit_factorial(cells, "Topic", "System")
     ss_and_df = {
         "Topic": (replicates * by_cell.ss_of("Topic"), topics - 1.0),
         "System": (replicates * by_cell.ss_of("System"), systems - 1.0),
@@ -101,7 +101,7 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     cube = np.take_along_axis(values, order, axis=2)
     topics, systems, replicates = cube.shape
     terms = ("Topic", "System", "Topic:System", "System:Replicate")
-    table = factorial(cube, *terms, factors_of_axes=FACTORS)
+    table = fit_factorial(cube, *terms, factors_of_axes=FACTORS)
     ms_topic, ms_system, ms_cell, ms_replicate, ms_error = table.ms[:5]
     df = table.df[2:5]
     error = ms_replicate + ms_cell - ms_error

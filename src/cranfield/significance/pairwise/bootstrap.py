@@ -18,8 +18,8 @@ from cranfield.significance.corrections.resampled import (
 )
 from cranfield.significance.differences import (
     ALL_PAIRS,
+    MIN_DIFFERENCE,
     ROUNDING,
-    TINY,
     Bounds,
     Corrected,
     Level,
@@ -27,13 +27,13 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     orient,
-    ratio,
+    standardised_difference,
 )
 from cranfield.significance.registry import Options, declared_correction, declared_test
 from cranfield.significance.resampling import (
-    DRAWN,
-    RELATIVE,
-    Centred,
+    DRAWS_PER_BLOCK,
+    RELATIVE_TOLERANCE,
+    CentredRows,
     as_integers,
     bootstrap_t_interval,
     count_reaching,
@@ -106,7 +106,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.topics) if is_studentised else np.ones(len(pairs))
-    statistic = ratio(mean, error)
+    statistic = standardised_difference(mean, error)
     resample = resampler(pairs, options, is_studentised)
 
     def test_block(indexed_block: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
@@ -114,7 +114,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
         statistics = resample(block)
         n_infinite = np.isinf(statistics).sum(axis=1)
         alternative = options.alternative
-        n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE)
+        n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE_TOLERANCE)
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
@@ -123,7 +123,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     return Outcome(
         statistic=statistic,
         pvalue=monte_carlo_pvalues(np.concatenate(n_extreme), options.resamples),
-        effect=ratio(mean, deviation),
+        effect=standardised_difference(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
@@ -196,7 +196,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
                 centred[block.first] - centred[block.second],
                 difference[rows],
                 options.alternative,
-                relative=RELATIVE,
+                relative=RELATIVE_TOLERANCE,
             )
             for rows, block in pairs.blocks(options.resamples)
         ]
@@ -205,7 +205,9 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
-        effect=ratio(difference, np.full(len(pairs), (third_quartile - first_quartile).mean())),
+        effect=standardised_difference(
+            difference, np.full(len(pairs), (third_quartile - first_quartile).mean())
+        ),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
@@ -244,7 +246,7 @@ def median_interval(
         draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
-        half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE), np.inf)
+        half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE_TOLERANCE), np.inf)
     return difference - half_width, difference + half_width
 
 
@@ -327,7 +329,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
-        effect=ratio(difference, deviation),
+        effect=standardised_difference(difference, deviation),
         interval=partial(welch_interval, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -353,7 +355,7 @@ def pooled_sums(
     random = stream(options.seed, stream_key)
     total = n + m
     sums = np.empty((2, integers.shape[1], options.resamples))
-    for rows in row_slices(options.resamples, total, DRAWN):
+    for rows in row_slices(options.resamples, total, DRAWS_PER_BLOCK):
         draws = random.integers(0, total, size=(rows.stop - rows.start, total))
         draws += total * np.arange(len(draws))[:, None]
         counts_of_x, counts_of_y = (
@@ -386,7 +388,7 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     def draw(system: int) -> None:
         n = int(sizes[system])
         scores = values[:n, system]
-        noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), TINY)
+        noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), MIN_DIFFERENCE)
         centred = scores - scores.mean()
         if np.abs(centred).max() <= noise:
             centred = np.zeros(n)
@@ -394,7 +396,7 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         # One random stream for each system, so that results do not depend on threads.
         random = stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(random, resamples, n):
-            mean, variance = Centred(centred[None], noise).moments(counts)
+            mean, variance = CentredRows(centred[None], noise).moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)

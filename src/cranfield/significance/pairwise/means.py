@@ -24,7 +24,7 @@ from cranfield.significance.differences import (
     infinite_bounds,
     order_statistics,
     orient,
-    ratio,
+    standardised_difference,
     t_interval,
 )
 from cranfield.significance.registry import Options, TestInfo, declared_test
@@ -133,11 +133,11 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     mean, deviation, zeros = pairs.moments()
     df = pairs.topics - 1
     error = deviation / np.sqrt(pairs.topics)
-    t = ratio(mean, error)
+    t = standardised_difference(mean, error)
     return Outcome(
         statistic=t,
         pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=ratio(mean, deviation),
+        effect=standardised_difference(mean, deviation),
         interval=partial(t_interval, mean, error, df),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
@@ -211,11 +211,11 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             )
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
-    t = ratio(difference, error)
+    t = standardised_difference(difference, error)
     return Outcome(
         statistic=t,
         pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=ratio(difference, np.sqrt(common)),
+        effect=standardised_difference(difference, np.sqrt(common)),
         interval=partial(t_interval, difference, error, df),
         n=n + m,
         details={"df": df},
@@ -276,7 +276,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
-        effect=ratio(mean, deviation),
+        effect=standardised_difference(mean, deviation),
         interval=partial(subset_interval, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,

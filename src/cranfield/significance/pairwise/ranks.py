@@ -26,9 +26,9 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
+    doubled_mid_ranks,
     encode_scores,
     infinite_bounds,
-    mid_ranks,
     orient,
     tail_pvalues,
 )
@@ -257,7 +257,7 @@ class _SignedRanks:
         self.n = n = (~is_zero).sum(axis=1)
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
-        self.ranks, ties = mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        self.ranks, ties = doubled_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         self.plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
@@ -486,7 +486,9 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, ties = mid_ranks(np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5))
+        ranks, ties = doubled_mid_ranks(
+            np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
+        )
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
         pvalues = ties
         if options.exact:

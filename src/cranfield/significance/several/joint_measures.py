@@ -16,7 +16,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
-from cranfield.significance.comparison.rank_sets import heading_of
+from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
@@ -247,7 +247,7 @@ def compare_measures(
     pairs_by_measure = []
     statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
     for scores, statistic in zip(scores_of.values(), statistics, strict=True):
-        flat = transform_scores(prepare_scores(scores, info, None), statistic).flat
+        flat = transform_scores(prepare_scores(scores, info, None), statistic).topic_scores
         pairs_by_measure.append(make_pairs(flat, baselines))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
@@ -264,7 +264,7 @@ def compare_measures(
     declaration = CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
-        method = heading_of(find_test("anova-2").info, declaration, baseline=bool(baselines))
+        method = name_method(find_test("anova-2").info, declaration, baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,

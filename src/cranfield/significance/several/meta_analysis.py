@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
     difference_pvalues,
     make_pairs,
     pair_names,
-    ratio,
+    standardised_difference,
     t_interval,
 )
 from cranfield.significance.effects import bias_correction
@@ -89,7 +89,7 @@ def common_pairs(
         first, second = indices[pairs.first], indices[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
-            moments = Pairs(inputs.flat, first[rows], second[rows]).moments()
+            moments = Pairs(inputs.topic_scores, first[rows], second[rows]).moments()
             mean[rows, k], deviation[rows, k], _ = moments
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():
@@ -368,7 +368,7 @@ def meta_analysis(
         low, high = t_interval(pooled.estimate, pooled.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
-    t = ratio(pooled.estimate, pooled.error)
+    t = standardised_difference(pooled.estimate, pooled.error)
     pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.places)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)

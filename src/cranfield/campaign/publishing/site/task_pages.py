@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
-from cranfield.base.arrays import best as is_best_value
+from cranfield.base.arrays import Floats, is_best_value
 from cranfield.base.text import counted
 from cranfield.campaign.pages import link, render
 from cranfield.campaign.publishing.site.pages import Links, page

@@ -153,8 +153,8 @@ def sample_documents(
     count = np.bincount(topic, minlength=n_topics)
     if not count.all():
         raise InputError(
-            "expected a sampled document that people judged in each topic, got none; use"
-            " unit='topic' if people judged some topics only",
+            "expected at least one sampled document judged by people, got none for this topic; use"
+            " unit='topic' if people judged only some of the topics",
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)

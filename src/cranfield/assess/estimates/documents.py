@@ -161,7 +161,8 @@ def sample_documents(
     is_thin = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if is_thin.any():
         raise InputError(
-            "the variance of a stratum requires two sampled documents, got one",
+            "the variance requires at least two sampled documents in each stratum,"
+            " got a stratum with one",
             topic=judged.topics[int(topic[is_thin.argmax()])],
         )
     sample_index = np.full(len(labels.pool), -1)

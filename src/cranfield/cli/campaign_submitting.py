@@ -223,7 +223,9 @@ def replace(campaign: Campaign, tag: str, run: str, **details: Any) -> int:
     """
     old = campaign.registry.submission(tag)
     if old is None:
-        raise PolicyError(f"unknown run {quoted(tag)}")
+        raise PolicyError(
+            f"unknown run {quoted(tag)}; `cranfield campaign run list` lists the runs"
+        )
     for name in ("type", "priority", "answers", "description"):
         details[name] = details[name] or getattr(old, name)
     outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)

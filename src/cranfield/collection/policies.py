@@ -81,7 +81,7 @@ CHOICES: dict[str, dict[str, str]] = {
         "unjudged": "a grade below 0 marks a document as pooled but not judged",
     },
 }
-"""Policies, their values (the first is the default), and the effects of these."""
+"""Policies, the values of each (the first is the default), and the effect of each value."""
 
 
 DEEPEST = 10**9

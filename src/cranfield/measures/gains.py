@@ -197,7 +197,7 @@ nonnegative_gains = gain_check(
     *("linear", "exponential"),
     is_valid=lambda pairs: all(gain >= 0 for _, gain in pairs),
 )
-"""Check of gains of at least 0, for measures that need proportions of gains."""
+"""Check that all gains are at least 0, for measures that need proportions of the total gain."""
 
 GAINS = parameter(LINEAR, grade_gains, GAINS_DOC)
 POSITIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
@@ -277,7 +277,7 @@ def ideal_rows(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
 
 
 def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return a running total of the ideal ranking at a rank or at its end, and that rank."""
+    """Return the running total of the ideal ranking at min(rank, length), and that rank."""
     length = ideal.count[:, 0]
     first = np.cumsum(length) - length
     last_rank = np.minimum(rank, length[topic])

@@ -29,7 +29,7 @@ def parse_levels(alpha: Any) -> tuple[float, ...]:
 
 
 def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
-    """Return the kind of marks, or its default; refuse invalid combinations of options."""
+    """Return the kind of significance marks, or its default; raise for invalid combinations."""
     if marks is None:
         marks = "symbols" if baselines else "beaten"
     if marks not in MARKS:

@@ -430,11 +430,11 @@ def _list_measures(names: Sequence[str]) -> Iterator[str | Citation]:
 
 
 ERROR_RATES = {
-    "FWER": "which bounds the probability of any false positive among them",
+    "FWER": "which bounds the probability of any false positive among",
     "FDR": "which bounds the expected proportion of false positives among the"
-    " significant differences",
+    " significant differences of",
 }
-"""Descriptions of the error rates that corrections bound."""
+"""Descriptions of the error rates that corrections bound, before a number of comparisons."""
 
 SAME_ASSUMPTIONS = "what the test assumes of each pair"
 """The `assumes` of corrections that add no assumptions to those of the test."""
@@ -599,7 +599,7 @@ def _lower_title(title: str) -> str:
 
 def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str:
     n_comparisons = counted(len(comparison), "comparison")
-    return f"{ERROR_RATES[error_rate]}, {n_comparisons}, by {comparison.alpha:g}"
+    return f"{ERROR_RATES[error_rate]} {n_comparisons} by {comparison.alpha:g}"
 
 
 def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:

@@ -381,7 +381,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {"t": HUMAN["t"]}},
             {"unit": "document"},
-            "expected a sampled document",
+            "expected at least one sampled document",
         ),
         ({}, {"unit": "document", "folds": 1}, "folds must be an integer from 2"),
         ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
@@ -393,7 +393,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         (
             {"human": {**HUMAN, "t": {"d1": 3}}},
             {"unit": "document"},
-            "requires two sampled documents",
+            "at least two sampled documents",
         ),
         ({}, {"scale": (0, 2)}, "grade 3 is outside the scale 0 to 2"),
         (

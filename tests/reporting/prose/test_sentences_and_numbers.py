@@ -168,8 +168,8 @@ class Comparison(Reader):
 
     @matches(
         rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"
-        rf"(?:, with (.+?){CITED}, which bounds the probability of any false positive among them,"
-        rf" ({N}) comparisons, by ({N}))?\."
+        rf"(?:, with (.+?){CITED}, which bounds the probability of any false positive among"
+        rf" ({N}) comparisons by ({N}))?\."
     )
     def see_test(self, found: re.Match[str]) -> None:
         assert found[1].lower() == self.one.info.title.lower()
@@ -181,7 +181,7 @@ class Comparison(Reader):
 
     @matches(
         rf"The test was (.+? bootstrapped over topics){CITED}, two-sided, which bounds the"
-        rf" probability of any false positive among them, ({N}) comparisons, by ({N}); the"
+        rf" probability of any false positive among ({N}) comparisons by ({N}); the"
         rf" critical value was estimated from ({N}) resamples of topics with seed (\d+)\."
     )
     def see_default(self, found: re.Match[str]) -> None:

@@ -153,15 +153,16 @@ def sample_documents(
     count = np.bincount(topic, minlength=n_topics)
     if not count.all():
         raise InputError(
-            "expected a sampled document that people judged in each topic, got none; use"
-            " unit='topic' if people judged some topics only",
+            "expected at least one sampled document judged by people, got none for this topic; use"
+            " unit='topic' if people judged only some of the topics",
             topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
     has_one_document = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if has_one_document.any():
         raise InputError(
-            "the variance of a stratum requires two sampled documents, got one",
+            "the variance requires at least two sampled documents in each stratum,"
+            " got a stratum with one",
             topic=judged.topics[int(topic[has_one_document.argmax()])],
         )
     sample_index = np.full(len(labels.pool), -1)

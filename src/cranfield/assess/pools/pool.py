@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     quoted,
     warn,
 )
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -113,7 +113,10 @@ class Pool(Result, Rankings):
         systems = [str(name) for name in names]
         for name in systems:
             if name not in self.systems:
-                raise PolicyError(f"unknown system {quoted(name)} in contributors")
+                raise PolicyError(
+                    f"unknown system {quoted(name)} in contributors; expected some of:"
+                    f" {some_of(self.systems, 5)}"
+                )
         if not systems:
             raise PolicyError("contributors must name at least one system, got none")
         is_selected = np.array([name in systems for name in self.systems])

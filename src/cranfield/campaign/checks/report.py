@@ -215,7 +215,7 @@ CODES = {
 """
 
 GRADE = "grade"
-"""Code of the fault of a grade that is not an integer, which only judgments have."""
+"""Code of the fault that a grade is not an integer; found only in judgments."""
 
 UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if severity == "always")})
 """Codes of faults that are always errors."""

@@ -243,7 +243,9 @@ def write_packet(
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
-        raise PolicyError(f"unknown team {quoted(team)}")
+        raise PolicyError(
+            f"unknown team {quoted(team)}; `cranfield campaign team list` lists the teams"
+        )
     files = _team_files(_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")

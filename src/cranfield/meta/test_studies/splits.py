@@ -136,8 +136,8 @@ class SplitStudy(Study):
             "overlap": Column("Mean overlap coefficient of the significant pairs.", decimals=2),
             "bias": Column("Publication bias of the mean counts.", decimals=1, percent=True),
             "%MD1": Column(
-                "Difference of AA from the AA of one-way ANOVA (MD1) on both sets, in percent of"
-                " the latter; null if the latter is below 1% of all pairs.",
+                "Difference of the active agreements (AA) from those of one-way ANOVA (MD1 on both"
+                " sets), in percent of the latter; null if the latter is below 1% of all pairs.",
                 decimals=1,
             ),
             "%MD2": Column("The same difference for two-way ANOVA (MD2).", decimals=1),

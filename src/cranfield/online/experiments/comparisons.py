@@ -453,7 +453,9 @@ def overall_criterion(
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
         if name not in arms:
-            raise PolicyError(f"unknown metric {quoted(name)} in oec")
+            raise PolicyError(
+                f"unknown metric {quoted(name)} in oec; expected one of: {', '.join(arms)}"
+            )
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             raise PolicyError(
                 f"oec weight of {quoted(name)} must be a number, got {quoted(weight)}"

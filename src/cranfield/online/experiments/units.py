@@ -523,7 +523,9 @@ def units_from_log(
         data, notes = _assigned_pages(data, unit, mixed)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
-        raise PolicyError(f"unknown measure {quoted(missing[0])} in the sums")
+        raise PolicyError(
+            f"unknown measure {quoted(missing[0])}; the sums by unit have: {', '.join(data.names)}"
+        )
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}

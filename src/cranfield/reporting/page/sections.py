@@ -361,7 +361,7 @@ _READING_SETTINGS = {
     "on_duplicate": "which of the repeated documents of a topic counts",
     "skipped runs": "they could not be read",
 }
-"""Explanations of settings of reading."""
+"""Explanations of the settings with which files were read."""
 
 
 def policies(contents: Contents) -> Table | None:

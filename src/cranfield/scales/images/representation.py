@@ -254,7 +254,7 @@ class ListedImage:
         return lower.astype(np.int64), equal.astype(np.int64)
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Return the rank of a value within the radius of each float, and the number of these."""
+        """Return per float the rank of the first value within its radius, and their number."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")

@@ -43,6 +43,7 @@ from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stoppin
 from .stops import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
 from .estimates.answers import PPIAnswers as PPIAnswers, ppi_answers as ppi_answers
+from .estimates.grades import PPIGrades as PPIGrades, ppi_grades as ppi_grades
 from .estimates.scores import PPIScores as PPIScores
 from .estimates.scores import ppi_scores as ppi_scores
 from .pools.method import methods as methods, parse_method as parse_method

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.assess.labels import CROWD_MODELS
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, PolicyError, check_choice
 from cranfield.base.text import counted
 from cranfield.cli.options.declaring import (
     READ,
@@ -290,7 +290,7 @@ def _key_columns(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
 
 DEFAULT = ("AP", "nDCG@10")
 
-RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi")
+RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi", "strata")
 LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
 JUDGE_TABLES = (*LABEL_TABLES, *RUN_TABLES, "decisions")
 
@@ -319,7 +319,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
     label_format={"type": click.Choice(FORMATS)},
     runs={"metavar": "RUN", "type": READ},
     families={"type": READ, "requires": ("--runs !--ppi", "--own-runs !--ppi")},
-    ppi={"metavar": "UNIT", "stands_for": "unit", "requires": RUN_CONDITIONS},
+    ppi={"metavar": "UNIT", "stands_for": "unit"},
     fixed_topics={"requires": "--ppi"},
     tolerances={
         "flag": "--tolerance tolerances",
@@ -373,7 +373,8 @@ def judges(
         names of judges and systems, and their families.
     ppi
         Correct the scores by judges with QRELS (prediction-powered inference), if people judged a
-        random sample of the topics (topic) or of the documents of every topic (document).
+        random sample of the topics (topic) or of the documents of every topic (document); or,
+        without runs, the mean grade, if people judged a random sample of each grade (grade).
     fixed_topics
         Compute confidence intervals for these topics only, with --ppi document.
     tolerances
@@ -389,10 +390,12 @@ def judges(
     cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
     cranfield judges qrels.txt labels/ --runs runs/ --families families.csv
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic -m nDCG@10
+    cranfield judges few.txt llm.txt --ppi grade
     cranfield judges qrels.txt submissions/ --own-runs --families teams.csv -m nDCG@10
     cranfield judges qrels.txt labels/ --tolerance kappa=0.4
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
+    from cranfield.assess.estimates.grades import ppi_grades
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judges_as_runs
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
@@ -401,9 +404,12 @@ def judges(
     has_runs = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("--runs cannot be combined with --own-runs")
+    _check_unit(ppi, has_runs)
+    is_by_grade = ppi == "grade"
     tables = ["rankings", "systems"] if has_runs and not ppi else []
     tables += ["self-preference"] if families is not None else []
     tables += ["ppi"] if ppi else []
+    tables += ["strata"] if is_by_grade else []
     quantities = {quantity_of(name)[0] for name in tolerances}
     if "score-bias" in quantities and "rankings" in tables:
         tables.append("score-bias")
@@ -419,6 +425,8 @@ def judges(
         scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
     comparison = compare_judges(people, labels, level=level, confidence=confidence, **scale_options)
     results: list[Any] = []
+    if is_by_grade:
+        results = [ppi_grades(people, labels, alpha=1 - confidence, **scale_options)]
     if has_runs:
         run_list = (
             reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **scale_options)
@@ -444,9 +452,22 @@ def judges(
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = all_results[-1].verdict if bounds else ()
     findings = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
-    if ppi:
+    if ppi and has_runs:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
     result_output.write(replace(findings, verdict=verdict, verdict_last=True))
+
+
+def _check_unit(ppi: str | None, has_runs: bool) -> None:
+    """Check the unit of --ppi; only samples of grades are possible without runs."""
+    from cranfield.assess.estimates.scores import UNITS
+
+    if ppi is None:
+        return
+    check_choice("unit", ppi, (*UNITS, "grade"))
+    if ppi == "grade" and has_runs:
+        raise PolicyError("--ppi grade cannot be combined with --runs and --own-runs")
+    if ppi != "grade" and not has_runs:
+        raise PolicyError("--ppi requires --runs or --own-runs, or the unit grade")
 
 
 def _people_and_judges(

@@ -1,0 +1,176 @@
+"""Prediction-powered grades: people judge a random sample of each grade of a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.assess.estimates.means import PPIMeans, stratified_mean
+from cranfield.assess.judges.reading import Judge, drop_unsampled, read_panel
+from cranfield.assess.sampling_designs import allocation
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.text import counted
+from cranfield.collection.qrels import Qrels
+from cranfield.result import Column, Columns, Result
+
+_MEANS = ("estimate", "standard_error", "low", "high", "human")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PPIGrades(Result):
+    """Mean grades with confidence intervals, by judge; returned by :func:`ppi_grades`.
+
+    Attributes
+    ----------
+    means, strata
+        Data frames of the two tables.
+    alpha
+        One minus the confidence level.
+    notes
+        Notes on means without an interval, and on how labels were read.
+    """
+
+    name: ClassVar[str] = "ppi"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "ppi": {
+            "judge": Column("Judge.", key=True),
+            "quantity": Column(
+                "Estimated quantity: the mean `grade`, or the proportion of pairs with at least"
+                " grade g, `grade >= g`.",
+                key=True,
+            ),
+            **{name: PPIMeans.columns[name] for name in _MEANS},
+            "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
+            "by judge": Column("The quantity by the labels of the judge alone."),
+        },
+        "strata": {
+            "judge": Column("Judge.", key=True),
+            "label": Column("Grade by the judge.", key=True),
+            "pairs": Column("Number of pairs with this label."),
+            "human": Column("Number of these pairs that people judged."),
+            "mean": Column("Mean grade by people."),
+            "deviation": Column("Standard deviation of grades by people; null for a single one."),
+            "allocation": Column(
+                "Number of judgments by people, of the same total, that minimises the standard"
+                " error of the mean grade."
+            ),
+        },
+    }
+
+    means: pl.DataFrame
+    strata: pl.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables `ppi` and `strata`."""
+        return {"ppi": self.means, "strata": self.strata}
+
+    def heading(self) -> list[str]:
+        """Return one line: the estimates and their confidence level."""
+        judges = counted(self.means["judge"].n_unique(), "judge")
+        return [
+            f"prediction-powered grades by {judges}: people judged a random sample of each grade;"
+            f" {100 * (1 - self.alpha):g}% confidence intervals"
+        ]
+
+
+def ppi_grades(
+    human: Any, judges: Any, *, alpha: float = 0.05, scale: Any = None, cut: bool = False
+) -> PPIGrades:
+    """Estimate the mean grade of all pairs from people's judgments of a sample of each grade.
+
+    A judge labels all pairs of a topic and a document; of the pairs with each of its grades, people
+    judge a random sample. The mean grade by people, and the proportions of pairs with at least
+    grade g, are estimated by :func:`stratified_mean` with the grades of the judge as strata. The
+    table `strata` shows how the same number of judgments would be distributed best
+    (:func:`allocation`, with the observed standard deviations).
+
+    Parameters
+    ----------
+    human
+        Judgments by people: any input of :func:`cranfield.read_qrels`.
+    judges
+        Labels of one judge or more: any input of :func:`read_judges`.
+    alpha
+        One minus the confidence level of the intervals.
+    scale, cut
+        As for :func:`ppi_scores`.
+
+    Returns
+    -------
+    PPIGrades
+        Estimates with intervals by judge and quantity, and the strata.
+
+    Raises
+    ------
+    InputError
+        For a document that people judged but a judge did not label.
+    PolicyError
+        For a grade of a judge of which people judged fewer than two pairs, and not all.
+
+    Examples
+    --------
+    >>> judge = {"q": {f"d{k}": int(k >= 60) for k in range(100)}}
+    >>> human = {"q": {"d0": 0, "d1": 0, "d2": 0, "d3": 1, "d60": 1, "d61": 1, "d62": 0, "d63": 1}}
+    >>> grades = ppi_grades(human, judge)
+    >>> grades.means.select("quantity", "estimate", "by judge").rows()
+    [('grade', 0.45, 0.4), ('grade >= 1', 0.45, 0.4)]
+    >>> grades.strata.select("label", "pairs", "human", "allocation").rows()
+    [(0, 60, 4, 5), (1, 40, 4, 3)]
+    """
+    panel = read_panel(human, judges, scale, cut, scale_of_judges=True)
+    people = drop_unsampled(panel.human)
+    thresholds = range(panel.scale.low + 1, panel.scale.high + 1)
+    quantities = ["grade", *(f"grade >= {grade}" for grade in thresholds)]
+    means, strata, notes = [], [], list(panel.notes)
+    for judge in panel.judges:
+        label, grade = _match_grades(people, judge, panel.scale.low)
+        # A missing grade stays missing in each of the quantities.
+        exceeds = [np.where(np.isnan(grade), np.nan, grade >= limit) for limit in thresholds]
+        estimates = stratified_mean(np.stack([grade, *exceeds]), label, alpha=alpha)
+        by_judge = [label.mean(), *((label >= limit).mean() for limit in thresholds)]
+        names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
+        sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
+        means.append(names.hstack(estimates.to_polars().select(_MEANS)).hstack(sizes))
+        strata.append(_describe_strata(judge.name, label, grade))
+        notes += [f"{judge.name}: {note}" for note in estimates.notes]
+    return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
+
+
+def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
+    """Return label and grade of the pairs that a judge labelled; a grade may be NaN."""
+    pairs = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
+    judged = people.to_polars().select("topic", "doc", pl.col("grade").clip(low).cast(pl.Float64))
+    unlabelled = judged.join(pairs, on=["topic", "doc"], how="anti")
+    if unlabelled.height:
+        topic, doc = unlabelled.select("topic", "doc").row(0)
+        raise InputError(
+            f"people judged a document that {quoted(judge.name)} did not label",
+            topic=topic,
+            doc=doc,
+        )
+    pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
+    return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()
+
+
+def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
+    """Return a row for each grade of a judge, with the best allocation of people's judgments."""
+    rows = pl.DataFrame({"label": label, "grade": grade}).with_columns(
+        pl.col("grade").fill_nan(None)
+    )
+    strata = rows.group_by("label").agg(
+        pl.len().alias("pairs").cast(pl.Int64),
+        pl.col("grade").count().alias("human").cast(pl.Int64),
+        pl.col("grade").mean().alias("mean"),
+        pl.col("grade").std().alias("deviation"),
+    )
+    strata = strata.sort("label")
+    best = allocation(
+        strata["pairs"], strata["deviation"].fill_null(0.0), int(strata["human"].sum())
+    )
+    return strata.select(pl.lit(judge).alias("judge"), "*", pl.Series("allocation", best))

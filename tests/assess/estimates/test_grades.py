@@ -1,0 +1,89 @@
+"""Mean grades from a sample of each grade of a judge, beside the formulas of Cochran (1977)."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+Grades = dict[str, dict[str, int]]
+
+
+def judged_pairs(size: int = 15) -> tuple[Grades, Grades]:
+    """Return labels of a judge, and grades of a random sample of the pairs of each label."""
+    draw = random.Random(7)
+    judge: Grades = defaultdict(dict)
+    people: Grades = defaultdict(dict)
+    strata: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
+    for k in range(240):
+        topic, doc, grade = f"q{k % 6}", f"d{k}", draw.choice([0, 0, 1, 2])
+        judge[topic][doc] = label = grade if draw.random() < 0.7 else draw.choice([0, 1, 2])
+        strata[label].append((topic, doc, grade))
+    for pairs in strata.values():
+        for topic, doc, grade in draw.sample(pairs, size):
+            people[topic][doc] = grade
+    return judge, people
+
+
+def test_estimates_are_those_of_stratified_sampling() -> None:
+    """Cochran, equations (5.1) and (5.7): weighted means, and variances with the correction."""
+    judge, people = judged_pairs()
+    result = cf.assess.ppi_grades(people, judge)
+    sizes: dict[int, int] = defaultdict(int)
+    samples: dict[int, list[int]] = defaultdict(list)
+    for topic, docs in judge.items():
+        for doc, label in docs.items():
+            sizes[label] += 1
+            if doc in people[topic]:
+                samples[label].append(people[topic][doc])
+    total = sum(sizes.values())
+    for row in result.means.iter_rows(named=True):
+        limit = int(row["quantity"].split()[-1]) if row["quantity"] != "grade" else None
+        mean = variance = 0.0
+        for label, grades in samples.items():
+            values = [float(g if limit is None else g >= limit) for g in grades]
+            n, share = len(values), sizes[label] / total
+            average = sum(values) / n
+            spread = sum((value - average) ** 2 for value in values) / (n - 1)
+            mean += share * average
+            variance += share**2 * (1 - n / sizes[label]) * spread / n
+        assert row["estimate"] == pytest.approx(mean, abs=1e-12)
+        assert row["standard_error"] == pytest.approx(variance**0.5, abs=1e-12)
+        assert row["low"] < mean < row["high"]
+    assert result.strata["pairs"].to_list() == [sizes[label] for label in sorted(sizes)]
+    # Neyman: proportional to size times standard deviation, up to rounding.
+    products = result.strata.select(pl.col("pairs") * pl.col("deviation")).to_series()
+    shares = products / products.sum() * result.strata["human"].sum()
+    differences = (result.strata["allocation"] - shares).abs().to_list()
+    assert max(differences) < 1
+    assert result.strata["allocation"].sum() == result.strata["human"].sum()
+
+
+def test_refusals() -> None:
+    judge, people = judged_pairs(2)
+    with pytest.raises(cf.InputError, match="judged a document that 'judge' did not label"):
+        cf.assess.ppi_grades({**people, "q0": {"other": 1}}, judge)
+    only = {"q0": {next(doc for doc, label in judge["q0"].items() if label == 0): 0}}
+    with pytest.raises(cf.PolicyError, match="has 1 human labels of .* expected at least 2"):
+        cf.assess.ppi_grades(only, judge)
+
+
+def test_the_command_takes_no_runs(tmp_path: Path) -> None:
+    judge, people = judged_pairs()
+    for name, grades in (("llm.txt", judge), ("few.txt", people)):
+        lines = (f"{t} 0 {d} {g}\n" for t, docs in grades.items() for d, g in docs.items())
+        (tmp_path / name).write_text("".join(lines))
+    start = ("judges", "few.txt", "llm.txt", "--ppi")
+    out, _ = cranfield(tmp_path, *start, "grade", "--table", "ppi", "--format", "csv")
+    expected = cf.assess.ppi_grades(people, judge).means["estimate"].to_list()
+    assert pl.read_csv(out.encode())["estimate"].to_list() == pytest.approx(expected, abs=1e-12)
+    out, _ = cranfield(tmp_path, *start, "grade", "--table", "strata", "--format", "csv")
+    assert pl.read_csv(out.encode())["label"].to_list() == [0, 1, 2]
+    _, err = cranfield(tmp_path, *start, "grade", "--own-runs", status=2)
+    assert "--ppi grade cannot be combined with --runs and --own-runs" in err

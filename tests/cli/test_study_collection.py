@@ -163,7 +163,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
         (("qrels.txt",), "give QRELS and at least one RUN, or --scores FILE"),
         (
             ("qrels.txt", "s0.run", "s1.run", "--unjudged", "condensed"),
-            "setting unjudged is",
+            "setting unjudged cannot be combined",
         ),
         (("qrels.txt", "s0.run", "s1.run", "--depth", "5"), "such as AP@100"),
         (

@@ -257,7 +257,7 @@ def score(
 )
 @result_options
 def standing(campaign: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
-    """Compare a run with the best run, the median run and a baseline of the campaign.
+    """Compare a run with the best run, the median and a baseline.
 
     RUN is a file, or the tag of a
     run of the campaign.

@@ -259,8 +259,7 @@ def score(
 def standing(campaign: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
     """Compare a run with the best run, the median and a baseline.
 
-    RUN is a file, or the tag of a
-    run of the campaign.
+    RUN is a file, or the tag of a run of the campaign.
 
     Examples
     --------

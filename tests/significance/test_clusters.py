@@ -41,7 +41,8 @@ def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
     )
     assert (difference, t, p) == pytest.approx(OF_STATSMODELS, rel=1e-12)
     assert found.topics == 6
-    assert any("clusters of 1 to 4 of 12 rows" in note for note in found.notes)
+    expected = "clusters of 1 to 4 of 12 rows, weighted so that each row counts the same"
+    assert any(expected in note for note in found.notes)
 
 
 def test_clusters_that_count_the_same_are_means() -> None:

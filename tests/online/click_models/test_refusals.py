@@ -54,7 +54,10 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: trained("PBM").measure("effort"), "no measure of effort"),
         (lambda: trained("DBN").measure("cost"), "kind"),
         (lambda: trained("UBM").user_model(), "from rank to rank"),
-        (lambda: trained("DCM").user_model(), "has no user model"),
+        (
+            lambda: trained("DCM").user_model(),
+            "not a product of a probability by grade and one by rank",
+        ),
         (lambda: train(RISING, "PBM", tied="grade").user_model(), "rank 2 is examined more often"),
     ],
 }

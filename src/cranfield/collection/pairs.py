@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,23 +15,35 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import state_without_caches
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
+from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
+from cranfield.sources.chunks import Origin
+from cranfield.tabular import FrameMixin, frame_html
+
+Table = TypeVar("Table")
 
 _FEW = 8
 """Look-ups in dicts are faster than keys if at most 1 / _FEW of the rows can match."""
 
 
-class Pairs:
+class Pairs(FrameMixin):
     """A table whose rows are a topic and a document.
 
     topics: the topics' ids, by code.
     codes: topic of each row, an index into `topics`; shape (rows,).
     docs: document id of each row.
+    origin: source of the rows, for messages.
     """
 
     topics: tuple[str, ...]
     codes: Codes
     docs: pl.Series
+    origin: Origin
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute keys themselves: they differ between versions of polars.
@@ -86,9 +98,8 @@ class DictPairs(Pairs):
 
     def detached(self) -> Self:
         """Return the same rows with copies of the dicts, which the caller may change later."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(vars(self), topic_dicts=tuple(map(dict, self.topic_dicts)))
-        return copy
+        dicts = tuple(map(dict, self.topic_dicts))
+        return unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
 
     @cached_property
     def starts(self) -> list[int]:
@@ -109,6 +120,32 @@ class DictPairs(Pairs):
                 own_rows += [start + ids.index(doc) for doc in common_docs]
                 other_rows += [others.starts[code] + other_ids.index(doc) for doc in common_docs]
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
+
+
+def unchecked(table_type: type[Table], **fields: Any) -> Table:
+    """Create a table without the checks of its constructor, from rows without repeats."""
+    table = object.__new__(table_type)
+    table.__dict__.update(fields)
+    return table
+
+
+def topic_column(table: Pairs) -> pl.Series:
+    """Return the topic of each row."""
+    return pl.Series("topic", table.topics, dtype=pl.String).gather(table.codes)
+
+
+def row_error(table: Pairs, reason: str, row: int) -> InputError:
+    """Return an error with the line, topic and document of a row."""
+    return table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])
+
+
+def refuse_repeats(table: Pairs, keys: Keys, codes: NDArray[Any], noun: str = "document") -> None:
+    """Raise an error for a document that occurs twice with one code."""
+    repeat = first_repeat(keys, table.docs, codes)
+    if repeat is not None:
+        line = table.origin.line(repeat[0])
+        reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
+        raise row_error(table, reason, repeat[1])
 
 
 class UngradedError(InputError):

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
-from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
-from cranfield.collection.pairs import Pairs
-from cranfield.collection.run import repeat_error, rows_of_mask
+from cranfield.collection.keys import ODD, Codes, first_rows
+from cranfield.collection.pairs import Pairs, refuse_repeats, topic_column, unchecked
+from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import FrameMixin, frame_html
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels(Pairs, FrameMixin):
+class Qrels(Pairs):
     """Relevance judgments; made by :func:`read_qrels`.
 
     Attributes
@@ -68,8 +67,9 @@ class Qrels(Pairs, FrameMixin):
                     f"column {quoted(name)} must have {len(self.docs)} values, one per judgment",
                     source=self.origin.name,
                 )
-        noun, keys, codes = "document judged", self.keys, self.codes
-        if self.subtopics is not None:
+        if self.subtopics is None:
+            refuse_repeats(self, self.keys, self.codes, "document judged")
+        else:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
                 raise InputError(
                     f"subtopics must be {len(self.docs)} texts, one per judgment",
@@ -79,10 +79,7 @@ class Qrels(Pairs, FrameMixin):
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
-            noun = "document judged (for one subtopic)"
-        repeat = first_repeat(keys, self.docs, codes)
-        if repeat is not None:
-            raise repeat_error(repeat, self.origin, self.topics, self.codes, self.docs, noun)
+            refuse_repeats(self, keys, codes, "document judged (for one subtopic)")
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
@@ -119,20 +116,22 @@ class Qrels(Pairs, FrameMixin):
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
         best = self.grades[first]
         np.maximum.at(best, self.documents, self.grades)
-        return self._without_check(
-            codes=self.codes[first],
-            docs=self.docs.gather(first),
-            grades=best,
-            subtopics=None,
-            columns={},
-            keys=self.keys[first],
-        )
+        return self._rows(first, grades=best, subtopics=None, columns={})
 
-    def _without_check(self, **fields: Any) -> Qrels:
-        """Return judgments with these fields, without the check for repeats."""
-        copy = object.__new__(Qrels)
-        copy.__dict__.update(topics=self.topics, origin=Origin(self.origin.name), **fields)
-        return copy
+    def _rows(self, rows: Indices, **changes: Any) -> Qrels:
+        """Return the judgments of some rows, with changes of their fields."""
+        if "keys" in vars(self):
+            changes["keys"] = self.keys[rows]
+        fields = {
+            "topics": self.topics,
+            "codes": self.codes[rows],
+            "docs": self.docs[rows],
+            "grades": self.grades[rows],
+            "subtopics": None if self.subtopics is None else self.subtopics.gather(rows),
+            "origin": Origin(self.origin.name),
+            "columns": {name: values[rows] for name, values in self.columns.items()},
+        }
+        return unchecked(Qrels, **fields | changes)
 
     def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without any of them are kept.
@@ -159,36 +158,16 @@ class Qrels(Pairs, FrameMixin):
         rows = rows_of_mask(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
-        copy = self._without_check(
-            codes=self.codes[rows],
-            docs=self.docs[rows],
-            grades=self.grades[rows],
-            subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
-            columns={name: values[rows] for name, values in self.columns.items()},
-        )
-        if "keys" in vars(self):
-            copy.__dict__["keys"] = self.keys[rows]
-        return copy
-
-    def __len__(self) -> int:
-        return self.codes.size
+        return self._rows(rows)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'judgment')}"
         return f"Qrels({size}, grades {self.grades.min()} to {self.grades.max()})"
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
-
     def to_polars(self) -> pl.DataFrame:
         """Return the judgments as a data frame: topic, doc, grade, and any other columns."""
-        frame = pl.DataFrame(
-            {
-                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
-                "doc": self.docs,
-                "grade": self.grades,
-            }
-        )
+        columns = {"topic": topic_column(self), "doc": self.docs, "grade": self.grades}
+        frame = pl.DataFrame(columns)
         if self.subtopics is not None:
             frame = frame.with_columns(subtopic=self.subtopics)
         return frame.with_columns(**{name: pl.Series(v) for name, v in self.columns.items()})

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes, first_repeat
+from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import Pairs
+from cranfield.collection.pairs import Pairs, refuse_repeats, row_error, topic_column, unchecked
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
     from cranfield.collection.metadata.metadata import Metadata
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Pairs, FrameMixin):
+class Run(Pairs):
     """The rankings of one system, one for each topic; made by :func:`read_run`.
 
     Attributes
@@ -72,9 +71,7 @@ class Run(Pairs, FrameMixin):
     chunks: int = 0
 
     def __post_init__(self) -> None:
-        repeat = first_repeat(self.keys, self.docs, self.codes)
-        if repeat is not None:
-            raise repeat_error(repeat, self.origin, self.topics, self.codes, self.docs)
+        refuse_repeats(self, self.keys, self.codes)
 
     @cached_property
     def metadata(self) -> Metadata | None:
@@ -87,24 +84,15 @@ class Run(Pairs, FrameMixin):
         """
         return None if self.described is None else self.described.read()
 
-    def __len__(self) -> int:
-        return self.codes.size
-
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
         return f"Run({quoted(self.name)}: {size})"
-
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def renamed(self, name: str) -> Run:
         """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
-        copy = object.__new__(type(self))
-        # Created without __post_init__, as the rows have been checked for repeats.
-        copy.__dict__.update(self.__dict__, name=name)
-        return copy
+        return unchecked(type(self), **vars(self) | {"name": name})
 
     def restricted(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and their topics.
@@ -135,15 +123,12 @@ class Run(Pairs, FrameMixin):
         code_of = np.zeros(len(self.topics), dtype=np.int32)
         code_of[by_first] = np.arange(by_first.size)
         topics = tuple(self.topics[code] for code in by_first.tolist())
-        copy = self._rows(rows, topics, code_of[codes], self.docs)
-        if "keys" in vars(self):
-            copy.__dict__["keys"] = self.keys[rows]
-        return copy
+        return self._rows(rows, topics=topics, codes=code_of[codes])
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics without any other row have an empty ranking."""
         rows = rows_of_mask(~excluded, len(self))
-        return self if rows.size == len(self) else self._rows(rows, self.topics, self.codes[rows])
+        return self if rows.size == len(self) else self._rows(rows)
 
     def merged(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
@@ -173,43 +158,34 @@ class Run(Pairs, FrameMixin):
         if (is_empty := docs == "").any():
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
-            raise self.origin.wrong(reason, row, self.topics[self.codes[row]], self.docs[row])
+            raise row_error(self, reason, row)
         order = np.argsort(-self.scores, kind="stable")
         pairs = pl.DataFrame({"topic": self.codes, "doc": docs})[order]
         rows = np.sort(order[pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()])
-        copy = self._rows(rows, self.topics, self.codes[rows], docs)
-        copy.__dict__["chunks"] = len(self)
-        return copy
+        return self._rows(rows, docs=docs[rows], chunks=len(self))
 
-    def _rows(
-        self, rows: Indices, topics: tuple[str, ...], codes: Codes, docs: pl.Series | None = None
-    ) -> Run:
-        """Return the run with some rows, and with other topics, codes and perhaps documents."""
-        copy = object.__new__(Run)
-        # Created without __post_init__, as a subset of rows without repeats has none.
-        copy.__dict__.update(
-            name=self.name,
-            topics=topics,
-            codes=codes,
-            docs=(self.docs if docs is None else docs)[rows],
-            scores=self.scores[rows],
-            ranks=None if self.ranks is None else self.ranks[rows],
-            origin=Origin(self.origin.name),
-            described=self.described,
-            unranked=None if self.unranked is None else self.unranked[rows],
-            chunks=self.chunks,
-        )
-        return copy
+    def _rows(self, rows: Indices, **changes: Any) -> Run:
+        """Return the run with some rows, and with changes of its fields."""
+        if "keys" in vars(self) and "docs" not in changes:
+            changes["keys"] = self.keys[rows]
+        fields = {
+            "name": self.name,
+            "topics": self.topics,
+            "codes": self.codes[rows],
+            "docs": self.docs[rows],
+            "scores": self.scores[rows],
+            "ranks": None if self.ranks is None else self.ranks[rows],
+            "origin": Origin(self.origin.name),
+            "described": self.described,
+            "unranked": None if self.unranked is None else self.unranked[rows],
+            "chunks": self.chunks,
+        }
+        return unchecked(Run, **fields | changes)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""
-        frame = pl.DataFrame(
-            {
-                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
-                "doc": self.docs,
-                "score": self.scores,
-            }
-        )
+        columns = {"topic": topic_column(self), "doc": self.docs, "score": self.scores}
+        frame = pl.DataFrame(columns)
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
 
 
@@ -218,18 +194,3 @@ def rows_of_mask(mask: NDArray[np.bool_], rows: int) -> Indices:
     if mask.dtype != np.bool_ or mask.shape != (rows,):
         raise PolicyError(f"expected {rows} Boolean values, got {mask.dtype} of shape {mask.shape}")
     return np.flatnonzero(mask)
-
-
-def repeat_error(
-    rows: tuple[int, int],
-    origin: Origin,
-    topics: tuple[str, ...],
-    codes: Codes,
-    docs: pl.Series,
-    noun: str = "document",
-) -> InputError:
-    """Return the error for a document that occurs twice in one topic."""
-    first, second = rows
-    line = origin.line(first)
-    reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
-    return origin.wrong(reason, second, topics[codes[second]], docs[second])

@@ -26,6 +26,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.keys import Indexed, Keys
+from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
@@ -577,6 +578,6 @@ def _parts(
 
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:
     if is_lost.any():
-        row, count = int(is_lost.argmax()), counted(int(is_lost.sum()), noun)
+        count = counted(int(is_lost.sum()), noun)
         reason = f"{count} in no shard; unmapped='drop' skips such documents"
-        raise table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])
+        raise row_error(table, reason, int(is_lost.argmax()))

@@ -31,6 +31,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import Clicks, Rows, number_rows
+from cranfield.collection.pairs import unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -382,18 +383,17 @@ class ConcatenatedSessions(Sequence[Run]):
         rows = self.rows.filter(pl.col("system") == system)
         session_codes, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
         ranks = rows["rank"].to_numpy()
-        values = {
-            "name": self.sessions.systems[system],
-            "topics": tuple(self.sessions.names[i] for i in session_codes.tolist()),
-            "codes": codes.astype(np.int32),
-            "docs": rows["doc"].rechunk(),
-            "scores": -ranks.astype(np.float64),
-            "ranks": ranks.astype(np.int32),
-        }
-        run = object.__new__(Run)
-        # Without the checks of the constructor, since here a document may occur twice.
-        run.__dict__.update(values, origin=Origin(self.sessions.source))
-        return run
+        # A document may occur twice here.
+        return unchecked(
+            Run,
+            name=self.sessions.systems[system],
+            topics=tuple(self.sessions.names[i] for i in session_codes.tolist()),
+            codes=codes.astype(np.int32),
+            docs=rows["doc"].rechunk(),
+            scores=-ranks.astype(np.float64),
+            ranks=ranks.astype(np.int32),
+            origin=Origin(self.sessions.source),
+        )
 
     def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
         """Judge the concatenated rankings, with the query of each document, and the clicks.

@@ -24,7 +24,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe_invalid_grade
 from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import DictPairs
+from cranfield.collection.pairs import DictPairs, unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -358,10 +358,10 @@ def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | Non
     fields = _fields(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
-    run = object.__new__(DictRun)
     # A dict has no repeated documents, so there is no check for these.
-    run.__dict__.update(fields, name=name, ranks=None, origin=Origin("a run"), described=place)
-    return run
+    return unchecked(
+        DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), described=place
+    )
 
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
@@ -369,9 +369,8 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     fields = _fields(data, _GRADES)
     if fields is None:
         return None
-    qrels = object.__new__(DictQrels)
-    qrels.__dict__.update(fields, subtopics=None, origin=Origin("judgments"), columns={})
-    return qrels
+    origin = Origin("judgments")
+    return unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
 
 
 def _fields(data: Any, column: _NumberColumn) -> dict[str, Any] | None:

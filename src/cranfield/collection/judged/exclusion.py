@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
+from cranfield.collection.pairs import topic_column
 from cranfield.collection.run import Run
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import Column, schema_of_lines
@@ -53,12 +54,10 @@ class Exclusion:
 
     def mask(self, run: Run) -> NDArray[np.bool_]:
         """Return a mask of the rows of a run to keep; shape (rows,)."""
-        topic = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
+        topic = topic_column(run)
         if self.pairs is None:
             return (topic != run.docs).to_numpy()
         rows = pl.DataFrame({"topic": topic, "doc": run.docs}).with_row_index("row")
         is_included = np.ones(len(run), dtype=bool)
-        is_included[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"].to_numpy()] = (
-            False
-        )
+        is_included[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"]] = False
         return is_included

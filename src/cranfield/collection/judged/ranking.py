@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, check_choice
 from cranfield.collection.keys import spread
+from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
 
@@ -149,10 +150,8 @@ def _key(run: Run, ties: str) -> Key:
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
         if run.unranked is not None and run.unranked.any():
-            row = int(run.unranked.argmax())
-            topic, doc = run.topics[int(run.codes[row])], run.docs[row]
             reason = "the rank is not an integer, and ranks decide the order (ties='rank')"
-            raise run.origin.wrong(reason, row, topic, doc)
+            raise row_error(run, reason, int(run.unranked.argmax()))
         return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)

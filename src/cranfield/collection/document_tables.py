@@ -55,17 +55,10 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
 
 
 _LENGTHS = schema_of_lines(
-    "table of lengths",
-    DOC,
-    Column("length", NUMBER),
-    mapping=two_columns("doc", "length"),
+    "table of lengths", DOC, Column("length", NUMBER), mapping=two_columns("doc", "length")
 )
 _GROUPS = schema_of_lines(
-    "table of groups",
-    DOC,
-    Column("group", ID),
-    optional("weight", NUMBER),
-    mapping=_memberships,
+    "table of groups", DOC, Column("group", ID), optional("weight", NUMBER), mapping=_memberships
 )
 
 

@@ -244,10 +244,7 @@ def _kind_of(row: Any) -> str:
 
 
 def columns_of_records(
-    rows: Sequence[Any],
-    schema: Schema,
-    source: str,
-    lines: Sequence[int] | None = None,
+    rows: Sequence[Any], schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns:
     """Read mappings, named tuples, data classes, or plain tuples if the schema allows them."""
     if not rows:
@@ -293,8 +290,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
         raise InputError(
-            f"expected the suffix of a format of {schema.things}: {listed}",
-            source=source.name,
+            f"expected the suffix of a format of {schema.things}: {listed}", source=source.name
         )
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():

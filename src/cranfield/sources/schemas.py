@@ -80,10 +80,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "id of a topic": (_TOPIC[0], "id number", "topic", "query"),
         "id of a document": (*_DOC[:2], "id", "doc document"),
         "id of a prompt": ("id custom_id prompt_id",),
-        "text of an answer": (
-            "text",
-            "answer output content completion response",
-        ),
+        "text of an answer": ("text", "answer output content completion response"),
         "tag": ("tag run_tag run_id",),
         "type of run": ("type run_type",),
         "priority": ("priority precedence",),
@@ -118,10 +115,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         ),
         "context": ("query", "context", "topic"),
         "unit": ("unit unit_id", "user user_id", "id"),
-        "variant": (
-            "variant arm treatment bucket experiment_variant experiment_group",
-            "group",
-        ),
+        "variant": ("variant arm treatment bucket experiment_variant experiment_group", "group"),
         "found": ("found number_found results_found num_found total_hits total_results",),
         "method": ("method interleaving interleaving_method",),
         "ranker": ("team ranker", "system"),
@@ -480,9 +474,7 @@ def fields_of(line: str, widths: Collection[int]) -> list[str]:
 
 
 def schema_of_lines(
-    kind: str,
-    *columns: Column,
-    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
+    kind: str, *columns: Column, mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]]
 ) -> Schema:
     """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)

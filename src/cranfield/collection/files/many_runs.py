@@ -64,10 +64,7 @@ _DEFAULTS = {
 Item = tuple[str | None, Any]
 """The name of a run (None if the data name it), and its data."""
 
-BAD_RUNS = {
-    "error": "a run that cannot be read is an error",
-    "skip": "skip it, with a warning",
-}
+BAD_RUNS = {"error": "a run that cannot be read is an error", "skip": "skip it, with a warning"}
 """Policies for runs that cannot be read."""
 
 

@@ -25,11 +25,7 @@ from cranfield.collection.files.named_columns import (
     requested_columns,
     run_of_dicts,
 )
-from cranfield.collection.files.system_tables import (
-    SystemTable,
-    read_line_table,
-    read_system_table,
-)
+from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.keys import Codes, numbered
 from cranfield.collection.metadata.reading import MetadataPlace

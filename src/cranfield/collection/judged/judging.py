@@ -337,11 +337,7 @@ def judge(
     aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
 
     judge_run = _RunJudge(
-        judgments,
-        policy,
-        supplements.tables,
-        tuple(aspect_qrels.values()),
-        Exclusion.of(exclude),
+        judgments, policy, supplements.tables, tuple(aspect_qrels.values()), Exclusion.of(exclude)
     )
     workers = {"jobs": jobs, "backend": backend}
     with hint_at_order(runs, qrels, **reading):

@@ -122,20 +122,24 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
     return io.BufferedReader(_Stream(read), _BUFFER)
 
 
-def check_line(size: int, max_size: int) -> None:
-    """Refuse a line of more bytes than the limit."""
-    if size > max_size:
-        raise BeyondLimitError(f"has a line of more than {max_size:,} bytes", "CRANFIELD_MAX_LINE")
+def check_limit(name: str, size: int, reason: str, source: str | None = None) -> None:
+    """Refuse a size beyond a limit, which stands for `{}` in the reason."""
+    maximum = limit(name)
+    if size > maximum:
+        raise BeyondLimitError(reason.format(f"{maximum:,}"), name, source=source)
 
 
-def check_parts(text: str | bytes, opening: Any) -> None:
-    """Refuse too many JSON objects or XML elements, counted by their opening character."""
-    max_parts = limit("CRANFIELD_MAX_PARTS")
+def check_line(size: int) -> None:
+    """Refuse a line of too many bytes."""
+    check_limit("CRANFIELD_MAX_LINE", size, "has a line of more than {} bytes")
+
+
+def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
+    """Refuse too many JSON objects or XML elements, counted by their opening characters."""
     # Most text is too short, and need not be counted.
-    if len(text) > max_parts and text.count(opening) > max_parts:
-        raise BeyondLimitError(
-            f"has more than {max_parts:,} objects or elements", "CRANFIELD_MAX_PARTS"
-        )
+    for opening in openings if len(text) > limit("CRANFIELD_MAX_PARTS") else ():
+        reason = "has more than {} objects or elements"
+        check_limit("CRANFIELD_MAX_PARTS", text.count(opening), reason, source)
 
 
 def check_beginning(head: bytes) -> None:

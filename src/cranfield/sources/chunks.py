@@ -26,6 +26,7 @@ from cranfield.sources.archives import (
     BeyondLimitError,
     archive_of_files,
     check_beginning,
+    check_limit,
     check_line,
     decompressed,
     is_url,
@@ -97,9 +98,8 @@ class Source:
         if self.path == "-":
             return "stdin"
         try:
-            return (
-                self._content_path().stem.encode(errors="surrogateescape").decode(errors="replace")
-            )
+            stem = self._content_path().stem
+            return stem.encode(errors="surrogateescape").decode(errors="replace")
         except UnicodeEncodeError:
             # No file has this name; opening it raises the error.
             return "run"
@@ -227,7 +227,7 @@ class Source:
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
-                        check_line(len(data) + max_size, max_size)
+                        check_line(len(data) + max_size)
                     # JSON may be a single long line.
                     check_beginning(data + end_of_line)
                     end_of_line += stream.readline()
@@ -246,23 +246,20 @@ class Source:
 
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
     """Read the remaining content, and refuse a line beyond the limit."""
-    max_size = limit("CRANFIELD_MAX_LINE")
     content, line_size, data = bytearray(), 0, head
     while data:
         content += data
         end = data.rfind(b"\n") + 1
         line_size = len(data) - end + (0 if end else line_size)
-        check_line(line_size, max_size)
+        check_line(line_size)
         data = stream.read(len(head))
     return bytes(content)
 
 
 def check_fruitless(size: int, name: str) -> None:
     """Refuse a file with more consecutive bytes of blanks and comments than the limit."""
-    max_bytes = limit("CRANFIELD_MAX_BLANK")
-    if size > max_bytes:
-        reason = f"has more than {max_bytes:,} bytes of blank lines and comments in a row"
-        raise BeyondLimitError(reason, "CRANFIELD_MAX_BLANK", source=name)
+    reason = "has more than {} bytes of blank lines and comments in a row"
+    check_limit("CRANFIELD_MAX_BLANK", size, reason, name)
 
 
 def is_utf8(encoding: str) -> bool:
@@ -311,7 +308,7 @@ class Origin:
     name: str
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
-    def wrong(self, reason: str, row: int, topic: str, doc: str) -> InputError:
+    def wrong(self, reason: str, row: int, topic: str | None, doc: str | None) -> InputError:
         """Return an error with the line, topic and document of a row."""
         return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 

@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, InputError, in_source, quoted,
 from cranfield.base.parallel import check_fork
 from cranfield.base.text import counted, plain, some_of
 from cranfield.sources.archives import check_size, is_url
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fields_of, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
@@ -494,11 +494,8 @@ def pairs_of(
     """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
-            raise InputError(
-                f"expected {{{inner_form}}} for {outer} {quoted(name)},"
-                f" got {type(mapping).__name__}",
-                source=source,
-            )
+            expected = f"expected {{{inner_form}}} for {outer} {quoted(name)}"
+            raise InputError(f"{expected}, got {type(mapping).__name__}", source=source)
         yield name, mapping
 
 
@@ -526,9 +523,14 @@ class Table:
         if is_invalid.any():
             row = int(is_invalid.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            line = None if self.lines is None else int(self.lines[row])
-            subject = {"topic": cells.get("topic"), "doc": cells.get("doc")}
-            raise InputError(reason(cells), source=self.source, line=line, **subject)
+            origin = Origin(self.source, self.lines)
+            raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
+
+    def refuse_unnamed(self, column: str) -> None:
+        """Raise an error if some rows have a system and others do not."""
+        is_unnamed = self.frame[column].is_null()
+        if not is_unnamed.all():
+            self.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return wrong_row(row, reason, self.source, self.lines, topic)

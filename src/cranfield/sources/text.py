@@ -9,7 +9,7 @@ import re
 from typing import Any
 from xml.parsers import expat
 
-from cranfield.base.errors import InputError, in_source, quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
@@ -30,8 +30,7 @@ class XmlReader:
     def parse(self) -> None:
         try:
             raw = self.source.read()
-            with in_source(self.source.name):
-                check_parts(raw, b"<")
+            check_parts(raw, self.source.name, b"<")
             self.parser.Parse(raw, True)
         except expat.ExpatError as error:
             raise InputError(
@@ -111,10 +110,8 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     """Parse JSON; refuse invalid JSON, duplicate keys, and too many objects or arrays."""
-    with in_source(source):
-        # Numbers in arrays are not limited.
-        check_parts(text, "{")
-        check_parts(text, "[")
+    # Numbers in arrays are not limited.
+    check_parts(text, source, "{", "[")
     try:
         return _DECODER.decode(text)
     except _DuplicateKeyError as error:
@@ -146,8 +143,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Parse JSON lines; return the value and the number of each line that is not empty."""
-    with in_source(source):
-        check_parts(text, "{")
-        check_parts(text, "[")
+    check_parts(text, source, "{", "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

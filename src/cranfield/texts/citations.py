@@ -23,7 +23,6 @@ from cranfield.texts.gold import (
     TOPIC,
     YES_OR_NO,
     check_name_used,
-    check_systems,
     input_files,
     stem_of,
     warn_missing,
@@ -216,7 +215,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     tables = []
     for file in input_files(data):
         table = read_table(file, _CITATIONS)
-        check_systems(table)
+        table.refuse_unnamed("system")
         is_unnamed = table.frame["system"].is_null().all()
         check_name_used(name, bool(is_unnamed))
         has_citations = table.frame["citation"].is_not_null().any()

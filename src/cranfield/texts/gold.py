@@ -84,13 +84,6 @@ SUPPORT = Kind(
 YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
 
 
-def check_systems(table: Table) -> None:
-    """Raise an error if some rows have a system and others do not."""
-    is_unnamed = table.frame["system"].is_null()
-    if not is_unnamed.all():
-        table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
-
-
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
 SYSTEM = optional("system", NAME)

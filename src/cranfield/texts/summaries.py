@@ -22,7 +22,6 @@ from cranfield.texts.gold import (
     TEXT,
     TOPIC,
     check_name_used,
-    check_systems,
     stem_of,
     warn_missing,
 )
@@ -322,7 +321,7 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
 def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
     """Return topic, text and system (or None) of each text."""
     table = read_table(data, schema)
-    check_systems(table)
+    table.refuse_unnamed("system")
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and schema is _REFERENCES and not isinstance(data, Mapping):
         warn(

@@ -38,7 +38,7 @@ Q0 = ("0", "Q0")
 class Layout:
     """The columns of a format.
 
-    columns, read: the types of all columns by name, and the names of the columns that are read.
+    columns, read: the types of all columns by name, and the columns that are read, by default all.
     optional: columns whose values may be invalid.
     allows_more_columns: whether lines may have further columns, which are ignored.
     separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
@@ -48,12 +48,15 @@ class Layout:
 
     kind: str
     columns: dict[str, type[pl.DataType]]
-    read: tuple[str, ...]
+    read: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
     allows_more_columns: bool = False
     separator: str = "auto"
     allows_missing_grades: bool = False
     has_levels: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "read", self.read or tuple(self.columns))
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
@@ -67,20 +70,12 @@ RUN = Layout(
     optional=frozenset({"rank"}),
     allows_more_columns=True,
 )
-QRELS = Layout(
-    "qrels",
-    {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE},
-    read=("topic", "subtopic", "doc", "grade"),
-)
-SHORT_RUN = Layout(
-    "run", {"topic": _TEXT, "doc": _TEXT, "value": _NUMBER}, read=("topic", "doc", "value")
-)
+QRELS = Layout("qrels", {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE})
+SHORT_RUN = Layout("run", {"topic": _TEXT, "doc": _TEXT, "value": _NUMBER})
 """A run of topic, document and number: the rank, as in MS MARCO, or the score."""
 
-SHORT_QRELS = Layout(
-    "qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE}, read=("topic", "doc", "grade")
-)
-PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT}, read=("topic", "doc"))
+SHORT_QRELS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE})
+PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT})
 """Pairs of a topic and a relevant document, as in the reference files of MS MARCO."""
 
 _TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
@@ -160,9 +155,8 @@ def _ntcir_judgments(line: str) -> Layout | None:
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _JUDGMENTS:
             if len(fields) == len(names) and is_level(fields[names.index("grade")]):
-                columns: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
-                columns["grade"] = pl.Int32
-                return Layout("qrels", columns, names, separator=separator, has_levels=True)
+                columns = {name: _WHOLE if name == "grade" else _TEXT for name in names}
+                return Layout("qrels", columns, separator=separator, has_levels=True)
     return None
 
 
@@ -202,11 +196,12 @@ def detect_layout(
     if layout is None:
         return source, None
     allows_missing_grades = ungraded == "drop" and layout is QRELS and grade is None
-    columns = dict(layout.columns)
-    if grade is not None:
-        columns["grade"] = pl.String
-    layout = replace(layout, columns=columns, separator=separator)
-    return source, replace(layout, allows_missing_grades=allows_missing_grades)
+    return source, replace(
+        layout,
+        columns=layout.columns | ({} if grade is None else {"grade": _TEXT}),
+        separator=separator,
+        allows_missing_grades=allows_missing_grades,
+    )
 
 
 def _letor_as_tsv(source: Source) -> Source:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from glob import has_magic
+from inspect import signature
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
@@ -46,20 +47,6 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
-
-_DEFAULTS = {
-    "format": "auto",
-    "encoding": "utf-8",
-    "system": None,
-    "columns": None,
-    "lower_is_better": False,
-    "separator": "auto",
-    "numbers": "auto",
-    "on_duplicate": "error",
-    "chunk_separator": None,
-    "on_bad_run": "error",
-}
-"""Defaults of the options of reading."""
 
 Item = tuple[str | None, Any]
 """The name of a run (None if the data name it), and its data."""
@@ -287,6 +274,14 @@ def read_runs(
         names.is_beside_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
     items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
+
+
+_DEFAULTS: dict[str, Any] = {
+    name: option.default
+    for name, option in signature(read_runs).parameters.items()
+    if option.kind is option.KEYWORD_ONLY
+}
+"""Defaults of the options of reading."""
 
 
 def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:

@@ -99,12 +99,8 @@ class SystemTable:
 
     def warn_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
-        columns = (
-            (name, values)
-            for name, _, values in self._system_like_columns()
-            if is_system_like(name)
-        )
-        name, values = next(columns, ("", []))
+        columns = (column for column in self._system_like_columns() if is_system_like(column[0]))
+        name, _, values = next(columns, ("", None, []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
             column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
@@ -197,10 +193,8 @@ def read_system_table(
         for k, name in enumerate(columns.names)
         if k not in positions.values()
     }
-    has_subtopics = "subtopic" in names or (
-        "subtopic" in positions
-        and str(columns.names[positions["subtopic"]]).lower().startswith("sub")
-    )
+    subtopic = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
+    has_subtopics = "subtopic" in names or subtopic.lower().startswith("sub")
     table, empty_topics = _build_table(cells, schema, columns)
     result = SystemTable(
         table, unread_columns, stem, path, has_subtopics=has_subtopics, empty_topics=empty_topics
@@ -235,9 +229,8 @@ def _build_table(
         cells = {name: [column[k] for k in filled] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in filled]
     table = fitted(cells, schema, columns.source, lines, empty=bool(empty_topics))
-    is_unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
-    if not is_unnamed.all():
-        table.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
+    if "tag" in cells:
+        table.refuse_unnamed("tag")
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))

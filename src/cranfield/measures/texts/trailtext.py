@@ -24,7 +24,6 @@ from cranfield.texts.gold import (
     AMOUNT,
     TOPIC,
     check_name_used,
-    check_systems,
     stem_of,
     warn_missing,
 )
@@ -170,7 +169,7 @@ def score_trailtexts(
     check_number("limit", limit, above=0)
     check_number("norm", norm, above=0)
     table = read_table(trails, _TRAILTEXTS)
-    check_systems(table)
+    table.refuse_unnamed("system")
     check_name_used(name, bool(table.frame["system"].is_null().all()))
     rows = table.frame.with_columns(system=table.frame["system"].fill_null(name or stem_of(trails)))
     topics, systems = (tuple(rows[name].unique(maintain_order=True)) for name in _KEYS)

@@ -37,6 +37,12 @@ def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
     return names, np.repeat(codes, lengths)
 
 
+def positions_of(names: Sequence[str], labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return the position of each name among the labels; -1 if it is not there."""
+    position_of = {label: position for position, label in enumerate(labels)}
+    return np.array([position_of.get(name, -1) for name in names], dtype=np.int64)
+
+
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Compute the key of each (topic, document) pair; it does not depend on the file."""
     topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD

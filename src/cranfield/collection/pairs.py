@@ -15,7 +15,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import state_without_caches
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
+from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys, positions_of
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import FrameMixin, frame_html
 
@@ -61,8 +61,7 @@ class Pairs(FrameMixin):
 
     def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
         """Return the codes of topics; -1 for a topic without a row."""
-        code_of = {name: code for code, name in enumerate(self.topics)}
-        return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
+        return positions_of(topics, self.topics)
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in no order."""

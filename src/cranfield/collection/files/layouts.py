@@ -28,7 +28,9 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, spelt
 from cranfield.sources.values import ID, is_number, whole_in
 
-_TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
+_TEXT: type[pl.DataType] = pl.String
+_WHOLE: type[pl.DataType] = pl.Int32
+_NUMBER: type[pl.DataType] = pl.Float64
 
 Q0 = ("0", "Q0")
 """Usual second column of TREC judgments, by which lines without a grade are recognised."""
@@ -155,7 +157,7 @@ def _ntcir_judgments(line: str) -> Layout | None:
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _JUDGMENTS:
             if len(fields) == len(names) and is_level(fields[names.index("grade")]):
-                columns = {name: _WHOLE if name == "grade" else _TEXT for name in names}
+                columns = dict.fromkeys(names, _TEXT) | {"grade": _WHOLE}
                 return Layout("qrels", columns, separator=separator, has_levels=True)
     return None
 

@@ -37,6 +37,7 @@ from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_nam
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
+from cranfield.collection.keys import positions_of
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
@@ -135,7 +136,7 @@ def assemble_runs(
         labels = _topics(judged_runs, qrels, policies, is_retrieved)
     position_of = {name: i for i, name in enumerate(labels)}
     # Index of each topic of the judgments in `labels`, or -1.
-    label_index = np.array([position_of.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    label_index = positions_of(qrels.topics, labels)
     is_used = label_index >= 0
 
     shape = (len(labels), len(judged_runs))
@@ -161,22 +162,19 @@ def assemble_runs(
         scored[:] = True
 
     topic = label_index[qrels.codes]
-    is_included_judgment = topic >= 0
     grade = qrels.grades.astype(np.int64)
     # One combined key sorts faster than two: topics in order, the highest grades first.
-    judgment_rows = np.flatnonzero(is_included_judgment)
-    judgment_rows = judgment_rows[
-        np.argsort((topic[judgment_rows] << 32) - grade[judgment_rows], kind="stable")
-    ]
+    judgment_rows = np.flatnonzero(topic >= 0)
+    sort_keys = (topic[judgment_rows] << 32) - grade[judgment_rows]
+    judgment_rows = judgment_rows[np.argsort(sort_keys, kind="stable")]
     lowest_judged = 0 if policies.negative == "unjudged" else -(2**31)
     cell, rank, graded, source = np.concatenate(rows, axis=1)
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
-    documents = Rows(
-        cell, rank, graded, shape, source=_positions(judgment_rows, len(qrels))[source]
-    )
+    judgment = _positions(judgment_rows, len(qrels))[source]
+    documents = Rows(cell, rank, graded, shape, source=judgment)
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
@@ -258,13 +256,11 @@ def _annotations(
         cell = np.concatenate(
             [i * shape[0] + label_index[table.topic] for i, table in enumerate(tables)]
         )
-        rank, code, value = (
+        topic, rank, code, value = (
             np.concatenate([getattr(table, column) for table in tables])
-            for column in ("rank", "code", "value")
+            for column in ("topic", "rank", "code", "value")
         )
-        known_rows = np.flatnonzero(
-            np.concatenate([label_index[table.topic] >= 0 for table in tables])
-        )
+        known_rows = np.flatnonzero(label_index[topic] >= 0)
         order = known_rows[np.lexsort((code[known_rows], rank[known_rows], cell[known_rows]))]
         by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
@@ -278,9 +274,7 @@ def _annotations(
         groups = Groups(table.names, by_name["groups"], docs, table.codes[rows], table.values[rows])
     intents = supplements.intents
     if intents is not None:
-        code_of = {name: code for code, name in enumerate(qrels.topics)}
-        codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
-        intents = intents.of_topics(codes, judgment_rows)
+        intents = intents.of_topics(qrels.codes_of(labels), judgment_rows)
     return Annotations(by_name.get("lengths"), groups, intents)
 
 
@@ -293,25 +287,17 @@ def _coverage(
     lowest_judged: int,
 ) -> Coverage:
     judged = documents.where(documents.grade >= lowest_judged)
-    top = {
-        depth: (
-            np.minimum(retrieved, depth).sum(axis=0),
-            judged.where(judged.rank <= depth).count.sum(axis=0),
-        )
-        for depth in (10, 100, np.iinfo(np.int64).max)
-    }
-    (n10, j10), (n100, j100), (n, j) = top.values()
+    counts: dict[str, Ints] = {}
+    for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
+        counts[f"retrieved{suffix}"] = total = np.minimum(retrieved, depth).sum(axis=0)
+        n_judged = judged.where(judged.rank <= depth).count.sum(axis=0)
+        counts[f"unjudged{suffix}"] = total - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(
         tuple(
             SystemCoverage(
                 system=names[i],
-                retrieved=int(n[i]),
-                retrieved_10=int(n10[i]),
-                retrieved_100=int(n100[i]),
-                unjudged=int(n[i] - j[i]),
-                unjudged_10=int(n10[i] - j10[i]),
-                unjudged_100=int(n100[i] - j100[i]),
+                **{name: int(values[i]) for name, values in counts.items()},
                 tied=run.tied,
                 contradictions=run.contradictions,
                 missing=tuple(topic_order(list(qrels_topics[~run.has_topic]))),

@@ -68,24 +68,24 @@ class Annotations:
 
     def top(self, cutoff: int) -> Annotations:
         """Return the annotations of documents up to rank `cutoff`."""
-        return replace(
-            self,
-            lengths=self.lengths and self.lengths.where(self.lengths.rank <= cutoff),
-            groups=self.groups
-            and replace(self.groups, rows=self.groups.rows.where(self.groups.rows.rank <= cutoff)),
-            aspects={name: runs.top(cutoff) for name, runs in self.aspects.items()},
-            queries=self.queries and self.queries.where(self.queries.rank <= cutoff),
+        return self._mapped(
+            lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
     def condensed(self, judged: Rows) -> Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
+        return self._mapped(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
+
+    def _mapped(
+        self, map_rows: Callable[[Rows], Rows], map_runs: Callable[[JudgedRuns], JudgedRuns]
+    ) -> Annotations:
+        groups = self.groups
         return replace(
             self,
-            lengths=self.lengths and _at_judged_ranks(self.lengths, judged),
-            groups=self.groups
-            and replace(self.groups, rows=_at_judged_ranks(self.groups.rows, judged)),
-            aspects={name: runs.condensed() for name, runs in self.aspects.items()},
-            queries=self.queries and _at_judged_ranks(self.queries, judged),
+            lengths=self.lengths and map_rows(self.lengths),
+            groups=groups and replace(groups, rows=map_rows(groups.rows)),
+            aspects={name: map_runs(runs) for name, runs in self.aspects.items()},
+            queries=self.queries and map_rows(self.queries),
         )
 
 
@@ -153,9 +153,7 @@ class JudgedRuns(Scorable):
         intents = self.annotations.intents
         if intents is not None and intents.differing:
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
-            affected = [
-                name for name, info in infos.items() if info and "intents" not in info.inputs
-            ]
+            affected = [name for name, i in infos.items() if i and "intents" not in i.inputs]
             if affected:
                 documents = counted(intents.differing, "document")
                 warn(
@@ -174,14 +172,10 @@ class JudgedRuns(Scorable):
         """Return the same judged runs with settings of reading in their annotations."""
         if not settings:
             return self
-        skipped = tuple(settings.get("skipped runs", ()))
-        return replace(
-            self,
-            coverage=replace(self.coverage, skipped=skipped),
-            annotations=replace(
-                self.annotations, settings={**self.annotations.settings, **settings}
-            ),
-        )
+        coverage = replace(self.coverage, skipped=tuple(settings.get("skipped runs", ())))
+        settings = {**self.annotations.settings, **settings}
+        annotations = replace(self.annotations, settings=settings)
+        return replace(self, coverage=coverage, annotations=annotations)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -210,22 +204,20 @@ class JudgedRuns(Scorable):
 
     def condensed(self) -> JudgedRuns:
         """Return the runs without unjudged documents (Sakai 2013, section 2.2)."""
-        view = self.views.get("condensed")
-        if view is None:
-            judged = self.judged()
-            documents = Rows(
-                judged.cell, judged.seen, judged.grade, judged.shape, source=(judged, None)
-            )
-            view = replace(
-                self,
-                documents=documents,
-                retrieved=documents.count,
-                annotations=self.annotations.condensed(judged),
-                ties=condense_ties(self.ties, judged),
-                views={},
-            )
-            view.views["condensed"] = view
-            self.views["condensed"] = view
+        return self.view("condensed", self._condensed)
+
+    def _condensed(self) -> JudgedRuns:
+        judged = self.judged()
+        documents = replace(judged, rank=judged.seen, gains=np.empty(0), source=(judged, None))
+        view = replace(
+            self,
+            documents=documents,
+            retrieved=documents.count,
+            annotations=self.annotations.condensed(judged),
+            ties=condense_ties(self.ties, judged),
+            views={},
+        )
+        view.views["condensed"] = view
         return view
 
     def judged(self) -> Rows:
@@ -275,37 +267,30 @@ class JudgedRuns(Scorable):
 
         Intents without a document of grade >= rel are excluded.
         """
-        intents = self.annotations.intents
-        if intents is None:
-            raise MeasureError(
-                f"{name} requires judgments by subtopic;"
-                " subtopics=True reads the iteration column of judgments as the subtopic"
-            )
+        requirement = (
+            f"{name} requires judgments by subtopic;"
+            " subtopics=True reads the iteration column of judgments as the subtopic"
+        )
+        intents = _required(self.annotations.intents, requirement)
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
-        if self.annotations.lengths is None:
-            raise MeasureError(f"{name} requires document lengths: lengths=...")
-        return self.annotations.lengths
+        requirement = f"{name} requires document lengths: lengths=..."
+        return _required(self.annotations.lengths, requirement)
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
-        if self.annotations.groups is None:
-            raise MeasureError(f"{name} requires document groups: groups=...")
-        return self.annotations.groups
+        return _required(self.annotations.groups, f"{name} requires document groups: groups=...")
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        if self.annotations.queries is None:
-            raise MeasureError(f"{name} requires sessions of queries, got runs")
-        return self.annotations.queries
+        requirement = f"{name} requires sessions of queries, got runs"
+        return _required(self.annotations.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
-        if self.annotations.clicks is None:
-            raise MeasureError(f"{name} requires clicks; use evaluate_sessions")
-        return self.annotations.clicks
+        return _required(self.annotations.clicks, f"{name} requires clicks; use evaluate_sessions")
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
@@ -342,6 +327,12 @@ class JudgedRuns(Scorable):
         topics, systems = self.shape
         size = f"{counted(topics, 'topic')}, {counted(systems, 'system')}"
         return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"
+
+
+def _required(annotation: View | None, requirement: str) -> View:
+    if annotation is None:
+        raise MeasureError(requirement)
+    return annotation
 
 
 def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:

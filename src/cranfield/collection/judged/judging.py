@@ -30,7 +30,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.policies import (
+    CHOICES,
     DUPLICATES,
+    HIGHEST,
     Compat,
     Negative,
     Policies,
@@ -311,16 +313,8 @@ def judge(
     >>> judged.documents.rank.tolist(), judged.documents.grade.tolist()
     ([1, 3], [0, 2])
     """
-    policy = policies(
-        compat,
-        ties=ties,
-        topics=topics,
-        unjudged=unjudged,
-        negative=negative,
-        depth=depth,
-        max_grade=max_grade,
-        topics_with_grade=topics_with_grade,
-    )
+    arguments = locals()
+    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *HIGHEST)})
     check_fork()
     reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with hint_at_order(runs, qrels, **reading):

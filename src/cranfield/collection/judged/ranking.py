@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, check_choice
 from cranfield.collection.keys import spread
 from cranfield.collection.pairs import row_error
@@ -55,10 +55,8 @@ class RunOrder:
     @cached_property
     def rows(self) -> Indices:
         """Row numbers by topic code, in order of rank."""
-        if self._unresolved is None:
-            rows = np.arange(self._ties_with_next.size, dtype=np.intp)
-        else:
-            rows = self._unresolved.copy()
+        unresolved = self._unresolved
+        rows = np.arange(len(self.run)) if unresolved is None else unresolved.copy()
         # Each group is represented by its first document.
         group_starts = np.flatnonzero(self._ties_with_next & ~np.roll(self._ties_with_next, 1))
         if group_starts.size:
@@ -137,9 +135,10 @@ def order_documents(run: Run, ties: str) -> RunOrder:
         is_same_topic = codes[1:] == codes[:-1]
     is_tied = np.zeros(codes.size, dtype=bool)
     np.logical_and(is_same_topic, keys[1:] == keys[:-1], out=is_tied[:-1])
-    contradictions = _contradictions(
-        run, unresolved, is_tied[:-1], is_same_topic=is_same_topic, ties=ties
-    )
+    contradictions = 0
+    if run.ranks is not None and ties not in {"rank", "file"}:
+        ranks = run.ranks if unresolved is None else run.ranks[unresolved]
+        contradictions = _contradictions(ranks, is_same_topic, is_tied[:-1])
     n_tied = int(np.count_nonzero(is_tied | np.roll(is_tied, 1)))
     return RunOrder(run, ties, counts, n_tied, contradictions, unresolved, is_tied)
 
@@ -186,18 +185,9 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
     return order[np.argsort((codes[order] >> 16).astype(np.uint16), kind="stable")]
 
 
-def _contradictions(
-    run: Run,
-    permutation: Indices | None,
-    is_tied: NDArray[np.bool_],
-    *,
-    is_same_topic: NDArray[np.bool_],
-    ties: str,
-) -> int:
+def _contradictions(ranks: NDArray[np.int32], is_same_topic: Bools, is_tied: Bools) -> int:
     """Count adjacent scores of a topic whose documents have ranks in the opposite order."""
-    if run.ranks is None or ties in {"rank", "file"}:
-        return 0
-    first = last = run.ranks if permutation is None else run.ranks[permutation]
+    first = last = ranks
     is_backwards = is_same_topic & (first[1:] < last[:-1])
     if is_backwards.any() and is_tied.any():
         # Tied documents may be in any order, but all of them precede documents of the next score.

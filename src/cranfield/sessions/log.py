@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
@@ -14,13 +13,13 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import (
-    CranfieldWarning,
     InputError,
     PolicyError,
     check_choice,
     check_number,
     check_whole,
     quoted,
+    warn,
 )
 from cranfield.base.text import counted
 from cranfield.collection.document_tables import DocumentTable, read_lengths
@@ -30,7 +29,8 @@ from cranfield.collection.intents import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.judged.rows import Clicks, Rows, number_rows
+from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
+from cranfield.collection.keys import positions_of
 from cranfield.collection.pairs import unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -53,14 +53,10 @@ FrameSchema = dict[str, type[pl.DataType]]
 """Columns of a data frame of sessions, with their types."""
 
 _LIST_SCHEMA: FrameSchema = dict.fromkeys(LIST_KEY, pl.Int64)
+_RANK_SCHEMA: FrameSchema = dict.fromkeys(RESULT_KEY, pl.Int64)
 _TEXT_SCHEMA: FrameSchema = dict.fromkeys(("doc", "title", "snippet"), pl.String)
-RESULT_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "rank": pl.Int64, **_TEXT_SCHEMA}
-CLICK_SCHEMA: FrameSchema = {
-    **_LIST_SCHEMA,
-    "rank": pl.Int64,
-    "start": pl.Float64,
-    "end": pl.Float64,
-}
+RESULT_SCHEMA: FrameSchema = {**_RANK_SCHEMA, **_TEXT_SCHEMA}
+CLICK_SCHEMA: FrameSchema = {**_RANK_SCHEMA, "start": pl.Float64, "end": pl.Float64}
 QUERY_SCHEMA: FrameSchema = {**_LIST_SCHEMA, "text": pl.String, "start": pl.Float64}
 
 
@@ -209,23 +205,21 @@ class Sessions:
         ]
         if not pairs:
             first = next((topic for topic in self.topics if topic is not None), None)
-            hint = "topics of sessions are unknown"
-            if first is not None:
-                hint = f"topics of sessions are such as {quoted(first)}"
+            known = "unknown" if first is None else f"such as {quoted(first)}"
             raise InputError(
-                f"no session has a judged topic ({hint}, judged topics such as"
-                f" {quoted(judgments.topics[0])})",
+                f"no session has a judged topic (topics of sessions are {known}, judged topics such"
+                f" as {quoted(judgments.topics[0])})",
                 source=self.source,
             )
         sorted_rows = np.argsort(judgments.codes, kind="stable")
         size = np.bincount(judgments.codes, minlength=len(judgments.topics))
         start = np.cumsum(size) - size
         topic = np.array([code for _, code in pairs])
-        codes = np.repeat(np.arange(topic.size, dtype=np.int32), size[topic])
-        rows = sorted_rows[start[topic][codes] + number_rows(codes) - 1]
+        codes, positions = ranges(start[topic], start[topic] + size[topic])
+        rows = sorted_rows[positions]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
-            codes=codes,
+            codes=codes.astype(np.int32),
             docs=judgments.docs.gather(rows),
             grades=judgments.grades[rows],
             subtopics=None if judgments.subtopics is None else judgments.subtopics.gather(rows),
@@ -263,8 +257,8 @@ class Sessions:
             seconds = pl.col("end") - pl.col("start")
             n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
             if n_unknown:
-                text = f"{counted(n_unknown, 'click')} of unknown dwell time excluded"
-                warnings.warn(CranfieldWarning(f"{self.source}: {text}"), stacklevel=2)
+                clicks_of_unknown = f"{counted(n_unknown, 'click')} of unknown dwell time"
+                warn(f"{self.source}: {clicks_of_unknown} excluded", stacklevel=2)
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
@@ -276,13 +270,8 @@ class Sessions:
         grades = results.group_by("session", "doc", maintain_order=True).agg(
             grade=pl.col("clicked").max().fill_null(0)
         )
-        return read_qrels(
-            grades.select(
-                pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"]),
-                "doc",
-                "grade",
-            )
-        )
+        topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
+        return read_qrels(grades.select(topics, "doc", "grade"))
 
     def concatenated(
         self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
@@ -302,10 +291,7 @@ class Sessions:
             pl.Series("system", self.systems, dtype=pl.String).gather(results["system"]),
             pl.Series("session", self.names, dtype=pl.String).gather(results["session"]),
             pl.Series("topic", self.topics, dtype=pl.String).gather(results["session"]),
-            "query",
-            "rank",
-            "doc",
-            pl.col("clicks").fill_null(0),
+            *("query", "rank", "doc", pl.col("clicks").fill_null(0)),
         )
 
     def _repr_html_(self) -> str:
@@ -313,13 +299,10 @@ class Sessions:
 
     def __repr__(self) -> str:
         counts = self.counts
-        sizes = [
-            counted(counts.sessions, "session"),
-            *([counted(len(self.systems), "system")] if len(self.systems) > 1 else []),
-            f"{counts.queries:,} {'query' if counts.queries == 1 else 'queries'}",
-            counted(counts.results, "result"),
-            counted(counts.clicks, "click"),
-        ]
+        systems = [counted(len(self.systems), "system")] if len(self.systems) > 1 else []
+        queries = f"{counts.queries:,} {'query' if counts.queries == 1 else 'queries'}"
+        sizes = [counted(counts.sessions, "session"), *systems, queries]
+        sizes += [counted(counts.results, "result"), counted(counts.clicks, "click")]
         anomalies = [
             (len(counts.without_topic), "session", " without a topic"),
             (len(counts.without_queries), "session", " without a query"),
@@ -375,9 +358,6 @@ class ConcatenatedSessions(Sequence[Run]):
         if isinstance(index, slice):
             return [self._run(i) for i in range(len(self))[index]]
         return self._run(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[Run]:
-        return (self._run(i) for i in range(len(self)))
 
     def _run(self, system: int) -> Run:
         rows = self.rows.filter(pl.col("system") == system)
@@ -445,9 +425,8 @@ class ConcatenatedSessions(Sequence[Run]):
         judged = add_queries(judged)
         clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
         annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=annotations, views={}).with_settings(
-            self.sessions.runs_read
-        )
+        judged = replace(judged, annotations=annotations, views={})
+        judged = judged.with_settings(self.sessions.runs_read)
         if not is_condensed:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
@@ -546,15 +525,9 @@ def concatenated(
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = number_rows(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
-    settings = {
-        "depth": depth,
-        "duplicates": duplicates,
-        "until_click": until_click,
-        **sessions.runs_read,
-    }
-    return ConcatenatedSessions(
-        sessions, ranked, n_rows - ranked.height, sessions.results.height - n_rows, settings
-    )
+    settings = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
+    removed, cut = n_rows - ranked.height, sessions.results.height - n_rows
+    return ConcatenatedSessions(sessions, ranked, removed, cut, {**settings, **sessions.runs_read})
 
 
 def match_clicks(
@@ -590,8 +563,7 @@ def match_clicks(
 
 def _topic_indices(sessions: Sessions, judged: JudgedRuns) -> Ints:
     """Return the index of each session among the judged topics; -1 if it is not judged."""
-    index_of = {name: i for i, name in enumerate(judged.topics)}
-    return np.array([index_of.get(name, -1) for name in sessions.names], dtype=np.int64)
+    return positions_of(sessions.names, judged.topics)
 
 
 def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
@@ -659,24 +631,19 @@ def followed_by(
     if not len(collection):
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
-    session_index = {name: i for i, name in enumerate(sessions.names)}
-    rankings = [_ranking(run, session_index, system, ties) for system, run in enumerate(run_list)]
+    rankings = [_ranking(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
     ranked = {i for frame in rankings for i in frame["session"].unique().to_list()}
     indices = [i for i, query in enumerate(sessions.current) if query is not None or i in ranked]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
-    np.maximum.at(
-        last_query, sessions.queries["session"].to_numpy(), sessions.queries["query"].to_numpy()
-    )
+    session_codes, numbers = (sessions.queries[name].to_numpy() for name in ("session", "query"))
+    np.maximum.at(last_query, session_codes, numbers)
     next_query = pl.Series("query", last_query + 1)
     results = pl.concat(rankings)
     results = results.with_columns(query=next_query.gather(results["session"]))
-    current = pl.DataFrame(
-        {
-            "session": pl.Series(indices, dtype=pl.Int64),
-            "query": next_query.gather(indices),
-            "text": pl.Series([sessions.current[i] for i in indices], dtype=pl.String),
-        }
-    ).with_columns(start=pl.lit(None, pl.Float64))
+    texts = pl.Series("text", [sessions.current[i] for i in indices], dtype=pl.String)
+    session = pl.Series("session", indices, dtype=pl.Int64)
+    current = pl.DataFrame([session, next_query.gather(indices), texts])
+    current = current.with_columns(start=pl.lit(None, pl.Float64))
     systems = pl.DataFrame({"system": pl.Series(range(len(run_list)), dtype=pl.Int64)})
 
     def repeat_rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -693,18 +660,13 @@ def followed_by(
         frame = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
         return renumber(frame).sort(*LIST_KEY, maintain_order=True)
 
+    stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     return replace(
         sessions,
         runs_read=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
-        systems=tuple(
-            distinct_names(
-                [run.name for run in run_list],
-                [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped],
-                stacklevel=3,
-            )
-        ),
+        systems=tuple(distinct_names([run.name for run in run_list], stems, stacklevel=3)),
         current=(None,) * len(indices),
         queries=append_rows(sessions.queries, repeat_rows(current), QUERY_SCHEMA),
         results=append_rows(sessions.results, results, RESULT_SCHEMA),
@@ -713,32 +675,24 @@ def followed_by(
     )
 
 
-def _ranking(run: Run, session_index: dict[str, int], system: int, ties: str) -> pl.DataFrame:
+def _ranking(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
     """Return the results of a run as rows of sessions, without their query."""
-    session_codes = np.array([session_index.get(name, -1) for name in run.topics], dtype=np.int64)
+    session_codes = positions_of(run.topics, names)
     is_unknown = session_codes < 0
     if is_unknown.all():
         raise InputError(
             f"no topic of the run is a session (topics are such as {quoted(run.topics[0])},"
-            f" sessions such as {quoted(next(iter(session_index), ''))})",
+            f" sessions such as {quoted(next(iter(names), ''))})",
             source=run.name,
         )
     if is_unknown.any():
         first = quoted(run.topics[int(np.argmax(is_unknown))])
         number = counted(int(is_unknown.sum()), "topic")
-        warnings.warn(
-            CranfieldWarning(f"{run.name}: {number} without a session, such as {first}, excluded"),
-            stacklevel=3,
-        )
+        warn(f"{run.name}: {number} without a session, such as {first}, excluded", stacklevel=3)
     order = order_documents(run, ties)
     rows = order.rows
-    session = session_codes[run.codes[rows]]
-    frame = pl.DataFrame(
-        {
-            "system": np.full(rows.size, system, dtype=np.int64),
-            "session": session,
-            "rank": order.ranks_of(rows),
-            "doc": run.docs[rows],
-        }
-    ).with_columns(title=pl.lit(None, pl.String), snippet=pl.lit(None, pl.String))
-    return frame.filter(pl.Series(session >= 0))
+    session, ranks = session_codes[run.codes[rows]], order.ranks_of(rows)
+    frame = pl.DataFrame({"session": session, "rank": ranks, "doc": run.docs[rows]})
+    no_text = pl.lit(None, pl.String)
+    frame = frame.with_columns(system=pl.lit(system, pl.Int64), title=no_text, snippet=no_text)
+    return frame.filter(pl.col("session") >= 0)

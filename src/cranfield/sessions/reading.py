@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
@@ -12,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, check_choice, quoted, warn
+from cranfield.base.errors import InputError, check_choice, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.sessions.log import (
@@ -22,6 +21,7 @@ from cranfield.sessions.log import (
     QUERY_SCHEMA,
     RESULT_KEY,
     RESULT_SCHEMA,
+    FrameSchema,
     Sessions,
     first_occurrences,
 )
@@ -136,10 +136,7 @@ class LogRows:
 
 
 def read_xml(source: Source) -> LogRows:
-    """Read a log of the TREC Session track.
-
-    For safety, files that declare entities are refused, and nothing outside the file is opened.
-    """
+    """Read a log of the TREC Session track."""
     reader = _SessionLogReader(source)
     reader.parse()
     if not reader.rows.names:
@@ -161,16 +158,16 @@ class _SessionLogReader(XmlReader):
 
     def check_new(self, noun: str, *key: object) -> None:
         """Raise an error if the key occurs for the second time."""
-        if key in self.keys:
+        if (noun, *key) in self.keys:
             raise self.wrong(f"{noun} {quoted(key[-1])} occurs twice")
-        self.keys.add(key)
+        self.keys.add((noun, *key))
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         parent = self.path[-1] if self.path else ""
         self.path.append(tag)
         if tag == "session":
             name = self.required(attributes, "num", tag)
-            self.check_new("session", "session", name)
+            self.check_new("session", name)
             self.rows.names.append(name)
             self.rows.topics.append(None)
             self.rows.current.append(None)
@@ -182,14 +179,12 @@ class _SessionLogReader(XmlReader):
         elif tag == "topic" and parent == "session":
             self.rows.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
-            self.query = self.positive_integer(
-                attributes.get("num", str(self.query + 1)), "query number"
-            )
-            self.check_new("query", "query", self.session, self.query)
-            self.item = {"start": attributes.get("starttime", "")}
-            self.rows.queries.append(
-                (self.session, self.query, "", self.time(attributes.get("starttime", "")))
-            )
+            number = attributes.get("num", str(self.query + 1))
+            self.query = self.positive_integer(number, "query number")
+            self.check_new("query", self.session, self.query)
+            self.item = {}
+            start = self.time(attributes.get("starttime", ""))
+            self.rows.queries.append((self.session, self.query, "", start))
         elif tag == "result":
             self.item = {"rank": self.required(attributes, "rank", tag)}
         elif tag == "click":
@@ -210,30 +205,24 @@ class _SessionLogReader(XmlReader):
         if self.text is not None:
             text = "".join(self.text)
             self.text = None
-            if tag == "query":
-                self.add_query(text.strip(), parent)
-            else:
+            if tag == "query" and parent == "currentquery":
+                self.rows.current[-1] = text.strip()
+            elif tag == "query" and parent == "interaction":
+                session, query, _, start = self.rows.queries[-1]
+                self.rows.queries[-1] = (session, query, text.strip(), start)
+            elif tag != "query":
                 self.item["doc" if _DOCUMENT_TAG.fullmatch(tag) else tag] = text
         elif tag == "result":
             self.add_result()
         elif tag == "click":
             self.add_click()
 
-    def add_query(self, text: str, parent: str) -> None:
-        if parent == "currentquery":
-            self.rows.current[-1] = text
-        elif parent == "interaction":
-            session, query, _, start = self.rows.queries[-1]
-            self.rows.queries[-1] = (session, query, text, start)
-
     def add_result(self) -> None:
-        rank, doc = (
-            self.positive_integer(self.item["rank"], "rank"),
-            self.item.get("doc", "").strip(),
-        )
+        rank = self.positive_integer(self.item["rank"], "rank")
+        doc = self.item.get("doc", "").strip()
         if not doc:
             raise self.wrong(f"result {rank} has no document")
-        self.check_new("rank", "rank", self.session, self.query, rank)
+        self.check_new("rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
         self.rows.results.append((self.session, self.query, rank, doc, *texts))
 
@@ -326,15 +315,13 @@ def read_sessions(
         return data
     if isinstance(data, (str, PathLike)) and _is_xml(source := Source(fspath(data))):
         if clicks is not None:
-            raise InputError(
-                "has its own clicks and cannot be combined with a table of clicks",
-                source=source.name,
-            )
+            reason = "has its own clicks and cannot be combined with a table of clicks"
+            raise InputError(reason, source=source.name)
         sessions = _sessions_of_xml(read_xml(source), source.name, topics)
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
-        warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
+        warn(f"{sessions.source}: {problem}", stacklevel=2)
     return sessions
 
 
@@ -374,22 +361,24 @@ def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
     topics: dict[str, str] = {}
     for session, topic in pairs.iter_rows():
         if session in topics:
-            raise InputError(
-                f"session {quoted(session)} has topic {quoted(topics[session])} and"
-                f" {quoted(topic)}",
-                source=source,
-            )
+            pair = f"{quoted(topics[session])} and {quoted(topic)}"
+            raise InputError(f"session {quoted(session)} has topic {pair}", source=source)
         topics[session] = topic
     return topics
 
 
 def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
     topic_of = {} if topics is None else read_session_topics(topics)
-    queries = pl.DataFrame(log.queries, schema=_without_system(QUERY_SCHEMA), orient="row")
-    results = pl.DataFrame(log.results, schema=_without_system(RESULT_SCHEMA), orient="row")
-    schema = {**_without_system(CLICK_SCHEMA), "doc": pl.String}
-    rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
-    clicks = pl.DataFrame(rows, schema=schema, orient="row")
+    click_rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
+    click_schema: FrameSchema = {**CLICK_SCHEMA, "doc": pl.String}
+    queries, results, clicks = (
+        pl.DataFrame([(0, *row) for row in rows], schema=schema, orient="row")
+        for rows, schema in (
+            (log.queries, QUERY_SCHEMA),
+            (log.results, RESULT_SCHEMA),
+            (click_rows, click_schema),
+        )
+    )
     # A click with a document but no rank is on the best rank of that document.
     best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
     clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
@@ -399,23 +388,15 @@ def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
         topics=[topic_of.get(*pair) for pair in zip(log.names, log.topics, strict=True)],
         systems=[DEFAULT_SYSTEM],
         current=log.current,
-        frames=[
-            frame.with_columns(system=pl.lit(0, pl.Int64)) for frame in (queries, results, clicks)
-        ],
+        frames=[queries, results, clicks],
         source=source,
     )
 
 
-def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: dtype for name, dtype in schema.items() if name != "system"}
-
-
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_results(data)
-    source, frame = (
-        table.source,
-        table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM)),
-    )
+    source = table.source
+    frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
     topic_of = _topic_map(frame, source) if "topic" in table.names else {}
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
@@ -429,10 +410,8 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
-        raise InputError(
-            "query numbers must be distinct, got the same number with and without leading zeros",
-            source=source,
-        )
+        got = "got the same number with and without leading zeros"
+        raise InputError(f"query numbers must be distinct, {got}", source=source)
     if (first_number := min(keys["number"])) > 1:
         warn(
             f"{source}: query numbers are positions in the session, but the lowest is"
@@ -441,9 +420,9 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         )
     results = _encode(frame, keys, names, systems)
     if "rank" not in table.names:
-        results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
-            rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
-        )
+        rank = pl.int_range(pl.len(), dtype=pl.Int64).over(LIST_KEY) + 1
+        results = results.sort("score", "doc", descending=True, maintain_order=True)
+        results = results.with_columns(rank=rank)
     is_first = first_occurrences(results, *RESULT_KEY)
     repeats = (~is_first).arg_true()
     if len(repeats) and on_duplicate == "first":
@@ -460,18 +439,14 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
             f" {quoted(names[row['session']])}",
             source=source,
         )
+    queries = results.select(LIST_KEY).unique(maintain_order=True)
+    queries = queries.with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64))
     return _make_sessions(
         names=names,
         topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
-        frames=[
-            results.select(LIST_KEY)
-            .unique(maintain_order=True)
-            .with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64)),
-            results,
-            _clicks(clicks, keys, names, systems),
-        ],
+        frames=[queries, results, _clicks(clicks, keys, names, systems)],
         source=source,
     )
 
@@ -482,10 +457,8 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
         return pl.DataFrame(schema=CLICK_SCHEMA)
     table = read_table(clicks, CLICK_COLUMNS)
     if "system" not in table.names and len(systems) > 1:
-        raise InputError(
-            f"expected a column system, as the sessions are of {len(systems)} systems",
-            source=table.source,
-        )
+        reason = f"expected a column system, as the sessions are of {len(systems)} systems"
+        raise InputError(reason, source=table.source)
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
     return _encode(frame, keys, names, systems)
 
@@ -495,13 +468,11 @@ def _encode(
 ) -> pl.DataFrame:
     """Replace names of systems and sessions by indices, and queries by numbers."""
     numbered = frame.join(keys, on=LIST_KEY, how="left", maintain_order="left")
-    codes = {
-        name: numbered[name].replace_strict(
-            labels, range(len(labels)), default=None, return_dtype=pl.Int64
-        )
+    codes = (
+        pl.col(name).replace_strict(labels, range(len(labels)), default=None, return_dtype=pl.Int64)
         for name, labels in (("system", systems), ("session", names))
-    }
-    return numbered.drop("number").with_columns(**codes, query=numbered["number"])
+    )
+    return numbered.with_columns(*codes, query="number").drop("number")
 
 
 def _make_sessions(
@@ -519,14 +490,10 @@ def _make_sessions(
         for frame, schema in zip(frames, (QUERY_SCHEMA, RESULT_SCHEMA, CLICK_SCHEMA), strict=True)
     )
     results = results.sort(*RESULT_KEY, maintain_order=True)
-    valid = clicks.join(
-        results.select(RESULT_KEY), on=RESULT_KEY, how="semi", maintain_order="left"
-    )
+    valid = clicks.join(results, on=RESULT_KEY, how="semi", maintain_order="left")
     # A click without a time stays behind the click before it.
     start_time = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
-    sorted_clicks = valid.sort(
-        "system", "session", start_time, maintain_order=True, nulls_last=False
-    )
+    valid = valid.sort("system", "session", start_time, maintain_order=True, nulls_last=False)
     return Sessions(
         names=tuple(names),
         topics=tuple(topics),
@@ -534,7 +501,7 @@ def _make_sessions(
         current=tuple(current),
         queries=queries.sort(*LIST_KEY, maintain_order=True),
         results=results,
-        clicks=sorted_clicks,
+        clicks=valid,
         source=source,
         lost_clicks=clicks.height - valid.height,
     )
@@ -545,9 +512,8 @@ def _problems(sessions: Sessions) -> list[str]:
     counts = sessions.counts
     problems = []
     if counts.lost_clicks:
-        problems.append(
-            f"{counted(counts.lost_clicks, 'click')} on ranks without a result excluded"
-        )
+        clicks = counted(counts.lost_clicks, "click")
+        problems.append(f"{clicks} on ranks without a result excluded")
     if counts.repeated_in_list:
         problems.append(f"{counted(counts.repeated_in_list, 'document')} repeated in one list")
     if counts.without_queries:

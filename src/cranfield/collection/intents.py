@@ -34,9 +34,7 @@ _INTENTS = schema_of_lines(
     Column("intent", ID),
     Column("probability", NUMBER),
     optional("type", ID),
-    mapping=lambda data, source: three_columns(
-        data, ("topic", "intent", "probability"), "intent: probability", source
-    ),
+    mapping=three_columns("topic", "intent", "probability", inner_form="intent: probability"),
 )
 
 
@@ -102,12 +100,8 @@ def read_intents(data: Any) -> IntentTable:
         frame.select("topic", "intent").is_duplicated(),
         lambda row: f"intent {quoted(row['intent'])} occurs twice",
     )
-    table.refuse(
-        ~kinds.is_in([*_TYPES]),
-        lambda row: (
-            f"type of an intent must be one of {', '.join(_TYPES)}; got {quoted(row['type'])}"
-        ),
-    )
+    expected = f"type of an intent must be one of {', '.join(_TYPES)}"
+    table.refuse(~kinds.is_in([*_TYPES]), lambda row: f"{expected}; got {quoted(row['type'])}")
     _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),
@@ -264,9 +258,9 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         intents_of_topic.setdefault(code, []).append((subtopics[name], row))
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
-        keys = zip(table.topics, table.intents, strict=True)
-        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
-        table_rows = dict(zip(keys, values, strict=True))
+        values = table.probabilities.tolist(), table.navigational.tolist()
+        rows_of_table = zip(table.topics, table.intents, *values, strict=True)
+        table_rows = {(topic, name): (p, is_nav) for topic, name, p, is_nav in rows_of_table}
     size = max(1, *(len(names) for names in intents_of_topic.values())) if intents_of_topic else 1
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -279,11 +273,8 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         for i, name in enumerate(intents):
             place[rows[name]] = i
             if table is not None and (topic, name) not in table_rows:
-                raise InputError(
-                    f"intent {quoted(name)} has relevant documents, but no probability",
-                    source=table.name,
-                    topic=topic,
-                )
+                reason = f"intent {quoted(name)} has relevant documents, but no probability"
+                raise InputError(reason, source=table.name, topic=topic)
             probability[code, i], navigational[code, i] = table_rows.get(
                 (topic, name), (1.0 / len(intents), False)
             )

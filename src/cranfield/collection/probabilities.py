@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import Origin
-from cranfield.sources.columns import fitted, read_columns, three_columns
+from cranfield.sources.columns import read_columns, three_columns
 from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import FrameMixin
@@ -30,8 +30,11 @@ _ROUNDING = 0.005
 """Maximum deviation of a sum of probabilities from 1 that is treated as rounding."""
 
 
+_columns_of_pairs = three_columns("topic", "doc", "probability", inner_form="document: probability")
+
+
 def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
-    columns = three_columns(data, ("topic", "doc", "probability"), "document: probability", source)
+    columns = _columns_of_pairs(data, source)
     if not any(isinstance(values, (list, tuple)) for values in columns["probability"]):
         return columns
     try:
@@ -172,26 +175,23 @@ def read_probabilities(data: Any) -> Probabilities:
     if isinstance(data, Probabilities):
         return data
     if isinstance(data, Qrels):
-        judgments = data.flat()
-        levels = np.maximum(judgments.grades, 0).astype(np.int64)
+        flat = data.flat()
+        levels = np.maximum(flat.grades, 0).astype(np.int64)
         grades = np.union1d([0, 1], levels)
         values = (levels[:, None] == grades).astype(np.float64)
-        topic_codes = judgments.codes.astype(np.int64)
-        return Probabilities(
-            judgments.topics, topic_codes, judgments.docs, grades, values, judgments.origin
-        )
+        ids = flat.topics, flat.codes.astype(np.int64), flat.docs
+        return Probabilities(*ids, grades, values, flat.origin)
     columns = read_columns(data, PROBABILITIES)
     names = [str(name) for name in columns.names]
     by_grade = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
     schema = PROBABILITIES
     if by_grade:
         if _PROBABILITY.named_in([name for name in names if name not in by_grade]):
-            names_of_grades = ", ".join(by_grade)
-            reason = f"expected probability or {names_of_grades} as columns, got both"
+            reason = f"expected probability or {', '.join(by_grade)} as columns, got both"
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
-    table = fitted(columns.select(schema), schema, columns.source, columns.lines)
+    table = columns.table(schema)
     frame = table.frame
     table.refuse(
         frame.select("topic", "doc").is_duplicated(),

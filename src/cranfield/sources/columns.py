@@ -25,6 +25,9 @@ from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fiel
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
+MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
+"""Converts a mapping, whose source is named, to columns."""
+
 _DECOMPRESSED_BY_POLARS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
@@ -455,21 +458,33 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     return Columns.of_rows(names, filled, source, numbers)
 
 
-def three_columns(
-    data: Mapping[Any, Any], names: tuple[str, str, str], inner_form: str, source: str
-) -> dict[str, list[Any]]:
-    """Convert a mapping of mappings, whose items are described by `inner_form`, to columns."""
-    pairs = pairs_of(data, names[0], inner_form, source)
-    rows = [(name, key, value) for name, mapping in pairs for key, value in mapping.items()]
+def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Convert rows to columns."""
+    rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
-def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+def three_columns(*names: str, inner_form: str) -> MappingReader:
+    """Return a function that converts a mapping of mappings to columns.
+
+    Messages describe the items of the inner mappings by `inner_form`.
+    """
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        pairs = pairs_of(data, names[0], inner_form, source)
+        return transposed(
+            names, ((outer, *item) for outer, inner in pairs for item in inner.items())
+        )
+
+    return columns
+
+
+def two_columns(*names: str) -> MappingReader:
     """Return a function that converts a mapping to columns of its keys and of its values."""
-    return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
+    return lambda data, source: transposed(names, data.items())
 
 
-def columns_of_mapping(kind: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+def columns_of_mapping(kind: str) -> MappingReader:
     """Return a function that reads a mapping whose values are the columns of a table."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, check_choice, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import (
     Table,
@@ -45,6 +45,7 @@ from cranfield.texts.gold import (
     stem_of,
     text_length,
     warn_missing,
+    warn_skipped,
 )
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
@@ -159,8 +160,7 @@ class JudgedAnswers(Scorable):
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        return f"JudgedAnswers({size}, {matches})"
+        return f"JudgedAnswers({self._size()}, {matches})"
 
 
 def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:
@@ -247,12 +247,9 @@ def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
             elif isinstance(nuggets, (list, tuple, set, frozenset)):
                 yield from ({**row, "nugget": nugget} for nugget in nuggets)
             else:
-                raise InputError(
-                    f"nuggets of system {quoted(system)} must be a list or a mapping, got"
-                    f" {type(nuggets).__name__}",
-                    source="answers",
-                    topic=str(topic),
-                )
+                reason = f"nuggets of system {quoted(system)} must be a list or a mapping"
+                got = type(nuggets).__name__
+                raise InputError(f"{reason}, got {got}", source="answers", topic=str(topic))
 
 
 def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
@@ -277,23 +274,16 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             known_length = lengths.setdefault(answer, nan)
             if not isnan(length):
                 if not isnan(known_length) and known_length != length:
-                    raise table.wrong(
-                        row, f"conflicting lengths {known_length:g} and {length:g}", topic
-                    )
+                    reason = f"conflicting lengths {known_length:g} and {length:g}"
+                    raise table.wrong(row, reason, topic)
                 lengths[answer] = length
             if nugget is not None:
                 match = (*answer, nugget_index[topic, nugget])
                 if match in matches:
-                    raise table.wrong(
-                        row, f"nugget {quoted(nugget)} is matched twice by {quoted(system)}", topic
-                    )
+                    reason = f"nugget {quoted(nugget)} is matched twice by {quoted(system)}"
+                    raise table.wrong(row, reason, topic)
                 matches[match] = (position, 1.0 if isnan(support) else support)
-    if unknown_topics:
-        warn(
-            f"{tables[0].source}: answers to {counted(len(unknown_topics), 'topic')} without"
-            f" nuggets skipped ({some_of(map(quoted, unknown_topics), 3)})",
-            stacklevel=3,
-        )
+    warn_skipped(f"{tables[0].source}: answers to", unknown_topics, "nuggets")
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for answer, value in lengths.items():
@@ -407,9 +397,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             elif first_nuggets[topic] != counts:
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
-                raise table.wrong(
-                    row, f"nuggets differ from the topic's first answer, such as {example}", topic
-                )
+                reason = f"nuggets differ from the topic's first answer, such as {example}"
+                raise table.wrong(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]
@@ -449,7 +438,6 @@ def _read_labels(
                 raise wrong(kind.reason(noun, label))
             labels.append(label)
         counts[text] += 1
-        importance, support = labels
         numbered_text = text if counts[text] == 1 else f"{text} #{counts[text]}"
-        nuggets.append((numbered_text, importance, support))
+        nuggets.append((numbered_text, *labels))
     return nuggets, n_failed

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.columns import Table, pairs_of, read_table
+from cranfield.sources.columns import Table, pairs_of, read_table, transposed
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
@@ -37,7 +37,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
         return None
-    columns: dict[str, list[Any]] = {"topic": [], "sentence": [], "system": [], "citation": []}
+    cells: list[tuple[Any, ...]] = []
     rows: list[int] = []
     for row, record in enumerate(records):
         fields = {**record, **(record.get("metadata") or {})}
@@ -50,17 +50,13 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
                 raise InputError(reason, source=source, topic=str(topic))
             documents = [_find_document(item, references) for item in citations]
             if None in documents:
-                citation = (
-                    f"citation {quoted(citations[documents.index(None)])} of sentence {number}"
-                )
-                reason = f"answer {row + 1}: {citation} is not among its references"
-                raise InputError(reason, source=source, topic=str(topic))
-            for doc in documents or [None]:
-                cells = (topic, number, fields.get("run_id"), doc)
-                for column, cell in zip(columns.values(), cells, strict=True):
-                    column.append(cell)
-                rows.append(row)
-    return dict(columns), rows
+                citation = quoted(citations[documents.index(None)])
+                reason = f"citation {citation} of sentence {number} is not among its references"
+                raise InputError(f"answer {row + 1}: {reason}", source=source, topic=str(topic))
+            documents = documents or [None]
+            cells += [(topic, number, fields.get("run_id"), doc) for doc in documents]
+            rows += [row] * len(documents)
+    return dict(transposed(("topic", "sentence", "system", "citation"), cells)), rows
 
 
 _TOPIC_FIELDS = ("topic_id", "narrative_id", "qid", "query_id", "topic")
@@ -161,9 +157,8 @@ class JudgedCitations(Scorable):
         )
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        cited = counted(len(self.sentence), "citation")
-        return f"JudgedCitations({size}, {counted(len(self.cell), 'sentence')}, {cited})"
+        sizes = f"{counted(len(self.cell), 'sentence')}, {counted(len(self.sentence), 'citation')}"
+        return f"JudgedCitations({self._size()}, {sizes})"
 
 
 def read_citations(data: Any, *, name: str | None = None, support: Any = None) -> JudgedCitations:
@@ -258,9 +253,8 @@ def _add_support(
     labelled_sentences: set[tuple[str, str, str]] = set()
     is_kept = []
     for row, (topic, sentence, system, doc, *_) in enumerate(table.rows()):
-        degree = degrees.get(
-            (topic, sentence, doc, system), degrees.get((topic, sentence, doc, None))
-        )
+        by_any_system = degrees.get((topic, sentence, doc, None))
+        degree = degrees.get((topic, sentence, doc, system), by_any_system)
         sentence_key = topic, sentence, system
         if doc is not None and degree is None and sentence_key not in labelled_sentences:
             reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {source}"
@@ -269,11 +263,8 @@ def _add_support(
         is_kept.append(doc is None or degree is not None)
         values.append(degree)
     if excluded := is_kept.count(False):
-        warn(
-            f"{table.source}: {counted(excluded, 'citation')} without support excluded (not the"
-            " first of their sentences)",
-            stacklevel=3,
-        )
+        reason = "without support excluded (not the first of their sentences)"
+        warn(f"{table.source}: {counted(excluded, 'citation')} {reason}", stacklevel=3)
     frame = table.frame.with_columns(support=pl.Series(values, dtype=pl.Float64))
     return replace(table, frame=frame).gather(np.flatnonzero(is_kept))
 
@@ -291,12 +282,9 @@ def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
-        raise InputError(
-            "expected a list of sentences, each a list with the support of its citations, got"
-            f" {type(value).__name__}",
-            source="citations",
-            topic=str(topic),
-        )
+        expected = "expected a list of sentences, each a list with the support of its citations"
+        got = type(value).__name__
+        raise InputError(f"{expected}, got {got}", source="citations", topic=str(topic))
     return list(value)
 
 
@@ -310,11 +298,8 @@ def _build_citations(table: Table) -> JudgedCitations:
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
         topic, label, system, citation, support, joint_value, without_value = cells
-        key = (
-            topics.setdefault(topic, len(topics)),
-            systems.setdefault(system, len(systems)),
-            label,
-        )
+        topic_index = topics.setdefault(topic, len(topics))
+        key = topic_index, systems.setdefault(system, len(systems)), label
         index = sentences.setdefault(key, len(sentences))
         if index == len(joint):
             joint.append(nan)
@@ -322,17 +307,13 @@ def _build_citations(table: Table) -> JudgedCitations:
             is_uncited.append(False)
         if not isnan(joint_value):
             if not isnan(joint[index]) and joint[index] != joint_value:
-                raise table.wrong(
-                    row, f"conflicting values of joint for sentence {quoted(label)}", topic
-                )
+                reason = f"conflicting values of joint for sentence {quoted(label)}"
+                raise table.wrong(row, reason, topic)
             joint[index] = joint_value
         doc = citation or ""
         if is_uncited[index] or (not doc and cited_docs[index]):
-            raise table.wrong(
-                row,
-                f"sentence {quoted(label)} has a row without a citation, but also other rows",
-                topic,
-            )
+            reason = f"sentence {quoted(label)} has a row without a citation, but also other rows"
+            raise table.wrong(row, reason, topic)
         if not doc:
             if not isnan(support):
                 raise table.wrong(row, "has support but no citation", topic)

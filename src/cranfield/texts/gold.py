@@ -123,6 +123,14 @@ def warn_missing(
         warn(f"{answers} missing and counted as 0: topic {some_of(examples, 5)}", stacklevel=4)
 
 
+def warn_skipped(texts: str, topics: Collection[str], gold: str, stacklevel: int = 4) -> None:
+    """Warn of texts of topics that have no gold standard."""
+    if topics:
+        number = counted(len(topics), "topic")
+        examples = some_of(map(quoted, topics), 3)
+        warn(f"{texts} {number} without {gold} skipped ({examples})", stacklevel=stacklevel)
+
+
 def check_name_used(name: str | None, is_used: bool) -> None:
     """Raise an error if the name of a system is set although the answers name their systems."""
     if name is not None and not is_used:
@@ -244,24 +252,22 @@ def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 def build_nuggets(table: Table) -> Nuggets:
     topics: dict[str, int] = {}
     index_of: dict[tuple[str, str], int] = {}
-    voters: set[tuple[tuple[str, str], str]] = set()
+    voters: set[tuple[tuple[str, str], str | None]] = set()
     weights: list[float] = []
     lengths: list[float] = []
     votes: list[list[float]] = []
     for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
         topics.setdefault(topic, len(topics))
         key = (topic, nugget)
-        voter = assessor or ""
-        if (key, voter) in voters:
-            suffix = f" by assessor {quoted(voter)}" if voter else ""
+        if (key, assessor) in voters:
+            suffix = f" by assessor {quoted(assessor)}" if assessor else ""
             raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{suffix}", topic)
-        voters.add((key, voter))
-        if key not in index_of:
-            index_of[key] = len(weights)
+        voters.add((key, assessor))
+        index = index_of.setdefault(key, len(weights))
+        if index == len(weights):
             weights.append(weight)
             lengths.append(length)
             votes.append([])
-        index = index_of[key]
         for label, value, values in (("weight", weight, weights), ("length", length, lengths)):
             if not isnan(value) and not isnan(values[index]) and value != values[index]:
                 raise table.wrong(row, f"nugget {quoted(nugget)} has a second {label}", topic)
@@ -300,11 +306,6 @@ def _check_complete_topics(nuggets: Nuggets, source: str) -> None:
         is_partial = nuggets.total(missing * 1.0) * nuggets.total(~missing * 1.0) > 0
         rows = np.flatnonzero(missing & is_partial[nuggets.topic])
         if rows.size:
-            raise InputError(
-                (
-                    f"nugget {quoted(nuggets.ids[rows[0]])} has no {label}, but other"
-                    " nuggets of its topic have one"
-                ),
-                source=source,
-                topic=nuggets.topics[nuggets.topic[rows[0]]],
-            )
+            topic = nuggets.topics[nuggets.topic[rows[0]]]
+            reason = f"nugget {quoted(nuggets.ids[rows[0]])} has no {label}, but other nuggets of"
+            raise InputError(f"{reason} its topic have one", source=source, topic=topic)

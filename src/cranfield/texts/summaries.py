@@ -24,16 +24,12 @@ from cranfield.texts.gold import (
     check_name_used,
     stem_of,
     warn_missing,
+    warn_skipped,
 )
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
 """Indices of the words of a text, by sentence."""
-
-
-def _system_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Convert `{system: {topic: text}}` to columns."""
-    return three_columns(data, ("system", "topic", "text"), "topic: text", source)
 
 
 def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -53,7 +49,7 @@ _TEXTS = Schema(
     (TOPIC, Column("text", TEXT), SYSTEM),
     noun="summaries",
     otherwise="csv",
-    mapping=_system_columns,
+    mapping=three_columns("system", "topic", "text", inner_form="topic: text"),
 )
 _REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
 
@@ -156,8 +152,7 @@ class JudgedSummaries(Scorable):
         return values
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        return f"JudgedSummaries({size}, {counted(len(self.texts), 'text')})"
+        return f"JudgedSummaries({self._size()}, {counted(len(self.texts), 'text')})"
 
 
 def judge_summaries(
@@ -253,30 +248,20 @@ def judge_summaries(
             raise InputError(reason, source="summaries", topic=topic)
         else:
             sentences[topics[topic], system_index] = encode(text, topic)
-    if unknown_topics:
-        warn(
-            f"texts of {counted(len(unknown_topics), 'topic')} without references skipped"
-            f" ({some_of(map(quoted, unknown_topics), 3)})",
-            stacklevel=2,
-        )
+    warn_skipped("texts of", unknown_topics, "references", stacklevel=3)
     encoded_references = tuple(
         tuple(encode(text, topic) for text in group) for topic, group in gold.items()
     )
     if wordless_topics:
-        number = counted(len(wordless_topics), "text")
-        warn(
-            f"{number} without letters and digits counted as empty"
-            f" (topic {some_of(wordless_topics, 3)})",
-            stacklevel=3,
-        )
+        examples = f"topic {some_of(wordless_topics, 3)}"
+        texts = counted(len(wordless_topics), "text")
+        warn(f"{texts} without letters and digits counted as empty ({examples})", stacklevel=3)
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
-        warn(
-            "letters other than a to z ignored in texts of"
-            f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
-            f" {quoted(letter)}){_ADVICE}",
-            stacklevel=3,
-        )
+        number = counted(len(ignored_letters), "topic")
+        example = f"topic {quoted(topic)}: {quoted(letter)}"
+        ignored = f"letters other than a to z ignored in texts of {number}"
+        warn(f"{ignored} ({example}){_ADVICE}", stacklevel=3)
     warn_missing(sentences, tuple(gold), tuple(systems))
     return JudgedSummaries(
         topics=tuple(gold),
@@ -304,10 +289,8 @@ def tokeniser_of(tokeniser: str | Tokeniser) -> Tokeniser:
     if callable(tokeniser):
         return tokeniser
     if tokeniser not in TOKENISERS:
-        names = ", ".join(TOKENISERS)
-        raise PolicyError(
-            f"unknown tokeniser {quoted(tokeniser)}; expected a function or one of: {names}"
-        )
+        expected = f"expected a function or one of: {', '.join(TOKENISERS)}"
+        raise PolicyError(f"unknown tokeniser {quoted(tokeniser)}; {expected}")
     return TOKENISERS[tokeniser]
 
 
@@ -324,7 +307,6 @@ def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
     table.refuse_unnamed("system")
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and schema is _REFERENCES and not isinstance(data, Mapping):
-        warn(
-            f"{table.source}: the reference text of topic {quoted(empty[0])} is empty", stacklevel=5
-        )
+        text = f"the reference text of topic {quoted(empty[0])}"
+        warn(f"{table.source}: {text} is empty", stacklevel=5)
     return list(table.rows())

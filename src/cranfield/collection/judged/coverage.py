@@ -195,12 +195,9 @@ class Scorable:
     if TYPE_CHECKING:
 
         @property
-        def topics(self) -> tuple[str, ...]:
-            """Labels of the topics."""
-
+        def topics(self) -> tuple[str, ...]: ...
         @property
-        def systems(self) -> tuple[str, ...]:
-            """Labels of the systems."""
+        def systems(self) -> tuple[str, ...]: ...
 
     @property
     def unit(self) -> str:
@@ -224,6 +221,9 @@ class Scorable:
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the settings that determine the scores of a measure."""
         return {}
+
+    def _size(self) -> str:
+        return f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
 
 
 def lowest_relevant_grade(measure: Any) -> int:

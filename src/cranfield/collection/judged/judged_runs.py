@@ -324,9 +324,7 @@ class JudgedRuns(Scorable):
         return frame_html(self.coverage.to_polars(), repr(self))
 
     def __repr__(self) -> str:
-        topics, systems = self.shape
-        size = f"{counted(topics, 'topic')}, {counted(systems, 'system')}"
-        return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"
+        return f"JudgedRuns({self._size()}, {self.documents.cell.size:,} judged rows)"
 
 
 def _required(annotation: View | None, requirement: str) -> View:

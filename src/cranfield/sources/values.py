@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
 
-_BLANKS = " \t\n\r\v\f"
+BLANKS = " \t\n\r\v\f"
 """Blanks to strip from values; blanks of other scripts may be part of an id."""
 
 
@@ -81,7 +81,7 @@ def integers_in(column: pl.Expr) -> pl.Expr:
 def finite(cell: Any) -> float | None:
     """Return a cell as a finite number in ASCII digits, or None."""
     if isinstance(cell, str):
-        return float(text) if is_number(text := cell.strip(_BLANKS)) else None
+        return float(text) if is_number(text := cell.strip(BLANKS)) else None
     if isinstance(cell, _NOT_NUMBERS):
         return None
     try:
@@ -131,7 +131,7 @@ def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
 def _truth(cell: Any) -> int | None:
     if isinstance(cell, (bool, np.bool_)):
         return int(cell)
-    return _TRUTHS.get(cell.strip(_BLANKS).lower()) if isinstance(cell, str) else None
+    return _TRUTHS.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
 def plain(cell: Any) -> Any:
@@ -200,7 +200,7 @@ class Kind:
         dtype = series.dtype
         if self.dtype == pl.String:
             if dtype == pl.String:
-                stripped = series.str.strip_chars(_BLANKS)
+                stripped = series.str.strip_chars(BLANKS)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
                 if n_changed:
                     warn(f"blanks around {counted(n_changed, 'id')} were removed", stacklevel=6)
@@ -208,7 +208,7 @@ class Kind:
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:
             # If any text has an unusual form, each value is converted.
-            texts = pl.DataFrame({"": series.str.strip_chars(_BLANKS)})
+            texts = pl.DataFrame({"": series.str.strip_chars(BLANKS)})
             expression = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             numbers = texts.select(expression).to_series()
             return None if numbers.null_count() else numbers
@@ -223,7 +223,7 @@ class Kind:
 
 def _grade(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return whole_in(cell.strip(_BLANKS))
+        return whole_in(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
         try:
             number = int(cell)
@@ -243,7 +243,7 @@ def _identifier(cell: Any) -> str | None:
         cell.encode()
     except UnicodeEncodeError:
         return None
-    return cell.strip(_BLANKS) or None
+    return cell.strip(BLANKS) or None
 
 
 def any_value(cell: Any) -> bool:

@@ -40,6 +40,8 @@ _TO_SPACES = bytes.maketrans(_BLANK_BYTES, b" " * len(_BLANK_BYTES))
 _BLOCK = 1 << 16
 """Number of bytes processed at a time, so that they fit into the processor's cache."""
 
+_JOINED = "; two lines may be joined, as in files concatenated without a line end"
+
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Beginnings of text that the CSV reader interprets: byte order marks, and zlib archives."""
 
@@ -239,10 +241,8 @@ def read_lines(
                 fields.append("")
             _check_width(fields, layout)
             if len(fields) > len(layout.columns) and b"\r" in line.strip():
-                raise InputError(
-                    f"a carriage return within a line of {len(fields)} columns; convert line"
-                    " ends to LF"
-                )
+                reason = f"a carriage return within a line of {len(fields)} columns"
+                raise InputError(f"{reason}; convert line ends to LF")
             if width not in {0, len(fields)}:
                 raise _ragged(width, len(fields), source, number)
             width = len(fields)
@@ -304,12 +304,8 @@ def _check_further(fields: list[str], layout: Layout) -> None:
 
 
 def _ragged(expected: int, width: int, source: str, line: int) -> InputError:
-    return InputError(
-        f"expected {expected} columns as in the previous lines, got {width}; two lines may be"
-        " joined, as in files concatenated without a line end",
-        source=source,
-        line=line,
-    )
+    reason = f"expected {expected} columns as in the previous lines, got {width}"
+    return InputError(reason + _JOINED, source=source, line=line)
 
 
 def _lacks_grade(fields: list[str], layout: Layout) -> bool:
@@ -330,7 +326,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif width >= 2 * expected - 1:
-            reason += "; two lines may be joined, as in files concatenated without a line end"
+            reason += _JOINED
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
 
 

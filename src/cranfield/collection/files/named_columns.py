@@ -29,7 +29,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG, finite
+from cranfield.sources.values import BLANKS, GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG, finite
 
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
@@ -122,11 +122,8 @@ def _documents(
             values = values if number is None else [hit[number] for hit in docs]
             docs = [hit[doc] for hit in docs]
         return docs, values
-    got = (
-        "a set, which has no order"
-        if isinstance(documents, AbstractSet)
-        else describe_structure(documents)
-    )
+    is_set = isinstance(documents, AbstractSet)
+    got = "a set, which has no order" if is_set else describe_structure(documents)
     reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {got}"
     raise InputError(reason + FLAT_ADVICE.format(value=value), source=source)
 
@@ -250,10 +247,8 @@ class RequestedColumns:
         """Refuse requested columns of files without column names."""
         columns = [column for column in self.names if column not in self.ambiguous_columns]
         if columns:
-            raise InputError(
-                f"is {description}, which has no column {quoted(self.names[columns[0]])}",
-                source=source,
-            )
+            reason = f"which has no column {quoted(self.names[columns[0]])}"
+            raise InputError(f"is {description}, {reason}", source=source)
 
 
 def requested_columns(
@@ -263,10 +258,8 @@ def requested_columns(
     if isinstance(columns, RequestedColumns):
         return columns
     if columns is not None and not isinstance(columns, Mapping):
-        raise PolicyError(
-            "columns must be a mapping such as {'doc': 'product_id'},"
-            f" got {type(columns).__name__}"
-        )
+        expected = "columns must be a mapping such as {'doc': 'product_id'}"
+        raise PolicyError(f"{expected}, got {type(columns).__name__}")
     names = {
         column: str(name)
         for key, name in (columns or {}).items()
@@ -274,10 +267,8 @@ def requested_columns(
         if kind_of_column == kind
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
-        raise PolicyError(
-            f"system and columns must name one column, got {quoted(system)} and"
-            f" {quoted(names['tag'])}"
-        )
+        got = f"{quoted(system)} and {quoted(names['tag'])}"
+        raise PolicyError(f"system and columns must name one column, got {got}")
     return RequestedColumns(kind, names)
 
 
@@ -287,9 +278,9 @@ def requested_columns_of_both(
     """Read the names of columns for judgments and runs; a name may apply to one of them only."""
     qrels = requested_columns(columns, "qrels", None)
     run = requested_columns(columns, "run", system)
-    common_names = {name for name in columns or {} if len(_columns_named(name)) == 2}
+    meanings = map(_columns_named, columns or {})
     ambiguous_columns = frozenset(
-        column for key in common_names for _, column in _columns_named(key)
+        column for pairs in meanings if len(pairs) == 2 for _, column in pairs
     )
     qrels.ambiguous_columns = run.ambiguous_columns = ambiguous_columns
     return qrels, run
@@ -305,9 +296,7 @@ def _columns_named(key: object) -> list[tuple[str, str]]:
         and not (kind == "qrels" and spelt(name) == "score")
     ]
     if not meanings:
-        columns = dict.fromkeys(
-            column.name for schema in SCHEMAS.values() for column in schema.columns
-        )
+        columns = dict.fromkeys(column.name for column in (*RUN.columns, *QRELS.columns))
         expected = ", ".join("system" if name == "tag" else name for name in columns)
         raise PolicyError(
             f"unknown column {quoted(key)} in columns; expected one of: {expected} (also after"
@@ -315,8 +304,6 @@ def _columns_named(key: object) -> list[tuple[str, str]]:
         )
     return meanings
 
-
-_BLANKS = " \t\n\r\v\f"
 
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose items can be read directly; a subclass may override access."""
@@ -393,13 +380,8 @@ def _fields(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
         values[start : start + len(documents)] = numbers
         start += len(documents)
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    topic_dicts = tuple(rankings.values())
-    return {
-        "topics": tuple(rankings),
-        "codes": codes,
-        "topic_dicts": topic_dicts,
-        column.name: values,
-    }
+    dicts = tuple(rankings.values())
+    return {"topics": tuple(rankings), "codes": codes, "topic_dicts": dicts, column.name: values}
 
 
 def _numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
@@ -433,7 +415,7 @@ def _all_ids(ids: Mapping[Any, Any]) -> bool:
         text = "".join(ids)
         if [*map(type, ids)].count(str) < len(ids) or "" in ids:
             return False
-        if any(blank in text for blank in _BLANKS):
+        if any(blank in text for blank in BLANKS):
             # The reader of tables strips the blanks around ids.
             return False
         return text.isascii() or bool(text.encode())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.pairs import warn_of_ungraded
+from cranfield.sources.columns import transposed
 from cranfield.sources.schemas import Column, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
 
@@ -66,27 +67,22 @@ def columns_of_nested(
     if not is_nested(data):
         return None
     value = "score" if kind == "run" else "grade"
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("topic", "doc", value, "rank", "tag", "row")
-    }
+    rows: list[tuple[Any, ...]] = []
     with in_source(source):
         for ranking in _rankings(_workbench_judgments(data), kind, source):
             docs, values = _documents(ranking, kind)
             if kind == "run" and not docs:
                 docs, values = [NO_DOCUMENT], [0.0]
-            size = len(docs)
-            columns["topic"] += [ranking.topic] * size
-            columns["doc"] += docs
-            columns[value] += values
-            columns["rank"] += range(1, size + 1)
-            columns["tag"] += [ranking.system] * size
-            columns["row"] += [ranking.row] * size
-    rows = columns.pop("row")
+            topic, system, row = ranking.topic, ranking.system, ranking.row
+            documents = enumerate(zip(docs, values, strict=True), 1)
+            rows += [(topic, doc, number, rank, system, row) for rank, (doc, number) in documents]
+    columns = transposed(("topic", "doc", value, "rank", "tag", "row"), rows)
+    record_of_row = columns.pop("row")
     if kind != "run":
         del columns["rank"]
     if kind != "run" or all(system is None for system in columns["tag"]):
         del columns["tag"]
-    return dict(columns), rows
+    return dict(columns), record_of_row
 
 
 def is_nested(data: Any) -> bool:
@@ -133,9 +129,8 @@ def _workbench_judgments(data: Any) -> Any:
     sources = [hit.get("_source") for hit in data["hits"]["hits"] if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
-        raise InputError(
-            f"expected one judgment list of the Search Relevance Workbench, got {len(judgments)}"
-        )
+        expected = "expected one judgment list of the Search Relevance Workbench"
+        raise InputError(f"{expected}, got {len(judgments)}")
     return judgments[0] if judgments else data
 
 
@@ -208,9 +203,8 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     hits = record["hits"]["hits"] if _is_response(record) else record[list_names[0]]
     scores = record.get("scores")
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
-        raise InputError(
-            f"expected {len(hits)} scores for topic {quoted(topic)}, got another number"
-        )
+        expected = f"expected {len(hits)} scores for topic {quoted(topic)}"
+        raise InputError(f"{expected}, got another number")
     system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}"))
     return _Ranking(topic, hits, scores, row, None if isinstance(system, Mapping) else system)
 
@@ -282,10 +276,8 @@ def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
     name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
         keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
-        raise InputError(
-            f"expected the id of each document of topic {topic} (usual names: docid, _id),"
-            f" got {keys}"
-        )
+        expected = f"expected the id of each document of topic {topic} (usual names: docid, _id)"
+        raise InputError(f"{expected}, got {keys}")
     return ids["id" if name is None else name]
 
 

@@ -53,6 +53,7 @@ from cranfield.sources.chunks import (
 NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
+_FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
 
 
@@ -161,11 +162,7 @@ def read_qrels(
             rows.numbers("grade"),
             None if column is None else rows.frame[column],
             rows.origin,
-            {
-                name: rows.labels(name)
-                for name in ("class", "stratum", "inclusion")
-                if rows.has(name)
-            },
+            {name: rows.labels(name) for name in _FURTHER_COLUMNS if rows.has(name)},
         )
     except InputError as error:
         raise rows.explain_repeats(error, iterations) from None
@@ -183,10 +180,10 @@ def _warn_of_unjudged(data: Any) -> None:
         return
     empty = [topic for topic, docs in data.items() if isinstance(docs, Sized) and not len(docs)]
     if empty:
-        has = "has" if len(empty) == 1 else "have"
+        has, are = ("has", "is") if len(empty) == 1 else ("have", "are")
         warn(
             f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
-            f" ({some_of(map(quoted, empty), 3)}) and {'is' if len(empty) == 1 else 'are'} skipped;"
+            f" ({some_of(map(quoted, empty), 3)}) and {are} skipped;"
             " to include a topic, add a document with grade 0",
             stacklevel=3,
         )
@@ -313,11 +310,8 @@ def read_run(
     except InputError as error:
         raise rows.explain_repeats(error) from None
     if len(tags) > 1:
-        warn(
-            f"{source}: {len(tags)} different run tags ({tag_names}); the system is called"
-            f" {quoted(name)}",
-            stacklevel=2,
-        )
+        different_tags = f"{len(tags)} different run tags ({tag_names})"
+        warn(f"{source}: {different_tags}; the system is called {quoted(name)}", stacklevel=2)
     return _merged(run, chunk_separator)
 
 
@@ -503,10 +497,9 @@ def _read(
         if not names.is_beside_tables:
             names.refuse(source.name, "text without names of columns")
         if grades is not None and ungraded == "drop":
-            raise PolicyError(
-                "ungraded='drop' cannot be combined with grades= in a text file without a"
-                " header, of which every line has a grade"
-            )
+            combination = "ungraded='drop' cannot be combined with grades="
+            header = "a text file without a header, of which every line has a grade"
+            raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
         frames = read_frames(source, layout, lines)
@@ -561,11 +554,9 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
     if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
         order = np.argsort(rows.codes, kind="stable")
         if (scores[order] == number_rows(rows.codes[order])).all():
-            raise InputError(
-                "expected rank and score, got scores that count from 1 and ranks that are not"
-                " integers; the two columns seem to be swapped",
-                source=rows.origin.name,
-            )
+            got = "got scores that count from 1 and ranks that are not integers"
+            reason = f"expected rank and score, {got}; the two columns seem to be swapped"
+            raise InputError(reason, source=rows.origin.name)
     return scores, None
 
 
@@ -573,9 +564,7 @@ def _scores_or_ranks(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     """Return the third of three columns as scores, and as ranks if it holds ranks."""
-    is_whole = bool(
-        (values == np.rint(values)).all() and (values >= 0).all() and (values < 2**31).all()
-    )
+    is_whole = bool(((values == np.rint(values)) & (values >= 0) & (values < 2**31)).all())
     if numbers == "ranks" and not is_whole:
         raise InputError("expected ranks in the third column, got other numbers", source=source)
     if numbers == "scores" or not is_whole:
@@ -597,21 +586,17 @@ def _scores_or_ranks(
     if has_few_shared and has_few_gaps and n_falls <= 0.1 * steps.size:
         if n_shared or n_gaps or n_falls:
             issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
-            warn(
-                f"{source}: third column read as ranks ({issues}); numbers='scores' reads scores",
-                stacklevel=4,
-            )
+            meaning = f"third column read as ranks ({issues})"
+            warn(f"{source}: {meaning}; numbers='scores' reads scores", stacklevel=4)
         return as_ranks
     lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
     is_far_from_1 = lowest.min() > longest and not is_dense
     if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
-    raise InputError(
-        "the third column may be ranks or scores (whole numbers that neither count from 1"
-        " nor fall in each topic): set numbers='ranks' or numbers='scores'",
-        source=source,
-    )
+    numbers = "whole numbers that neither count from 1 nor fall in each topic"
+    reason = f"the third column may be ranks or scores ({numbers})"
+    raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
 def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
@@ -621,13 +606,9 @@ def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[st
         # A column of one value is ignored unless requested.
         if subtopics is False or (subtopics is None and column.n_unique() == 1):
             return None, []
-        rows.refuse(
-            (column == NO_INTENT).to_numpy() & (grades > 0),
-            lambda row: (
-                f"a document of intent {NO_INTENT} is relevant to no intent; expected grade 0, got"
-                f" {grades[row]}"
-            ),
-        )
+        expected = f"a document of intent {NO_INTENT} is relevant to no intent; expected grade 0"
+        is_invalid = (column == NO_INTENT).to_numpy() & (grades > 0)
+        rows.refuse(is_invalid, lambda row: f"{expected}, got {grades[row]}")
         return "intent", []
     if not rows.has("subtopic"):
         return None, []

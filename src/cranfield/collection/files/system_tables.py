@@ -178,9 +178,8 @@ def read_system_table(
             raise InputError(error.reason + hint, source=error.source) from None
         raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
-    like_systems = [
-        k for k, name in enumerate(columns.names) if kind == "run" and is_system_like(name)
-    ]
+    names_of_runs = columns.names if kind == "run" else ()
+    like_systems = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
     columns.check_unused(schema, [*positions.values(), *like_systems], names or ())
     cells = {name: columns.cells(k) for name, k in positions.items()}
     _refuse_nested(cells, columns.source, kind)
@@ -223,8 +222,7 @@ def _build_table(
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
-        topic_schema = Schema("run", (TOPIC,))
-        topic_table = fitted({"topic": topics}, topic_schema, columns.source)
+        topic_table = fitted({"topic": topics}, Schema("run", (TOPIC,)), columns.source)
         empty_topics = (*topic_table.frame["topic"],)
         cells = {name: [column[k] for k in filled] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in filled]
@@ -247,11 +245,9 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
         if isinstance(first, (Mapping, list)):
             nested.append(f"{quoted(name)} holds {describe_structure(first)}")
     if nested:
-        rows = FLAT_ADVICE.format(value="score" if kind == "run" else "grade")
-        raise InputError(
-            f"expected a row for each document, got nested values: {some_of(nested, 3)}{rows}",
-            source=source,
-        )
+        reason = f"expected a row for each document, got nested values: {some_of(nested, 3)}"
+        advice = FLAT_ADVICE.format(value="score" if kind == "run" else "grade")
+        raise InputError(reason + advice, source=source)
 
 
 def _names_of(cells: Cells) -> Cells:
@@ -275,11 +271,9 @@ def _system_column(columns: Columns) -> str | None:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            raise InputError(
-                f"has {len(names)} columns that may name the system"
-                f" ({', '.join(map(quoted, names))}); set system={names[0]!r}",
-                source=columns.source,
-            )
+            listed = ", ".join(map(quoted, names))
+            reason = f"has {len(names)} columns that may name the system ({listed})"
+            raise InputError(f"{reason}; set system={names[0]!r}", source=columns.source)
     return str(columns.names[first])
 
 

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import Indexed
-from cranfield.collection.qrels import topic_order
+from cranfield.collection.qrels import sorted_codes
 from cranfield.sources.columns import Table, read_table, transposed, two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.values import ID, NUMBER
@@ -115,12 +115,9 @@ def read_groups(data: Any) -> DocumentTable:
     table = read_table(data, _GROUPS)
     frame = table.frame.with_columns(pl.col("weight").fill_null(1.0))
     _check(table, "weight", "document twice in one group", "doc", "group")
-    names = topic_order(frame["group"].unique().to_list())
-    codes = frame["group"].replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    names, codes = sorted_codes(frame["group"])
     weights = frame["weight"].to_numpy()
-    return DocumentTable(
-        frame["doc"].rechunk(), weights, codes.to_numpy(), tuple(names), table.source
-    )
+    return DocumentTable(frame["doc"].rechunk(), weights, codes, names, table.source)
 
 
 def _check(table: Table, value: str, reason: str, *keys: str) -> None:

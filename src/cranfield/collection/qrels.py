@@ -63,18 +63,14 @@ class Qrels(Pairs):
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
             if np.shape(values) != (len(self.docs),):
-                raise InputError(
-                    f"column {quoted(name)} must have {len(self.docs)} values, one per judgment",
-                    source=self.origin.name,
-                )
+                reason = f"must have {len(self.docs)} values, one per judgment"
+                raise InputError(f"column {quoted(name)} {reason}", source=self.origin.name)
         if self.subtopics is None:
             refuse_repeats(self, self.keys, self.codes, "document judged")
         else:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
-                raise InputError(
-                    f"subtopics must be {len(self.docs)} texts, one per judgment",
-                    source=self.origin.name,
-                )
+                reason = f"subtopics must be {len(self.docs)} texts, one per judgment"
+                raise InputError(reason, source=self.origin.name)
             # A document may occur once for each subtopic.
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
@@ -88,9 +84,8 @@ class Qrels(Pairs):
             raise CranfieldError("these judgments have no subtopics")
         names = self.subtopics.unique(maintain_order=True)
         numbers = np.arange(len(names))
-        return names, self.subtopics.replace_strict(
-            names, numbers, return_dtype=pl.Int64
-        ).to_numpy()
+        codes = self.subtopics.replace_strict(names, numbers, return_dtype=pl.Int64)
+        return names, codes.to_numpy()
 
     @cached_property
     def documents(self) -> Indices:
@@ -179,3 +174,10 @@ def topic_order(topics: Sequence[str]) -> list[str]:
         # Two sorts, as tuples as keys would trigger garbage collection.
         return sorted(sorted(topics), key=int)
     return sorted(topics)
+
+
+def sorted_codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the distinct names in :func:`topic_order`, and the index of each row's name."""
+    labels = topic_order(names.unique().to_list())
+    codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
+    return tuple(labels), codes.to_numpy()

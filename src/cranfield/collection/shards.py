@@ -28,7 +28,7 @@ from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.keys import Indexed, Keys
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
-from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
 from cranfield.sources.columns import fitted, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -73,10 +73,8 @@ def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int,
     for number in np.flatnonzero(np.bincount(whole)).tolist():
         rows = np.flatnonzero(whole == number)
         positions, length = begins[rows], lengths[rows]
-        state = [
-            np.full(rows.size, word ^ key[half % 2], dtype=np.uint64)
-            for half, word in enumerate(_START)
-        ]
+        words_of_state = zip(_START, (*key, *key), strict=True)
+        state = [np.full(rows.size, word ^ half, dtype=np.uint64) for word, half in words_of_state]
         for _ in range(number):
             _absorb(state, words[positions].astype(np.uint64, copy=False))
             positions = positions + 8
@@ -335,9 +333,8 @@ def read_shards(data: Any) -> TableShards:
     table = read_table(data, _SHARDS)
     docs, names = table.frame["doc"], table.frame["shard"]
     table.refuse(docs.is_duplicated(), lambda row: "document twice in the shards")
-    labels = topic_order(names.unique().to_list())
-    codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int32)
-    return TableShards(tuple(labels), docs.rechunk(), codes.to_numpy(), table.source)
+    labels, codes = sorted_codes(names)
+    return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
@@ -493,9 +490,8 @@ def judge_shards(
     def assemble(
         parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assemble_runs(names, parts, judgments, policy, labels=labels).with_settings(
-            run_list.settings
-        )
+        judged = assemble_runs(names, parts, judgments, policy, labels=labels)
+        judged = judged.with_settings(run_list.settings)
         highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged
@@ -533,8 +529,20 @@ class _ShardJudge:
         if policy.depth is not None:
             ranks = order_documents(run, policy.ties).ranks_of(np.arange(len(run)))
             run = run.restricted(ranks <= policy.depth)
-        parts = (_parts(run, judged_run, split, self.unmapped, policy) for split in self.splits)
-        return judged_run, [*parts]
+        return judged_run, [self._parts(run, judged_run, split) for split in self.splits]
+
+    def _parts(self, run: Run, whole: JudgedRun, split: _Split) -> tuple[list[JudgedRun], int]:
+        """Judge a run on each shard; also return the number of its documents in no shard."""
+        shard = split.sharding.of(run.docs)
+        if self.unmapped == "error":
+            _check_mapped(run, shard < 0, "document")
+        parts = []
+        for k, judgments in enumerate(split.qrels):
+            part = judge_one(run.restricted(shard == k), whole.stem, judgments, self.policies)
+            extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
+            # A topic of a run is a topic in every shard, even if nothing of the shard is retrieved.
+            parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
+        return parts, int((shard < 0).sum())
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
@@ -555,25 +563,8 @@ def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int
                 f" ({counted(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
-    return _Split(
-        sharding, tuple(qrels.restricted(shard == k) for k in range(n_shards)), int(is_lost.sum())
-    )
-
-
-def _parts(
-    run: Run, whole: JudgedRun, split: _Split, unmapped: str, policy: Policies
-) -> tuple[list[JudgedRun], int]:
-    """Judge a run on each shard; also return the number of its documents in no shard."""
-    shard = split.sharding.of(run.docs)
-    if unmapped == "error":
-        _check_mapped(run, shard < 0, "document")
-    parts = []
-    for k, judgments in enumerate(split.qrels):
-        part = judge_one(run.restricted(shard == k), whole.stem, judgments, policy)
-        extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
-        # A topic of a run is a topic in every shard, even if nothing of the shard is retrieved.
-        parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
-    return parts, int((shard < 0).sum())
+    parts = tuple(qrels.restricted(shard == k) for k in range(n_shards))
+    return _Split(sharding, parts, int(is_lost.sum()))
 
 
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:

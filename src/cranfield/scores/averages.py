@@ -49,9 +49,8 @@ class Averages:
         counts = self.counts()
         deviations = self.values - self.mean()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.where(
-                counts > 1, np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1)), np.nan
-            )
+            deviation = np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1))
+        return np.where(counts > 1, deviation, np.nan)
 
     def sum(self) -> Floats:
         """Compute the sum over topics; shape (systems,)."""

@@ -83,11 +83,9 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
     names = [selection] if isinstance(selection, str) else list(selection)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         return np.array(names, dtype=np.intp)
-    indices = {label: index for index, label in enumerate(labels)}
-    return np.array(
-        [indices[name] if name in indices else label_index(name, labels, kind) for name in names],
-        dtype=np.intp,
-    )
+    index_of = {label: index for index, label in enumerate(labels)}
+    indices = (index_of[n] if n in index_of else label_index(n, labels, kind) for n in names)
+    return np.fromiter(indices, dtype=np.intp)
 
 
 def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
@@ -113,23 +111,21 @@ REPLICATES_UNSUPPORTED = (
 
 
 class Definition(Protocol):
-    """The properties of a measure that scores use; measures are defined in a higher layer."""
+    """The properties of a measure that scores use; measures are defined in a higher layer.
+
+    info: declaration of the measure, with `aggregate` and `lower_is_better`.
+    scale, scale_source: measurement scale, and who declared it: `measure` or `user`.
+    label: name under which the measure was requested.
+    """
 
     @property
-    def info(self) -> Any:
-        """Declaration of the measure, with `aggregate` and `lower_is_better`."""
-
+    def info(self) -> Any: ...
     @property
-    def scale(self) -> Scale:
-        """Measurement scale."""
-
+    def scale(self) -> Scale: ...
     @property
-    def scale_source(self) -> str:
-        """Who declared the scale: `measure` or `user`."""
-
+    def scale_source(self) -> str: ...
     @property
-    def label(self) -> str:
-        """Name under which the measure was requested."""
+    def label(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +216,8 @@ class Scores(Averages, FrameMixin, Plotted):
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
         if self.aggregate not in AGGREGATES:
-            raise CranfieldError(
-                f"unknown aggregate {quoted(self.aggregate)}; expected one of: {AGGREGATES}"
-            )
+            unknown = f"unknown aggregate {quoted(self.aggregate)}"
+            raise CranfieldError(f"{unknown}; expected one of: {AGGREGATES}")
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
@@ -315,14 +310,10 @@ class Scores(Averages, FrameMixin, Plotted):
             tuple(labels[index] for index in axis_indices.tolist())
             for axis_indices, labels in zip(indices, self.labels.values(), strict=True)
         ]
-        return replace(
-            self,
-            # Contiguous in memory: the order of additions depends on it.
-            values=self.values[np.ix_(*indices)],
-            topics=names[0],
-            systems=names[1],
-            shards=names[2] if self.shards else (),
-        )
+        # Contiguous in memory: the order of additions depends on it.
+        values = self.values[np.ix_(*indices)]
+        labels: Any = dict(zip(("topics", "systems", "shards"), names, strict=False))
+        return replace(self, values=values, **labels)
 
     def with_scale(self, scale: Scale | str) -> Scores:
         """Return the scores with a declared scale.
@@ -355,9 +346,8 @@ class Scores(Averages, FrameMixin, Plotted):
             named_labels = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
             for (name, labels), (other_name, other_labels) in permutations(named_labels):
                 if (label := first_missing_label(other_labels, labels)) is not None:
-                    raise CranfieldError(
-                        f"{name} lacks {axis} {quoted(label)}, which {other_name} has"
-                    )
+                    missing = f"{axis} {quoted(label)}"
+                    raise CranfieldError(f"{name} lacks {missing}, which {other_name} has")
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
         return self.select(like.topics, like.systems)
@@ -468,15 +458,12 @@ class Scores(Averages, FrameMixin, Plotted):
         # Without shards, topics vary fastest; with shards, shards do.
         order: Any = "C" if self.shards else "F"
         indices = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)
-        return pl.DataFrame(
-            {
-                **{
-                    axis: pl.Series(labels, dtype=pl.String).gather(rows)
-                    for (axis, labels), rows in zip(self.labels.items(), indices, strict=True)
-                },
-                "score": pl.Series(self.values.ravel(order)).fill_nan(None),
-            }
-        )
+        columns = {
+            axis: pl.Series(labels, dtype=pl.String).gather(rows)
+            for (axis, labels), rows in zip(self.labels.items(), indices, strict=True)
+        }
+        columns["score"] = pl.Series(self.values.ravel(order)).fill_nan(None)
+        return pl.DataFrame(columns)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas data frame, topics as index, systems as columns."""

@@ -56,12 +56,10 @@ def replicate_labels(
         ~frame["run"].is_first_distinct(), lambda row: f"run {quoted(row['run'])} occurs twice"
     )
     is_known = frame["run"].is_in(list(runs))
+    is_repeated = frame.select("system", "replicate", known=is_known).is_duplicated() & is_known
+    several = "several runs are replicate {} of system {}"
     table.refuse(
-        frame.select("system", "replicate", known=is_known).is_duplicated() & is_known,
-        lambda row: (
-            f"several runs are replicate {quoted(row['replicate'])} of system"
-            f" {quoted(row['system'])}"
-        ),
+        is_repeated, lambda row: several.format(quoted(row["replicate"]), quoted(row["system"]))
     )
     if n_unknown := int((~is_known).sum()):
         warn(f"{table.source}: {counted(n_unknown, 'row')} of runs without scores")

@@ -41,6 +41,8 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
 }
 """Formats with named columns, which can hold all columns."""
 
+_OTHERS = f"use one of: {', '.join(WRITERS)}"
+
 _BLOCK = 1 << 20
 """Rows converted to lines at a time, so that the whole text is never in memory."""
 
@@ -150,23 +152,17 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     if not form:
         forms = [name for name, column in OF_SAMPLES.items() if column in frame.columns]
         if len(forms) > 1:
-            raise CranfieldError(
-                f"no format of lines has both {' and '.join(OF_SAMPLES.values())}; use one of:"
-                f" {', '.join(WRITERS)}"
-            )
+            pair = " and ".join(OF_SAMPLES.values())
+            raise CranfieldError(f"no format of lines has both {pair}; {_OTHERS}")
         form = forms[0] if forms else "trec"
     if form not in _LINES:
         write_table(frame, path, form)
         return
     layout = _LINES[form]
-    if extra_names := [name for name in frame.columns if name not in layout.read]:
-        raise CranfieldError(
-            f"{form} has no column {quoted(extra_names[0])}; use one of: {', '.join(WRITERS)}"
-        )
-    if missing_names := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
-        raise CranfieldError(
-            f"{form} requires a column {quoted(missing_names[0])} of the judgments"
-        )
+    if extra := [quoted(name) for name in frame.columns if name not in layout.read]:
+        raise CranfieldError(f"{form} has no column {extra[0]}; {_OTHERS}")
+    if missing := [quoted(n) for n in layout.read if n not in (*frame.columns, "subtopic")]:
+        raise CranfieldError(f"{form} requires a column {missing[0]} of the judgments")
     # Judgments may lack the columns of the iteration and of the sampling method.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
@@ -208,11 +204,10 @@ def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     if fspath(path) == "-":
         # Earlier output is written first. The standard output of notebooks accepts text only.
         sys.stdout.flush()
-        bytes_out = getattr(sys.stdout, "buffer", None)
-        if bytes_out is None:
-            sys.stdout.write(data.decode(errors="backslashreplace"))
+        if hasattr(sys.stdout, "buffer"):
+            sys.stdout.buffer.write(data)
         else:
-            bytes_out.write(data)
+            sys.stdout.write(data.decode(errors="backslashreplace"))
         return
     with whole_file(path) as file:
         file.write(data)

@@ -175,9 +175,8 @@ class MetadataPlace:
             return read_metadata(own_file)
         shared_file = run.with_name(METADATA_FILE)
         metadata = read_metadata(shared_file) if shared_file.is_file() else None
-        if metadata is None or metadata.get("tag") in (None, self.tag):
-            return metadata
-        return None
+        is_of_run = metadata is not None and metadata.get("tag") in (None, self.tag)
+        return metadata if is_of_run else None
 
 
 def header_lines(place: MetadataPlace | None) -> bytes:

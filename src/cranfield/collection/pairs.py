@@ -25,25 +25,17 @@ _FEW = 8
 """Look-ups in dicts are faster than keys if at most 1 / _FEW of the rows can match."""
 
 
-class Pairs(FrameMixin):
+class Pairs:
     """A table whose rows are a topic and a document.
 
     topics: the topics' ids, by code.
     codes: topic of each row, an index into `topics`; shape (rows,).
     docs: document id of each row.
-    origin: source of the rows, for messages.
     """
 
     topics: tuple[str, ...]
     codes: Codes
     docs: pl.Series
-    origin: Origin
-
-    def __len__(self) -> int:
-        return self.codes.size
-
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute keys themselves: they differ between versions of polars.
@@ -74,6 +66,18 @@ class Pairs(FrameMixin):
     def detached(self) -> Self:
         """Return the same rows, independent of the objects that they were read from."""
         return self
+
+
+class ReadPairs(Pairs, FrameMixin):
+    """Rows that were read; `origin` is their source, for messages."""
+
+    origin: Origin
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=10)
 
 
 class DictPairs(Pairs):
@@ -133,12 +137,14 @@ def topic_column(table: Pairs) -> pl.Series:
     return pl.Series("topic", table.topics, dtype=pl.String).gather(table.codes)
 
 
-def row_error(table: Pairs, reason: str, row: int) -> InputError:
+def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
     """Return an error with the line, topic and document of a row."""
     return table.origin.wrong(reason, row, table.topics[table.codes[row]], table.docs[row])
 
 
-def refuse_repeats(table: Pairs, keys: Keys, codes: NDArray[Any], noun: str = "document") -> None:
+def refuse_repeats(
+    table: ReadPairs, keys: Keys, codes: NDArray[Any], noun: str = "document"
+) -> None:
     """Raise an error for a document that occurs twice with one code."""
     repeat = first_repeat(keys, table.docs, codes)
     if repeat is not None:

@@ -15,13 +15,13 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
 from cranfield.collection.keys import ODD, Codes, first_rows
-from cranfield.collection.pairs import Pairs, refuse_repeats, topic_column, unchecked
+from cranfield.collection.pairs import ReadPairs, refuse_repeats, topic_column, unchecked
 from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels(Pairs):
+class Qrels(ReadPairs):
     """Relevance judgments; made by :func:`read_qrels`.
 
     Attributes

@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import Pairs, refuse_repeats, row_error, topic_column, unchecked
+from cranfield.collection.pairs import ReadPairs, refuse_repeats, row_error, topic_column, unchecked
 from cranfield.sources.chunks import Origin
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Pairs):
+class Run(ReadPairs):
     """The rankings of one system, one for each topic; made by :func:`read_run`.
 
     Attributes

@@ -131,11 +131,9 @@ class Source:
             kind, names = archive_of_files(stream)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
-                raise InputError(
-                    f"is a {kind} archive of files{files}; extract it, and name the folder or its"
-                    " files",
-                    source=self.name,
-                )
+                advice = "extract it, and name the folder or its files"
+                reason = f"is a {kind} archive of files{files}; {advice}"
+                raise InputError(reason, source=self.name)
             yield stream
 
     @contextmanager

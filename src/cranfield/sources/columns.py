@@ -85,12 +85,10 @@ class Columns:
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
-                examples = some_of(map(quoted, values), 3)
-                raise InputError(
-                    f"column {quoted(self.names[k])} ({examples}) may be the {kind} of rows, which"
-                    f" a {schema.kind} does not take into account; {_ADVICE[kind]}",
-                    source=self.source,
-                )
+                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
+                effect = f"may be the {kind} of rows, which a {schema.kind} does not take into"
+                reason = f"{subject} {effect} account; {_ADVICE[kind]}"
+                raise InputError(reason, source=self.source)
         # Not reported: columns with a single value, with a text for each identifier, or with a copy
         # of a used column. Other identifiers and numbers may be the ones that the user means.
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
@@ -102,11 +100,9 @@ class Columns:
                 are_grades = len(numbers) > 0 and not numbers.null_count()
                 if are_grades and (texts != used_texts).any() and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
-                    raise InputError(
-                        f"has two columns of grades: {pair}; remove one, or select one:"
-                        " columns={'grade': ...}",
-                        source=self.source,
-                    )
+                    advice = "remove one, or select one: columns={'grade': ...}"
+                    reason = f"has two columns of grades: {pair}; {advice}"
+                    raise InputError(reason, source=self.source)
                 if describes and not (are_grades and (texts != used_texts).any()):
                     # The text of the answer from which the grade was derived.
                     continue
@@ -609,11 +605,8 @@ def fitted(
         if series.dtype == pl.String and (is_missing_text := series.is_in(_MISSING_TEXTS)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
-            warn(
-                f"{source}: {noun} is {some_of(map(quoted, texts), 3)} in {rows}, read as text, not"
-                " as missing",
-                stacklevel=4,
-            )
+            values = f"{some_of(map(quoted, texts), 3)} in {rows}"
+            warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not empty:

@@ -175,9 +175,8 @@ class Runs(Sequence[Run]):
         (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
-        file = (
-            path if path.startswith("irds:") else replace(Source.of(data), folder=str(Path.cwd()))
-        )
+        is_file = not path.startswith("irds:")
+        file = replace(Source.of(data), folder=str(Path.cwd())) if is_file else path
         runs = self._of([(name, file)])
         runs._stems = [self.stem(index)]
         return runs
@@ -192,17 +191,15 @@ class Runs(Sequence[Run]):
     def with_options(self, **options: Any) -> Runs:
         """Return the runs with other options of reading, unless these change the set of runs."""
         for name in options.keys() - _DEFAULTS.keys():
-            raise PolicyError(
-                f"unknown option {quoted(name)} of runs; expected one of: {', '.join(_DEFAULTS)}"
-            )
+            expected = f"expected one of: {', '.join(_DEFAULTS)}"
+            raise PolicyError(f"unknown option {quoted(name)} of runs; {expected}")
         changes = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
         if not changes:
             return self
         for name in _DEFAULTS.keys() - {"on_duplicate", "chunk_separator", "on_bad_run"}:
             if name in changes and changes[name] != self._options.get(name, _DEFAULTS[name]):
-                raise PolicyError(
-                    f"{name} applies to files and tables, got runs that have been read"
-                )
+                got = "got runs that have been read"
+                raise PolicyError(f"{name} applies to files and tables, {got}")
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 
     def __repr__(self) -> str:
@@ -487,9 +484,7 @@ def distinct_names(
         if (repeated, None) in zip(renamed, stems, strict=True):
             advice = "name each run, as in {'bm25': first, 'dense': second}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
-    tag = min(name for name, number in counts.items() if number > 1)
-    warn(
-        f"several files have the run tag {quoted(tag)}; systems are named by file name",
-        stacklevel=stacklevel,
-    )
+    tag = quoted(min(name for name, number in counts.items() if number > 1))
+    named = "systems are named by file name"
+    warn(f"several files have the run tag {tag}; {named}", stacklevel=stacklevel)
     return renamed

@@ -11,19 +11,27 @@ import polars as pl
 
 from cranfield.assess.estimates.documents import (
     DocumentEstimates,
+    PooledLabels,
     check_additive,
     estimate_scores,
     match_labels,
     sample_documents,
 )
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
-from cranfield.assess.judges.reading import Panel, read_judges, read_panel, set_highest_grade
+from cranfield.assess.judges.reading import (
+    Panel,
+    judged_topics,
+    read_judges,
+    read_panel,
+    set_highest_grade,
+)
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
 from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
@@ -38,10 +46,7 @@ from cranfield.tabular import Table
 
 @dataclass(frozen=True, eq=False)
 class TopicEstimates:
-    """Estimates from scores by people, NaN for unjudged topics, and by a judge.
-
-    people, judge: scores; shape (systems, topics).
-    """
+    """Scores by people, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
     people: Floats
     judge: Floats
@@ -143,9 +148,8 @@ class PPIScores(Result):
         return self.scores.systems
 
     def _frame(self) -> pl.DataFrame:
-        systems = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
-        judge_means = pl.Series("by judge", self.by_judge)
-        return systems.hstack(_table_columns(self.means)).with_columns(judge_means)
+        frame = pl.DataFrame({"system": self.systems}).hstack(_table_columns(self.means))
+        return frame.with_columns(pl.Series("by judge", self.by_judge))
 
     def _size(self) -> str:
         judged = counted(self.means.items, self.unit)
@@ -182,12 +186,10 @@ class PPIScores(Result):
         PolicyError
             For an unknown system.
         """
-        indices = range(len(self.systems))
-        if baseline is None:
-            pairs = list(combinations(indices, 2))
-        else:
-            baseline_index = label_index(baseline, self.systems)
-            pairs = [(k, baseline_index) for k in indices if k != baseline_index]
+        pairs = list(combinations(range(len(self.systems)), 2))
+        if baseline is not None:
+            index = label_index(baseline, self.systems)
+            pairs = [(k, index) for k in range(len(self.systems)) if k != index]
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
         frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
@@ -322,43 +324,30 @@ def ppi_scores(
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
         estimates, topics, judge_scores = _estimate_by_topic(runs, panel, parsed, fit, options)
-        values = estimates.values()
-        notes = panel.notes
+        values, notes = estimates.values(), panel.notes
         if options.get("unjudged") != "condensed":
             notes += _gap_notes(panel)
     else:
         check_additive(parsed)
-        estimates, judge_scores, notes = _estimate_by_document(
-            runs, panel, parsed, fit, fixed_topics, options
-        )
-        topics, values = judge_scores.topics, estimates.values
+        labels = match_labels(panel)
+        pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
+        judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+        estimates, judge_scores = _estimate_by_document(judged, parsed, labels, fit, fixed_topics)
+        topics, values, notes = judge_scores.topics, estimates.values, panel.notes
+        if labels.n_unlabelled:
+            n_unlabelled = counted(labels.n_unlabelled, "document")
+            notes += (f"{n_unlabelled} without a label of the judge counted as 0",)
     means = estimates.means()
-    settings = {
-        "PPI unit": unit,
-        "judged by people": int(means.human[0]),
-        "of": means.items,
-        "folds": means.folds,
-        "seed": means.seed,
-    }
+    size = {"judged by people": int(means.human[0]), "of": means.items}
+    settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
     scores = Scores(
-        values,
-        topics,
-        judge_scores.systems,
-        f"PPI {parsed}",
+        *(values, topics, judge_scores.systems, f"PPI {parsed}"),
         settings=judge_scores.settings | settings,
         lower_is_better=judge_scores.lower_is_better,
     )
     return PPIScores(
-        str(parsed),
-        judges[0].name,
-        unit,
-        means,
-        judge_scores.mean(),
-        scores,
-        len(judge_scores.topics),
-        fixed_topics,
-        notes + means.notes,
-        estimates,
+        *(str(parsed), judges[0].name, unit, means, judge_scores.mean(), scores),
+        *(len(judge_scores.topics), fixed_topics, notes + means.notes, estimates),
     )
 
 
@@ -367,32 +356,25 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
     """Return the estimates, the topics that people judged, and the scores by the judge."""
     [judge] = panel.judges
-    missing_topics = sorted(_judged_topics(panel.human) - _judged_topics(judge.labels))
-    if missing_topics:
+    topics = [judged_topics(labels) for labels in (panel.human, judge.labels)]
+    if missing_topics := sorted(topics[0] - topics[1]):
         raise InputError(
             "the judge has no label for a topic that people judged", topic=missing_topics[0]
         )
     collection = read_runs(runs)
 
-    def score_labels(qrels: Qrels) -> Scores:
+    def score_labels(qrels: Qrels, labelled_topics: set[str]) -> Scores:
         judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may list topics without documents.
-        judged_topics = _judged_topics(qrels)
-        return scores.select(
-            [topic for topic in scores.topics if topic in judged_topics]
-        ).complete()[0]
+        topics = [topic for topic in scores.topics if topic in labelled_topics]
+        return scores.select(topics).complete()[0]
 
-    judge_scores, people_scores = score_labels(judge.labels), score_labels(panel.human)
+    people_scores, judge_scores = map(score_labels, (panel.human, judge.labels), topics)
     people = np.full(judge_scores.values.shape, np.nan)
-    people[[judge_scores.topics.index(topic) for topic in people_scores.topics]] = (
-        people_scores.values
-    )
+    rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
+    people[rows] = people_scores.values
     return TopicEstimates(people.T, judge_scores.values.T, fit), people_scores.topics, judge_scores
-
-
-def _judged_topics(qrels: Qrels) -> set[str]:
-    return {qrels.topics[code] for code in np.unique(qrels.codes)}
 
 
 def _gap_notes(panel: Panel) -> tuple[str, ...]:
@@ -412,12 +394,9 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
 
 
 def _estimate_by_document(
-    runs: Any, panel: Panel, measure: Measure, fit: Fit, fixed_topics: bool, options: dict[str, Any]
-) -> tuple[DocumentEstimates, Scores, tuple[str, ...]]:
-    """Return the estimates, the scores by the judge, and notes."""
-    labels = match_labels(panel)
-    pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
-    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    judged: JudgedRuns, measure: Measure, labels: PooledLabels, fit: Fit, fixed_topics: bool
+) -> tuple[DocumentEstimates, Scores]:
+    """Return the estimates and the scores by the judge."""
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -428,14 +407,6 @@ def _estimate_by_document(
         raise PolicyError(
             "the variance over topics requires two topics, got one; use fixed_topics=True"
         )
-    estimates = estimate_scores(sample, len(pool), fixed_topics, fit)
-    notes = panel.notes
-    if labels.n_unlabelled:
-        notes += (
-            f"{counted(labels.n_unlabelled, 'document')} without a label of the judge counted as 0",
-        )
-    return (
-        estimates,
-        Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure),
-        notes,
-    )
+    estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
+    scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
+    return estimates, scores

@@ -17,11 +17,11 @@ from .judges.comparison import (
 )
 from .pools.pool import pool as pool
 from .pools.pool import Pool as Pool, Unjudged as Unjudged
-from .judges.self_preference import (
+from .judges.bias import (
     SelfPreference as SelfPreference,
     self_preference as self_preference,
 )
-from .judges.score_bias import ScoreBias as ScoreBias, score_bias as score_bias
+from .judges.bias import ScoreBias as ScoreBias, score_bias as score_bias
 from .judges.tolerances import Decisions as Decisions, decide as decide
 from .judges.prompts import ParsedAnswers as ParsedAnswers, parse_answers as parse_answers
 from .judges.prompts import make_prompts as make_prompts

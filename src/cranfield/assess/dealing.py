@@ -195,7 +195,8 @@ def sheets(
                 pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
                 pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic index"),
                 pl.col("position").cast(pl.Int64),
-                *("topic", "doc"),
+                "topic",
+                "doc",
             )
         )
     sheets = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")

@@ -200,7 +200,8 @@ class Agreement(Result):
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
             low, high = jackknife(
-                *(self.value, self.replicates),
+                self.value,
+                self.replicates,
                 np.broadcast_to(self.has_units[:, :, None], self.replicates.shape),
                 self.confidence,
                 bounded=bounded,
@@ -268,11 +269,9 @@ class Agreement(Result):
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
-        by_comparison = {"units": self.units, "topics": self.topics}
+        by_comparison: dict[str, Any] = {"units": self.units, "topics": self.topics}
         if self.paired:
-            by_comparison |= zip(
-                ("first", "second"), zip(*self.comparisons, strict=True), strict=True
-            )
+            by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
         else:
             by_comparison["assessors"] = list(map(comparison_label, self.comparisons))
         columns = {name: np.repeat(values, n_measures) for name, values in by_comparison.items()}
@@ -453,7 +452,11 @@ def agreement_of(
         replicates = bootstrap(tables, formula, resamples, seed)
     undefined = np.full(value.shape, np.nan)
     agreement = Agreement(
-        *(tuple(map(str, parsed)), tuple(comparisons), value, undefined, undefined),
+        measures=tuple(map(str, parsed)),
+        comparisons=tuple(comparisons),
+        value=value,
+        low=undefined,
+        high=undefined,
         units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
         topics=has_units.sum(axis=0),
         interval=interval,

@@ -68,13 +68,9 @@ class Tables:
         return replace(self._map(merge_grades), grades=np.array([0.0, 1.0]))
 
     def _map(self, function: Callable[[Floats], Floats]) -> Tables:
-        return replace(
-            self,
-            pairs=function(self.pairs),
-            units=function(self.units),
-            proportions=function(self.proportions),
-            joint=None if self.joint is None else function(self.joint),
-        )
+        pairs, units, proportions = map(function, (self.pairs, self.units, self.proportions))
+        joint = None if self.joint is None else function(self.joint)
+        return Tables(self.grades, pairs, units, proportions, joint)
 
 
 def tables_from_joint(joint: Floats, grades: Floats) -> Tables:

@@ -160,7 +160,9 @@ def sample_documents(
     for k, grades in enumerate((labels.human[document], view.grade)):
         terms = contributions(measure, judged, view.rank, grades)
         scores[k, view.cell // n_topics, sample_index[document]] = terms
-    return SampledDocuments(topic, inclusion, stratum, *scores, measure.score(judged), is_complete)
+    people, judge = scores
+    judge_scores = measure.score(judged)
+    return SampledDocuments(topic, inclusion, stratum, people, judge, judge_scores, is_complete)
 
 
 def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:

@@ -222,7 +222,7 @@ class MeanEstimates:
             freedom = np.where(is_wider, human_mean.freedom, freedom)
             reason = "interval of human labels alone, as too few errors of the judge are known"
             notes.append((is_wider & (human_half_width > 0), reason))
-        bounds = self.estimate - half_width, self.estimate + half_width
+        bounds: Any = (self.estimate - half_width, self.estimate + half_width)
         if grade_intervals is not None:
             is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
             grade_bounds = grade_intervals.bounds(self.estimate, self.lambda_, fit.alpha)
@@ -233,10 +233,11 @@ class MeanEstimates:
         notes.append((is_unknown, "no interval can be computed, as all values are equal"))
         counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
         columns: Any = [self.estimate, error, low, high, self.lambda_, n_human, freedom]
-        if is_single:
-            columns = [column[0] for column in columns]
+        estimate, error, low, high, lambda_, human, freedom = (
+            [column[0] for column in columns] if is_single else columns
+        )
         return PPIMeans(
-            *(*columns[:-1], items, columns[-1]),
+            *(estimate, error, low, high, lambda_, human, items, freedom),
             alpha=fit.alpha,
             folds=fit.folds if fit.lambda_ is None else 0,
             seed=fit.seed,
@@ -416,8 +417,12 @@ def estimate_means(
         fit,
         HumanMean(has_few_errors(y, f, count, means.lambda_), human_variance, freedom),
         GradeIntervals(
-            *(max_grade, judge_mean, label_variance, other_variance),
-            *(inverse_size, freedom_of_grades),
+            max_grade,
+            judge_mean,
+            label_variance,
+            other_variance,
+            inverse_size,
+            freedom_of_grades,
         ),
         is_single=is_single,
     )

@@ -418,8 +418,15 @@ def compare_judges(
             notes.append(f"{name}: {undefined} undefined, as all grades are equal")
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}
     return JudgeComparison(
-        *(names, panel.human.topics, tuple(panel.scale.grades), joint, counts_by_name),
-        *(tuple(functions), values.T, low.T, high.T),
+        judges=names,
+        topics=panel.human.topics,
+        scale=tuple(panel.scale.grades),
+        joint=joint,
+        counts=counts_by_name,
+        statistics=tuple(functions),
+        values=values.T,
+        low=low.T,
+        high=high.T,
         level=level,
         confidence=confidence,
         notes=tuple(notes),

@@ -342,7 +342,7 @@ def judge_rankings(
             row |= {name: value, f"{name} low": low, f"{name} high": high}
         topic_taus = kendall_tau(*map(round_for_ranking, scores))
         is_defined = not np.isnan(topic_taus).all()
-        row["RBO"] = rbo_of_scores(*mean[::-1], p).ext
+        row["RBO"] = rbo_of_scores(mean[1], mean[0], p).ext
         row["tau by topic"] = np.nanmean(topic_taus) if is_defined else np.nan
         rows.append(row | {"flips": int((signs[0] * signs[1] < 0).sum()) // 2})
     ranks = [compute_ranks(values) for values in means]
@@ -352,12 +352,13 @@ def judge_rankings(
     largest_change = np.take_along_axis(changes, most_moved[..., None], -1)
     columns = {"by people": means[0], "by judge": means[1]}
     columns |= {"rank by people": ranks[0], "rank by judge": ranks[1], "change": changes}
+    rankings = pl.DataFrame(rows).with_columns(
+        pl.selectors.float().fill_nan(None),
+        pl.Series("largest change", largest_change.ravel()),
+        pl.Series("of system", scored.systems).gather(most_moved.ravel()),
+    )
     return JudgeRankings(
-        rankings=pl.DataFrame(rows).with_columns(
-            pl.selectors.float().fill_nan(None),
-            pl.Series("largest change", largest_change.ravel()),
-            pl.Series("of system", scored.systems).gather(most_moved.ravel()),
-        ),
+        rankings=rankings,
         means=tabulate(columns, **names, system=scored.systems),
         measures=names["measure"],
         judges=names["judge"],

@@ -26,12 +26,9 @@ MAX_SENTENCES = 3
 """Maximum number of judges that are reported by a sentence each."""
 
 QUANTITIES = {
-    "kappa": ("intervals", AT_LEAST),
-    "alpha": ("intervals", AT_LEAST),
-    "agreement": ("intervals", AT_LEAST),
+    **dict.fromkeys(("kappa", "alpha", "agreement"), ("intervals", AT_LEAST)),
     "bias": ("intervals", WITHIN),
-    "tau": ("rankings", AT_LEAST),
-    "tau AP": ("rankings", AT_LEAST),
+    **dict.fromkeys(("tau", "tau AP"), ("rankings", AT_LEAST)),
     "score-bias": ("score-bias", WITHIN),
     "self-preference": ("self-preference", AT_MOST),
     "difference(A, B)": ("ppi", AT_LEAST),

@@ -67,32 +67,12 @@ class Optimum:
     converged: bool
 
 
-def run_em(
-    start: Any,
-    expect: Callable[[Any], tuple[Floats, Floats, float]],
-    maximise: Callable[[Floats, Any], Any],
-    tolerance: float,
-    iterations: int,
-) -> Optimum:
-    """Run expectation-maximisation until the objective rises by less than the tolerance.
-
-    `expect` returns the posterior, the log evidence and the objective.
-    """
-    state, objective, converged = start, list[float](), False
-    while True:
-        posterior, evidence, value = expect(state)
-        objective.append(value)
-        if len(objective) > 1:
-            # A smaller rise can be a rounding error.
-            min_rise = max(tolerance, 8 * np.finfo(float).eps * abs(value))
-            converged = value - objective[-2] < min_rise
-        if converged or len(objective) >= iterations:
-            return Optimum(state, posterior, evidence, np.array(objective), converged)
-        state = maximise(posterior, state)
+Expectation = tuple[Floats, Floats, float]
+"""Posterior, log evidence and objective, given the parameters of a model."""
 
 
 class Crowd:
-    """Input of the models: labels, gold grades and the prior of grades."""
+    """Input of the models: labels, gold grades, prior of grades, and end of the iterations."""
 
     def __init__(
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
@@ -108,6 +88,26 @@ class Crowd:
         gold_pairs = np.flatnonzero(self.gold >= 0)
         self.gold_cells = gold_pairs, self.gold[gold_pairs]
         self.fixed_prior = _prior(prior, n_grades)
+        self.tolerance, self.iterations = tolerance, iterations
+
+    def run_em(
+        self,
+        state: Any,
+        expect: Callable[[Any], Expectation],
+        maximise: Callable[[Floats, Any], Any],
+    ) -> Optimum:
+        """Run expectation-maximisation until the objective rises by less than the tolerance."""
+        objective, converged = list[float](), False
+        while True:
+            posterior, evidence, value = expect(state)
+            objective.append(value)
+            if len(objective) > 1:
+                # A smaller rise can be a rounding error.
+                min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
+                converged = value - objective[-2] < min_rise
+            if converged or len(objective) >= self.iterations:
+                return Optimum(state, posterior, evidence, np.array(objective), converged)
+            state = maximise(posterior, state)
 
     def initial_posterior(self) -> Floats:
         """Return the proportions of labels by pair; gold grades have probability 1."""
@@ -120,11 +120,11 @@ class Crowd:
     def prior(self, posterior: Floats) -> Floats:
         return np.asarray(posterior.mean(axis=0) if self.fixed_prior is None else self.fixed_prior)
 
-    def expect(self, table: Floats, prior: Floats) -> tuple[Floats, Floats, float]:
+    def expect(self, table: Floats, prior: Floats) -> Expectation:
         """Return posterior, log evidence and log-likelihood given the label probabilities."""
         return self.posterior(self.counts.evidence(safe_log(table)) + safe_log(prior))
 
-    def posterior(self, evidence: Floats) -> tuple[Floats, Floats, float]:
+    def posterior(self, evidence: Floats) -> Expectation:
         gold_evidence = evidence[self.gold_cells]
         evidence[self.gold_cells[0]] = -np.inf
         evidence[self.gold_cells] = gold_evidence
@@ -240,11 +240,10 @@ def dawid_skene(
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.expected(posterior) + smoothing
         default = UNMET[unmet] / labels.grades.size
-        return proportions(counts, counts.sum(axis=1, keepdims=True), default), crowd.prior(
-            posterior
-        )
+        table = proportions(counts, counts.sum(axis=1, keepdims=True), default)
+        return table, crowd.prior(posterior)
 
-    def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+    def expect(state: tuple[Floats, Floats]) -> Expectation:
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, safe_log(table), -np.inf)
@@ -252,16 +251,16 @@ def dawid_skene(
         posterior, evidence, value = crowd.posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
     table, grade_prior = optimum.state
     return crowd.consensus(
         replace(optimum, evidence=crowd.expect(table, grade_prior)[1]),
         method="dawid-skene",
+        tie=tie,
+        seed=seed,
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
         parts=lambda: crowd.counts.parts(safe_log(table)),
-        tie=tie,
-        seed=seed,
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -311,19 +310,19 @@ def one_coin(
         wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
         return np.where(np.eye(size, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
 
-    def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+    def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(table(state[0]), state[1])
 
-    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
     accuracy, grade_prior = optimum.state
     return crowd.consensus(
         optimum,
         method="one-coin",
+        tie=tie,
+        seed=seed,
         prior=grade_prior,
         quality=accuracy,
         parts=lambda: crowd.counts.parts(safe_log(table(accuracy))),
-        tie=tie,
-        seed=seed,
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -401,9 +400,9 @@ def glad(
         return ease, point[labels.worker] * ease[labels.pair]
 
     def sums(index: Ints, values: Floats, size: int) -> Floats:
-        return np.bincount(index, weights=values, minlength=size)
+        return np.asarray(np.bincount(index, weights=values, minlength=size), np.float64)
 
-    def expect(point: Floats) -> tuple[Floats, Floats, float]:
+    def expect(point: Floats) -> Expectation:
         _, logits = ease_and_logits(point)
         wrong_evidence = sums(labels.pair, log_expit(-logits) - log_others, shape[0])
         right_evidence = sums(cell, logits + log_others, shape[0] * shape[1]).reshape(shape)
@@ -436,11 +435,11 @@ def glad(
     return crowd.consensus(
         Optimum(result.x, posterior, evidence, np.array(objective), result.success),
         method="glad",
+        tie=tie,
+        seed=seed,
         prior=grade_prior,
         quality=expit(ability),
         parts=lambda: one_hot(labels, logits + log_others),
-        tie=tie,
-        seed=seed,
         settings={"prior": prior, "spread": spread, "tolerance": tolerance},
         parameters={"ability": ability, "ease": ease},
     )
@@ -531,7 +530,7 @@ def mace(
         spam_weights = (copying[:, 1:] * spam)[:, :, None]
         return np.asarray(spam_weights + np.eye(size) * copying[:, :1, None])
 
-    def expect(state: Any) -> tuple[Floats, Floats, float]:
+    def expect(state: Any) -> Expectation:
         posterior, evidence, value = crowd.expect(table(state), state[3])
         return posterior, evidence, value + state[2]
 
@@ -540,7 +539,7 @@ def mace(
     for restart in range(restarts):
         draws = stream(seed, restart).random((n_workers, size))
         start = fit_state(label_counts * draws, grade_prior)
-        optima.append(run_em(start, expect, maximise, tolerance, iterations))
+        optima.append(crowd.run_em(start, expect, maximise))
     objectives = np.array([optimum.objective[-1] for optimum in optima])
     optimum = optima[int(objectives.argmax())]
     if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
@@ -553,11 +552,11 @@ def mace(
     return crowd.consensus(
         optimum,
         method="mace",
+        tie=tie,
+        seed=seed,
         prior=optimum.state[3],
         quality=copying[:, 0],
         parts=lambda: crowd.counts.parts(safe_log(table(optimum.state))),
-        tie=tie,
-        seed=seed,
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )

@@ -116,12 +116,9 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
             f" columns='{fields}' if these are labels",
             source=source.name,
         )
-    frame = frame.with_columns(
-        pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
-        for column in LABELS.columns
-        if column.name not in frame.columns
-    )
-    return Table(frame, source.name, (), line_map)
+    missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
+    nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
+    return Table(frame.with_columns(**nulls), source.name, (), line_map)
 
 
 REPEATS = ("error", "last", "keep")
@@ -340,10 +337,11 @@ class _Reader:
             raise PolicyError(
                 "repeats='keep' applies to tables, got judgments with one grade per document"
             )
-        policies: Any = {"encoding": self.encoding, "ungraded": self.missing}
-        policies |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
+        options: Any = {"encoding": self.encoding, "ungraded": self.missing}
+        options |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
+        options |= {"grades": self.grade_map}
         try:
-            qrels = read_qrels(judgments, grades=self.grade_map, **policies)
+            qrels = read_qrels(judgments, **options)
         except InputError as error:
             error.args = (str(error).replace("ungraded=", "missing="),)
             raise
@@ -369,7 +367,7 @@ class _Reader:
             if is_missing.all():
                 raise InputError("no label has a grade", source=table.source)
             table = table.gather((~is_missing).arg_true())
-            notes.append(f"{counted(is_missing.sum(), 'label')} without a grade excluded")
+            notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
             grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
             table.refuse(

@@ -385,7 +385,11 @@ def next_documents(
         topics = document_pool.topic[unjudged]
         documents = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
     return NextDocuments(
-        *(document_pool, parsed_method, int(seed), int(n), documents),
+        pool=document_pool,
+        method=parsed_method,
+        seed=int(seed),
+        batch=int(n),
+        documents=documents,
         judged=int(is_known.sum()),
         ahead=n_ahead,
         outside=0 if judgments is None else len(judgments) - int(is_graded.sum()),

@@ -157,11 +157,9 @@ SampleSize = int | float
 
 @dataclass(frozen=True)
 class Design:
-    """Sampling design.
+    """Function that returns the cells of a pool for a sample size, or for a mapping of strata.
 
-    cells: function that returns the cells of a pool for a sample size or a mapping of strata.
     columns: columns of judgments that are defined for the design.
-    requires_strata: whether it requires a mapping of strata instead of a sample size.
     """
 
     cells: Callable[[Pool, Any], Cells]

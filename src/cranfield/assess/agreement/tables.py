@@ -26,7 +26,6 @@ MAX_ENTRIES = 2**25
 class Tables:
     """Counts of grades, summed over units such as the judged pairs of each topic.
 
-    grades: grades of the scale, ascending; shape (grades,).
     pairs: pairs of labels of one unit by their two grades, in both orders, with the number of
         labels as the weight of a unit (Krippendorff's coincidences): n_c (n_v - [c = v]) / (m - 1)
         for a unit with m labels; shape (..., grades, grades).
@@ -117,11 +116,8 @@ MAX_PAIRS = 2**25
 class Ratings:
     """Labels as indices, one per assessor and unit, in order of units and assessors.
 
-    topics, assessors: names of the topics and the assessors.
     topic_of: topic of each unit; shape (units,).
-    scale: grades of the scale, ascending.
     unit, assessor, level: unit, assessor and index of the grade of each label; shape (labels,).
-    notes: notes on excluded labels.
     """
 
     topics: tuple[str, ...]
@@ -265,8 +261,8 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
     is_numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
-    other_columns = [*columns["worker"], *columns["grade"], *columns["order"]]
-    if not is_numeric or not ratings.columns or other_columns:
+    is_labels = columns["worker"] or columns["grade"] or columns["order"]
+    if not is_numeric or not ratings.columns or is_labels:
         return None
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 

@@ -42,12 +42,9 @@ class PooledLabels:
     """Labels of all documents of a pool; people judged a sample of them.
 
     pool: all documents, with the judge's grades; 0 if the judge gave no grade.
-    human: people's grades; 0 for documents outside the sample.
-    is_sampled: whether a document is in the sample that people judged.
-    inclusion: inclusion probability; NaN for documents outside the sample.
+    human, inclusion: people's grades and inclusion probabilities; 0 and NaN outside the sample.
     stratum: index of the stratum, with a fixed sample size; -1 for independently sampled documents.
     n_unlabelled: number of documents without a label of the judge.
-    Arrays have shape (documents,).
     """
 
     pool: Qrels
@@ -109,7 +106,6 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 class SampledDocuments:
     """Sampled documents; each stratum other than -1 has a fixed sample size.
 
-    topic, inclusion, stratum: topic, inclusion probability and stratum; shape (sampled,).
     people, judge: contributions to the score of each system; shape (systems, sampled).
     judge_scores: scores by the judge's labels of all documents; shape (topics, systems).
     is_complete: whether people judged all documents of a system; shape (systems,).
@@ -191,8 +187,6 @@ class DocumentEstimates:
     errors, human_errors: error terms of the estimates, and of estimates by people alone, whose
         squares sum to variances; shape (systems, sampled).
     is_complete: whether people judged all documents of a system; shape (systems,).
-    n_documents: number of documents.
-    fixed_topics: whether topics are the population instead of a sample.
     """
 
     values: Floats

@@ -277,13 +277,7 @@ def read_scale(scale: Any) -> Scale:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Judgments by people, and labels of judges on the same scale.
-
-    human: judgments by people; grades below 0 remain, for judged documents that are not relevant.
-    judges: judges with their labels.
-    scale: scale of the grades.
-    notes: notes on replaced grades.
-    """
+    """Judgments by people, where grades below 0 remain, and labels of judges on the same scale."""
 
     human: Qrels
     judges: tuple[Judge, ...]

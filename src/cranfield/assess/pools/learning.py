@@ -434,8 +434,7 @@ class BanditState(DocumentState):
 
     def _next_free(self, cells: Indices) -> Indices:
         """Return the first free document of each ranking; each must have one."""
-        docs = np.empty(cells.size, dtype=np.intp)
-        pending = np.arange(cells.size)
+        docs, pending = np.empty(cells.size, dtype=np.intp), np.arange(cells.size)
         while pending.size:
             window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
             free = self._free[window]

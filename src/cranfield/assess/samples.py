@@ -85,11 +85,9 @@ class EstimatedRelevant(TableResult):
     def heading(self) -> list[str]:
         """Return one line: the number of topics, the estimated total, and the design."""
         error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
-        return [
-            f"{counted(self.rows.height, 'topic')}:"
-            f" {self.total:.1f}, standard error {error}, from"
-            f" {self.rows['relevant'].sum():,} relevant in a sample by {self.drawing}"
-        ]
+        total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f}, standard error {error}"
+        n_relevant = f"{self.rows['relevant'].sum():,}"
+        return [f"{total}, from {n_relevant} relevant in a sample by {self.drawing}"]
 
 
 def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> EstimatedRelevant:
@@ -125,11 +123,8 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     weighted, squares = relevant / inclusion, relevant / inclusion**2
     within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= relevant * (sampled - relevant)
-    differences = (
-        sampled * cells.sum_before(squares)
-        + squares * cells.sum_before(sampled)
-        - 2 * weighted * cells.sum_before(weighted)
-    )
+    differences = sampled * cells.sum_before(squares) + squares * cells.sum_before(sampled)
+    differences -= 2 * weighted * cells.sum_before(weighted)
     between_cells = ratio(1 - cells.ratio, cells.ratio) * differences
     return within_cells + between_cells + squares * cells.covariance / inclusion
 

@@ -294,10 +294,8 @@ def bootstrap(
     """Compute a statistic of topics drawn with replacement; shape (resamples, ...)."""
     n_topics = len(tables.pairs)
     probabilities = np.full(n_topics, 1 / n_topics)
-    blocks = [
-        stream(seed, start).multinomial(n_topics, probabilities, size=BLOCK)
-        for start in range(0, resamples, BLOCK)
-    ]
+    streams = [stream(seed, start) for start in range(0, resamples, BLOCK)]
+    blocks = [draws.multinomial(n_topics, probabilities, size=BLOCK) for draws in streams]
     counts = np.concatenate(blocks)[:resamples].astype(np.float64)
     n_values = sum(part[0].size for part in (tables.pairs, tables.units, tables.proportions))
     slices = row_slices(resamples, n_values * 2, MAX_VALUES)
@@ -341,9 +339,8 @@ def jackknife(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, transformed = transform(value), transform(replicates)
-        deviations = np.where(
-            has_units, transformed - np.where(has_units, transformed, 0).sum(axis=0) / n_topics, 0
-        )
+        mean = np.where(has_units, transformed, 0).sum(axis=0) / n_topics
+        deviations = np.where(has_units, transformed - mean, 0)
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
         df = degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread

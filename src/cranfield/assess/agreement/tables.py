@@ -162,11 +162,12 @@ class Ratings:
                 raise PolicyError(
                     f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
                 )
-            # The reference is the first assessor of each pair.
-            both_orders = np.array([[first_labels, second_labels], [second_labels, first_labels]])
-            first_labels, second_labels = np.concatenate(both_orders, axis=1)
-            is_selected = self.assessor[first_labels] == self.assessors.index(against)
-            first_labels, second_labels = first_labels[is_selected], second_labels[is_selected]
+            is_reference = self.assessor == self.assessors.index(against)
+            first, second = is_reference[first_labels], is_reference[second_labels]
+            first_labels, second_labels = (
+                np.concatenate([first_labels[first], second_labels[second]]),
+                np.concatenate([second_labels[first], first_labels[second]]),
+            )
         n_assessors = np.int64(len(self.assessors))
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)

@@ -168,11 +168,8 @@ class GradeIntervals:
         distance = lambda_ * self.judge_mean + self.max_grade * (1 - lambda_) / 2 - estimate
         centre = estimate + added_weight * distance
         added_variance = self.max_grade**2 * (1 + lambda_**2) / 4 + (1 - added_weight) * distance**2
-        variance = (
-            (1 - added_weight) ** 2 * self.variance
-            + (added_weight / z) ** 2 * added_variance
-            + self.judge_variance
-        )
+        variance = (1 - added_weight) ** 2 * self.variance
+        variance = variance + (added_weight / z) ** 2 * added_variance + self.judge_variance
         half_width = z * np.sqrt(variance)
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, self.max_grade)
 

@@ -368,8 +368,8 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
     """Return the estimates, the topics that people judged, and the scores by the judge."""
     [judge] = panel.judges
-    topics = [judged_topics(labels) for labels in (panel.human, judge.labels)]
-    if missing_topics := sorted(topics[0] - topics[1]):
+    topics = [judged_topics(qrels) for qrels in (judge.labels, panel.human)]
+    if missing_topics := sorted(topics[1] - topics[0]):
         raise InputError(
             "the judge has no label for a topic that people judged", topic=missing_topics[0]
         )
@@ -382,7 +382,7 @@ def _estimate_by_topic(
         topics = [topic for topic in scores.topics if topic in labelled_topics]
         return scores.select(topics).complete()[0]
 
-    people_scores, judge_scores = map(score_labels, (panel.human, judge.labels), topics)
+    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), topics)
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values

@@ -133,12 +133,12 @@ class SelfPreference(TableResult):
             f"low, high: {level} t interval over topics; together: simultaneous for"
             f" {counted(n_judges, 'judge')} (Bonferroni)",
         ]
-        return [
-            replace(
-                readable_table(part, f"Self-preference bias: {name}", self.columns), notes=notes
-            )
-            for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
+        groups = self.rows.group_by(["measure"], maintain_order=True)
+        tables = [
+            readable_table(part, f"Self-preference bias: {name}", self.columns)
+            for (name,), part in groups
         ]
+        return [replace(table, notes=notes) for table in tables]
 
     def heading(self) -> list[str]:
         """Return one line: the number of judges and systems, and the measures."""

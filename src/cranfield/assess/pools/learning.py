@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import ClassVar
 
 import numpy as np
 
@@ -100,10 +101,11 @@ class RankBiased(Method):
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
+    uses_base: ClassVar[bool] = False
     p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
-        return ResidualState(pool, self.p, uses_base=False)
+        return ResidualState(pool, self.p, uses_base=self.uses_base)
 
 
 class RankBiasedWithBase(RankBiased):
@@ -114,9 +116,7 @@ class RankBiasedWithBase(RankBiased):
     """
 
     name = "RBP-C"
-
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
-        return ResidualState(pool, self.p, uses_base=True)
+    uses_base = True
 
 
 class ResidualState(WeightedSumState):

@@ -102,8 +102,8 @@ def score_by_judges(
     values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
         values[:, k] = score_aspect(judged.annotations.aspects[name])
-        is_unlabelled = [topic not in judged_topics(qrels) for topic in judged.topics]
-        values[:, k, is_unlabelled] = np.nan
+        labelled_topics = judged_topics(qrels)
+        values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
     return JudgeScores(panel, parsed, judged.topics, judged.systems, score_aspect(judged), values)
 
 

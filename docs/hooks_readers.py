@@ -37,7 +37,7 @@ READERS = {
     "Pairs to judge": ("cranfield.assess.judges.prompts:_PAIRS", "llm-judges.md"),
     "Prompts": ("cranfield.assess.judges.prompts:_PROMPTS", "llm-judges.md"),
     "Answers to prompts": ("cranfield.assess.judges.prompts:_ANSWERS", "llm-judges.md"),
-    "Families of judges": ("cranfield.assess.judges.self_preference:_FAMILIES", "llm-judges.md"),
+    "Families of judges": ("cranfield.assess.judges.bias:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": (
         "cranfield.online.interleaving.side_by_side:PREFERENCES",

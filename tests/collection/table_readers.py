@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.assess.judges.self_preference import same_family
+from cranfield.assess.judges.bias import same_family
 from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.measure_studies.predictive import read_preferences
 from tests.collection import table_oracle as oracle

@@ -85,23 +85,21 @@ class Sheets(TableResult):
             If an id contains a blank, which the format `trec` does not allow.
         """
         check_choice("format", format, FORMATS)
-        name = fspath(path)
-        if len(self.assessors) > 1 and "{}" not in name:
-            n_assessors = len(self.assessors)
+        name, n_assessors = fspath(path), len(self.assessors)
+        if n_assessors > 1 and "{}" not in name:
             raise PolicyError(
                 f"expected {{}} in the file name for {n_assessors} assessors, got {quoted(name)}"
             )
-        file_format = format
-        if file_format == "auto":
-            file_format = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
-        files = [name.replace("{}", assessor) for assessor in self.assessors]
-        for assessor, file in zip(self.assessors, files, strict=True):
+        if format == "auto":
+            format = {".tsv": "tsv", ".jsonl": "jsonl"}.get(Source(name).suffix, "trec")
+        files = {assessor: name.replace("{}", assessor) for assessor in self.assessors}
+        for assessor, file in files.items():
             rows = self.sheet(assessor)
-            if file_format == "trec":
+            if format == "trec":
                 write_lines(rows.select("topic", pl.lit("0").alias("iteration"), "doc"), file)
             else:
-                write_table(rows.with_columns(grade=pl.lit(None, pl.Int32)), file, file_format)
-        return files
+                write_table(rows.with_columns(grade=pl.lit(None, pl.Int32)), file, format)
+        return list(files.values())
 
     def heading(self) -> list[str]:
         """Return one line: the number of documents and assessors."""
@@ -168,10 +166,7 @@ def sheets(
     n_each = len(names) if each is None else each
     check_whole("each", n_each, 1, len(names))
     frame = _read_pairs(documents).with_row_index("position")
-    frames = {
-        str(topic): topic_documents
-        for (topic,), topic_documents in frame.group_by("topic", maintain_order=True)
-    }
+    frames = {str(key[0]): rows for key, rows in frame.group_by("topic", maintain_order=True)}
     topics = topic_order(list(frames))
     # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
@@ -180,22 +175,23 @@ def sheets(
         loads[assessor_of_topic[topic]] += frames[topic].height
     assignments = []
     for topic_index, topic in enumerate(topics):
-        topic_documents, generator = frames[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
-        order = np.empty(topic_documents.height, dtype=np.int64)
-        order[generator.permutation(topic_documents.height)] = np.arange(topic_documents.height)
+        rows, generator = frames[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
+        n_docs = rows.height
+        order = np.empty(n_docs, dtype=np.int64)
+        order[generator.permutation(n_docs)] = np.arange(n_docs)
         first_assessor = (order + generator.integers(len(names))) % len(names)
-        counts = np.where(order < round(overlap * topic_documents.height), n_each, 1)
+        counts = np.where(order < round(overlap * n_docs), n_each, 1)
         if by == "topic":
-            first_assessor = np.full(topic_documents.height, assessor_of_topic[topic])
+            first_assessor = np.full(n_docs, assessor_of_topic[topic])
         if arranged == "id":
-            topic_documents = topic_documents.with_columns(position=pl.col("doc").rank("ordinal"))
+            rows = rows.with_columns(position=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
-            shuffled = named_stream(seed, topic, _ORDER_STREAM).permutation(topic_documents.height)
-            topic_documents = topic_documents.with_columns(position=pl.Series(shuffled))
-        row = np.repeat(np.arange(topic_documents.height), counts)
+            shuffled = named_stream(seed, topic, _ORDER_STREAM).permutation(n_docs)
+            rows = rows.with_columns(position=pl.Series(shuffled))
+        row = np.repeat(np.arange(n_docs), counts)
         repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
         assignments.append(
-            topic_documents[row].select(
+            rows[row].select(
                 pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
                 pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic index"),
                 pl.col("position").cast(pl.Int64),
@@ -203,17 +199,11 @@ def sheets(
                 "doc",
             )
         )
-    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
-    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
-    repeated = (rows.height - frame.height) // max(n_each - 1, 1)
-    return Sheets(
-        rows.select(assessor_names, "topic", "doc"),
-        names,
-        frame.height,
-        repeated,
-        arranged,
-        int(seed),
-    )
+    sheets = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
+    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(sheets["assessor"])
+    repeated = (sheets.height - frame.height) // max(n_each - 1, 1)
+    sheets = sheets.select(assessor_names, "topic", "doc")
+    return Sheets(sheets, names, frame.height, repeated, arranged, int(seed))
 
 
 _NO_ROWS = pl.DataFrame(

@@ -85,11 +85,9 @@ class EstimatedRelevant(TableResult):
     def heading(self) -> list[str]:
         """Return one line: the number of topics, the estimated total, and the design."""
         error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
-        return [
-            f"{counted(self.rows.height, 'topic')}:"
-            f" {self.total:.1f}, standard error {error}, from"
-            f" {self.rows['relevant'].sum():,} relevant in a sample by {self.drawing}"
-        ]
+        total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f}, standard error {error}"
+        n_relevant = f"{self.rows['relevant'].sum():,}"
+        return [f"{total}, from {n_relevant} relevant in a sample by {self.drawing}"]
 
 
 def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> EstimatedRelevant:
@@ -99,9 +97,7 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
         np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
         for documents in (sample.drawn, sample.drawn & relevant)
     )
-    variances = VARIANCES[variance](
-        cells, sampled.astype(np.float64), n_relevant.astype(np.float64)
-    )
+    variances = VARIANCES[variance](cells, sampled.astype(float), n_relevant.astype(float))
 
     def sum_by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
@@ -110,24 +106,15 @@ def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> Estimat
     # If terms cancel, a rounding error may remain.
     variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
     error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
+    columns: dict[str, Any] = {"topic": pl.Series(topics, dtype=pl.String)}
     counts = {"pooled": cells.size, "sampled": sampled, "relevant": n_relevant}
-    rows = pl.DataFrame(
-        {
-            "topic": pl.Series(topics, dtype=pl.String),
-            **{name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()},
-            "estimate": sum_by_topic(n_relevant / cells.inclusion),
-        }
-    )
+    columns |= {name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()}
+    columns["estimate"] = sum_by_topic(n_relevant / cells.inclusion)
     # An estimated variance of 0 contributes to the total, but is not informative by itself.
-    is_unknown = (error == 0) & (rows["sampled"] < rows["pooled"]).to_numpy()
-    standard_error = pl.Series("standard error", np.where(is_unknown, np.nan, error)).fill_nan(None)
-    return EstimatedRelevant(
-        rows=rows.with_columns(standard_error),
-        topics=topics,
-        drawing=sample.drawing,
-        variance=variance,
-        error=error,
-    )
+    is_unknown = (error == 0) & (columns["sampled"] < columns["pooled"])
+    standard_error = np.where(is_unknown, np.nan, error)
+    columns["standard error"] = pl.Series(standard_error).fill_nan(None)
+    return EstimatedRelevant(pl.DataFrame(columns), topics, sample.drawing, variance, error)
 
 
 def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
@@ -136,11 +123,8 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     weighted, squares = relevant / inclusion, relevant / inclusion**2
     within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= relevant * (sampled - relevant)
-    differences = (
-        sampled * cells.sum_before(squares)
-        + squares * cells.sum_before(sampled)
-        - 2 * weighted * cells.sum_before(weighted)
-    )
+    differences = sampled * cells.sum_before(squares) + squares * cells.sum_before(sampled)
+    differences -= 2 * weighted * cells.sum_before(weighted)
     between_cells = ratio(1 - cells.ratio, cells.ratio) * differences
     return within_cells + between_cells + squares * cells.covariance / inclusion
 
@@ -148,9 +132,8 @@ def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     inclusion = cells.inclusion
     diagonal = relevant * (1 - inclusion) / inclusion**2
-    within_cells = relevant * (relevant - 1) / inclusion**2 - ratio(
-        relevant * (relevant - 1), cells.pair_inclusion
-    )
+    pairs = relevant * (relevant - 1)
+    within_cells = pairs / inclusion**2 - ratio(pairs, cells.pair_inclusion)
     between_cells = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
     return diagonal + within_cells - between_cells * ratio(1 - cells.ratio, cells.ratio)
 
@@ -249,7 +232,8 @@ class Sample(Result):
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
         check_whole("seed", seed, 0)
-        return replace(self, seed=int(seed), drawn=_draw(self.pool, self.cells, seed))
+        drawn = self.cells.draw([named_stream(seed, topic) for topic in self.pool.topics])
+        return replace(self, seed=int(seed), drawn=drawn)
 
     def judged(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
         """Return the grades of sampled documents, and -1 for other documents; shape (documents,).
@@ -314,15 +298,9 @@ class Sample(Result):
                 )
         grades = self.judged(judgments, unjudged=unjudged)
         rows = np.flatnonzero(self.drawn | ("stratum" in columns))
-        values: dict[str, NDArray[Any]] = {
-            "stratum": self.stratum.astype(np.str_),
-            "inclusion": self.inclusion,
-        }
+        values = {"stratum": self.stratum.astype(np.str_), "inclusion": self.inclusion}
         return Qrels(
-            self.pool.topics,
-            self.pool.topic[rows],
-            self.pool.docs.gather(rows),
-            grades[rows],
+            *(self.pool.topics, self.pool.topic[rows], self.pool.docs.gather(rows), grades[rows]),
             origin=Origin("judgments of a sample"),
             columns={name: values[name][rows] for name in columns},
         )
@@ -456,10 +434,5 @@ def sample(
     """
     design = DESIGNS.find(design)
     sizes, drawing = check_design(design, size, strata)
-    check_whole("seed", seed, 0)
     cells = DESIGNS[design].cells(pool, sizes)
-    return Sample(pool, design, drawing, int(seed), _draw(pool, cells, seed), cells)
-
-
-def _draw(pool: Pool, cells: Cells, seed: int) -> Bools:
-    return cells.draw([named_stream(seed, topic) for topic in pool.topics])
+    return Sample(pool, design, drawing, 0, np.zeros(len(pool), bool), cells).redraw(seed)

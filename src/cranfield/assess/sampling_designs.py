@@ -65,17 +65,12 @@ class Cells:
 
     def joint(self, first: Ints, second: Ints) -> Floats:
         """Compute the joint inclusion probabilities of pairs of documents."""
-        first_cell, second_cell = self.doc_cell[first], self.doc_cell[second]
-        independent = self.inclusion[first_cell] * self.inclusion[second_cell]
-        between = np.where(
-            self.topic[first_cell] == self.topic[second_cell],
-            independent * self.ratio[np.maximum(first_cell, second_cell)],
-            independent,
-        )
-        within = np.where(
-            first == second, self.inclusion[first_cell], self.pair_inclusion[first_cell]
-        )
-        return np.where(first_cell == second_cell, within, between)
+        cell, other = self.doc_cell[first], self.doc_cell[second]
+        is_same_topic = self.topic[cell] == self.topic[other]
+        dependence = np.where(is_same_topic, self.ratio[np.maximum(cell, other)], 1.0)
+        between = self.inclusion[cell] * self.inclusion[other] * dependence
+        within = np.where(first == second, self.inclusion[cell], self.pair_inclusion[cell])
+        return np.where(cell == other, within, between)
 
     @cached_property
     def covariance(self) -> Floats:
@@ -96,13 +91,12 @@ class Cells:
     def draw(self, generators: list[Generator]) -> Bools:
         """Draw a sample with a generator for each topic; shape (documents,)."""
         n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators))
-        counts = np.concatenate(
-            [self.draw_counts(t, generator) for t, generator in enumerate(generators)]
-        )
+        draws = [
+            (self.draw_counts(t, generator), generator.random(n_docs[t]))
+            for t, generator in enumerate(generators)
+        ]
         # Within a cell, the documents with the smallest random numbers are sampled.
-        keys = np.concatenate(
-            [generator.random(n) for generator, n in zip(generators, n_docs, strict=True)]
-        )
+        counts, keys = map(np.concatenate, zip(*draws, strict=True))
         order = np.lexsort((keys, self.doc_cell))
         begin = np.cumsum(self.size) - self.size
         cell = self.doc_cell[order]
@@ -145,9 +139,10 @@ def multinomial_cells(
 
     def draw_counts(t: int, generator: Generator) -> Ints:
         topic_cells = _topic_cells(topic, t)
-        if topic_cells.start == topic_cells.stop:
-            return size[topic_cells]
-        return np.minimum(generator.multinomial(draws, mass[topic_cells]), size[topic_cells])
+        sizes = size[topic_cells]
+        if not sizes.size:
+            return sizes
+        return np.minimum(generator.multinomial(draws, mass[topic_cells]), sizes)
 
     return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
 
@@ -162,11 +157,9 @@ SampleSize = int | float
 
 @dataclass(frozen=True)
 class Design:
-    """Sampling design.
+    """Function that returns the cells of a pool for a sample size, or for a mapping of strata.
 
-    cells: function that returns the cells of a pool for a sample size or a mapping of strata.
     columns: columns of judgments that are defined for the design.
-    requires_strata: whether it requires a mapping of strata instead of a sample size.
     """
 
     cells: Callable[[Pool, Any], Cells]
@@ -183,15 +176,13 @@ def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
             f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
     (topic, label), doc_cell, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
-    sizes = list(strata.values())
+    requested = list(strata.values())
+    is_number = np.array([isinstance(n, (int, np.integer)) for n in requested])[label - 1]
+    sizes = np.array(requested, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
-    n_drawn = [
-        min(int(sizes[k - 1]), n)
-        if isinstance(sizes[k - 1], (int, np.integer))
-        else max(1, int(np.floor(sizes[k - 1] * n + 0.5)))
-        for k, n in zip(label.tolist(), size.tolist(), strict=True)
-    ]
-    return fixed_size_cells(doc_cell, topic, label, size, np.array(n_drawn, dtype=np.int64))
+    rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
+    n_drawn = np.where(is_number, np.minimum(sizes, size), rounded)
+    return fixed_size_cells(doc_cell, topic, label, size, n_drawn.astype(np.int64))
 
 
 def _stat_cells(pool: Pool, size: int) -> Cells:
@@ -214,9 +205,8 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
 def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return topic and label of each nonempty cell, the cell of each document, and cell sizes."""
     n_cells = int(label.max(initial=0)) + 1
-    codes, doc_cell, size = np.unique(
-        pool.topic.astype(np.int64) * n_cells + label, return_inverse=True, return_counts=True
-    )
+    code = pool.topic.astype(np.int64) * n_cells + label
+    codes, doc_cell, size = np.unique(code, return_inverse=True, return_counts=True)
     return np.divmod(codes, n_cells), doc_cell, size
 
 
@@ -234,11 +224,8 @@ DESIGNS = Registry(
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     """Return the size or the sorted strata of a design, and the text form of the design."""
     name = DESIGNS.find(name)
-    options, required = (
-        {"size": size, "strata": strata},
-        "strata" if DESIGNS[name].requires_strata else "size",
-    )
-    for option, value in options.items():
+    required = "strata" if DESIGNS[name].requires_strata else "size"
+    for option, value in {"size": size, "strata": strata}.items():
         if (value is None) == (option == required):
             verb = "requires" if option == required else "does not use"
             raise PolicyError(f"design {quoted(name)} {verb} {option}")

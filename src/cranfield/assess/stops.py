@@ -116,10 +116,8 @@ def _bend(state: JudgingState, after: Ints) -> Floats:
     rank = np.arange(1, n_judged.size + 1)
     for rows in row_slices(after.size, n_judged.size, BLOCK_SIZE):
         s = after[rows, None]
-        n_later = 1.0 + state.relevant_after[s] - rank
-        ratio = np.where(
-            n_judged < s, rank / n_judged * (s - n_judged) / np.maximum(n_later, 1.0), 0.0
-        )
+        n_later = np.maximum(1.0 + state.relevant_after[s] - rank, 1.0)
+        ratio = np.where(n_judged < s, rank / n_judged * (s - n_judged) / n_later, 0.0)
         bends[rows] = ratio.max(axis=1, initial=0.0)
     return bends
 
@@ -156,9 +154,8 @@ class RecallTest(Rule):
             r = state.relevant_after[s]
             n_missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(urn_starts < s[:, None])
-            p = _probability_at_most(
-                r[row] - urn, n_missing[row], s[row] - urn_starts[urn], state.total - s[row]
-            )
+            n_outside, urn_size = state.total - s[row], s[row] - urn_starts[urn]
+            p = _probability_at_most(r[row] - urn, n_missing[row], urn_size, n_outside)
             np.minimum.at(value[rows], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
         return value, bound, value < bound
@@ -364,35 +361,28 @@ class Stopping(Result):
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last judgment."""
-        counts = int(self.after[-1]), int(self.relevant[-1])
-        verdicts = []
-        for k, rule in enumerate(self.rules):
-            value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
-            reason = rule.words.format(value=value, bound=bound)
-            stop = bool(self.stop[k, -1])
-            verdicts.append(Verdict(str(rule), *counts, stop, value, bound, reason))
-        return tuple(verdicts)
+        last_rows = self._frame()[self.after.size - 1 :: self.after.size].to_dicts()
+        return tuple(
+            Verdict(**row, reason=rule.words.format(**row))
+            for rule, row in zip(self.rules, last_rows, strict=True)
+        )
 
     def heading(self) -> list[str]:
         """Return one line: the number of judgments, and when each rule first stopped."""
-        stops = ", ".join(
-            f"{rule} {'after ' + format(n, ',') if n is not None else 'not yet'}"
+        stops = [
+            f"{rule} {'not yet' if n is None else f'after {n:,}'}"
             for rule, n in self.first().items()
-        )
-        return [f"{counted(int(self.after[-1]), 'judgment')} of {self.total:,}: {stops}"]
+        ]
+        judgments = counted(int(self.after[-1]), "judgment")
+        return [f"{judgments} of {self.total:,}: {', '.join(stops)}"]
 
     def _frame(self) -> pl.DataFrame:
         n_rules = len(self.rules)
-        return pl.DataFrame(
-            {
-                "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
-                "judged": np.tile(self.after, n_rules),
-                "relevant": np.tile(self.relevant, n_rules),
-                "value": self.value.ravel(),
-                "bound": self.bound.ravel(),
-                "stop": self.stop.ravel(),
-            }
-        )
+        counts = {"judged": self.after, "relevant": self.relevant}
+        columns = {name: np.tile(values, n_rules) for name, values in counts.items()}
+        decisions = {name: getattr(self, name).ravel() for name in ("value", "bound", "stop")}
+        rules = np.repeat([str(rule) for rule in self.rules], self.after.size)
+        return pl.DataFrame({"rule": rules, **columns, **decisions})
 
 
 def stopping(
@@ -506,6 +496,4 @@ def stopping_by_topic(
 
 
 def parse_rules(rules: str | Rule | Iterable[str | Rule]) -> tuple[Rule, ...]:
-    return tuple(
-        parse_rule(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)
-    )
+    return tuple(map(parse_rule, [rules] if isinstance(rules, (str, Rule)) else rules))

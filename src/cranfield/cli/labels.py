@@ -500,9 +500,8 @@ def _judge_runs(
 ) -> list[Any]:
     """Compute the results of judges on runs that the requested tables need."""
     from cranfield.assess.estimates.scores import ppi_scores
+    from cranfield.assess.judges.bias import score_bias, self_preference
     from cranfield.assess.judges.rankings import judge_rankings
-    from cranfield.assess.judges.score_bias import score_bias
-    from cranfield.assess.judges.self_preference import self_preference
 
     if "ppi" in tables:
         pairs = product(measures, judges)

@@ -15,7 +15,6 @@ from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
-from cranfield.base.text import counted
 
 
 def _linear(grades: Floats) -> Floats:
@@ -110,9 +109,8 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     """
     proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1, keepdims=True))
     expected = proportions[..., :, None] * proportions[..., None, :]
-    return _chance_corrected(
-        tables.units / _nan_if_zero(_sum(tables.units)), expected, 1.0, tables, distance
-    )
+    joint = tables.units / _nan_if_zero(_sum(tables.units))
+    return _chance_corrected(joint, expected, 1.0, tables, distance)
 
 
 def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
@@ -136,17 +134,15 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     with q grades on the scale, used or not, and pi_c the proportion of grade c, averaged over units
     with a label.
     """
-    distance_matrix = grade_distances(distance, tables.grades)
-    largest, n_grades = distance_matrix.max(initial=0.0), tables.grades.size
-    if not largest > 0:
+    distances, n_grades = grade_distances(distance, tables.grades), tables.grades.size
+    if not (largest := distances.max(initial=0.0)) > 0:
         return np.full(tables.units.shape[:-2], np.nan)
-    weights = 1 - distance_matrix / largest
+    weights = 1 - distances / largest
     total = tables.units.sum(axis=(-2, -1))
     agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), total)
     proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1))[..., None]
-    expected = (
-        weights.sum() / (n_grades * (n_grades - 1)) * (proportions * (1 - proportions)).sum(axis=-1)
-    )
+    mean_weight = weights.sum() / (n_grades * (n_grades - 1))
+    expected = mean_weight * (proportions * (1 - proportions)).sum(axis=-1)
     return _divide(agreement - expected, 1 - expected)
 
 
@@ -274,9 +270,11 @@ def coefficients(
     parsed = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
     if not parsed:
         raise PolicyError("expected at least one measure of agreement, got none")
-    if not has_two_assessors and any(measure.formula.requires_two_assessors for measure in parsed):
-        name = next(str(measure) for measure in parsed if measure.formula.requires_two_assessors)
-        raise PolicyError(f"{name} requires two assessors; use pairs=True, or fleiss or alpha")
+    for measure in parsed:
+        if measure.formula.requires_two_assessors and not has_two_assessors:
+            raise PolicyError(
+                f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
+            )
     return parsed
 
 
@@ -289,9 +287,6 @@ BLOCK = 500
 ROUNDING = 1e-12
 """Maximum spread of values that differ only by rounding."""
 
-MIN_TOPICS = 10
-"""Number of topics below which intervals are reported as approximate."""
-
 
 def bootstrap(
     tables: Tables, statistic: Callable[[Tables], Floats], resamples: int, seed: int
@@ -299,10 +294,8 @@ def bootstrap(
     """Compute a statistic of topics drawn with replacement; shape (resamples, ...)."""
     n_topics = len(tables.pairs)
     probabilities = np.full(n_topics, 1 / n_topics)
-    blocks = [
-        stream(seed, start).multinomial(n_topics, probabilities, size=BLOCK)
-        for start in range(0, resamples, BLOCK)
-    ]
+    streams = [stream(seed, start) for start in range(0, resamples, BLOCK)]
+    blocks = [draws.multinomial(n_topics, probabilities, size=BLOCK) for draws in streams]
     counts = np.concatenate(blocks)[:resamples].astype(np.float64)
     n_values = sum(part[0].size for part in (tables.pairs, tables.units, tables.proportions))
     slices = row_slices(resamples, n_values * 2, MAX_VALUES)
@@ -346,9 +339,8 @@ def jackknife(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, transformed = transform(value), transform(replicates)
-        deviations = np.where(
-            has_units, transformed - np.where(has_units, transformed, 0).sum(axis=0) / n_topics, 0
-        )
+        mean = np.where(has_units, transformed, 0).sum(axis=0) / n_topics
+        deviations = np.where(has_units, transformed - mean, 0)
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
         df = degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
@@ -380,58 +372,3 @@ def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
     if is_defined.any():
         low[is_defined], high[is_defined] = np.nanquantile(resampled[:, is_defined], tails, axis=0)
     return low, high
-
-
-def interval_bounds(
-    value: Floats,
-    replicates: Floats,
-    has_units: Bools,
-    interval: str,
-    confidence: float,
-    *,
-    bounded: bool,
-    are_proportions: Any = False,
-) -> tuple[Floats, Floats]:
-    """Compute the bounds of confidence intervals; NaN if undefined."""
-    if interval == "none":
-        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-    if interval == "jackknife":
-        has_units = np.broadcast_to(has_units[:, :, None], replicates.shape)
-        return jackknife(
-            value,
-            replicates,
-            has_units,
-            confidence,
-            bounded=bounded,
-            are_proportions=are_proportions,
-        )
-    low, high = percentiles(replicates, confidence)
-    is_undefined = (has_units.sum(axis=0) < 2)[:, None] | ~(high - low > ROUNDING)
-    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
-
-
-def interval_notes(
-    value: Floats, low: Floats, replicates: Floats, has_units: Bools, interval: str
-) -> tuple[str, ...]:
-    """Return notes on undefined values and on missing or approximate intervals."""
-    notes = []
-    if n_undefined := int(np.isnan(value).sum()):
-        notes.append(
-            f"{counted(n_undefined, 'value')} undefined: no unit has two labels, or too few"
-            " different grades occur"
-        )
-    if interval == "none":
-        return tuple(notes)
-    n_topics = has_units.sum(axis=0)
-    if (n_topics == 1).any():
-        notes.append("no confidence interval: at least two topics are required")
-    if ((n_topics > 1) & (n_topics < MIN_TOPICS)).any():
-        notes.append(f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate")
-    if n_without := int((np.isnan(low) & ~np.isnan(value) & (n_topics > 1)[:, None]).sum()):
-        notes.append(
-            f"{counted(n_without, 'value')} without a confidence interval: agreement is equal in"
-            " all topics, or undefined if a topic is excluded (jackknife)"
-        )
-    if interval == "bootstrap" and (n_lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
-        notes.append(f"{counted(n_lost, 'resample')} excluded because a value is undefined")
-    return tuple(notes)

@@ -35,10 +35,8 @@ def _order_aware(p: Floats, q: Floats) -> Floats:
     """Compute OD(p || q), a mean over the classes with q > 0."""
     classes = np.arange(p.shape[-1])
     weighted_squares = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
-    n_used = (q > 0).sum(axis=-1)
-    return np.asarray(
-        np.where(q > 0, weighted_squares, 0.0).sum(axis=-1) / np.where(n_used, n_used, 1)
-    )
+    n_used = np.maximum((q > 0).sum(axis=-1), 1)
+    return np.asarray(np.where(q > 0, weighted_squares, 0.0).sum(axis=-1) / n_used)
 
 
 def _jensen_shannon(p: Floats, q: Floats) -> Floats:
@@ -46,9 +44,8 @@ def _jensen_shannon(p: Floats, q: Floats) -> Floats:
     divergence = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
     for proportions in (p, q):
         ratios = np.where(proportions > 0, proportions, 1.0) / np.where(middle > 0, middle, 1.0)
-        divergence += (proportions * np.where(proportions > 0, np.log2(ratios), 0.0)).sum(
-            axis=-1
-        ) / 2
+        terms = proportions * np.where(proportions > 0, np.log2(ratios), 0.0)
+        divergence += terms.sum(axis=-1) / 2
     return np.clip(divergence, 0.0, 1.0)
 
 
@@ -140,9 +137,8 @@ def closeness(joint: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         proximity = -np.log2(mass / total[..., None, None])
         total_proximity = np.where(joint > 0, joint * proximity, 0.0).sum(axis=(-2, -1))
-        max_proximity = np.where(counts > 0, counts * np.einsum("...ii->...i", proximity), 0.0).sum(
-            axis=-1
-        )
+        own_proximity = counts * np.einsum("...ii->...i", proximity)
+        max_proximity = np.where(counts > 0, own_proximity, 0.0).sum(axis=-1)
         return np.asarray(np.minimum(total_proximity / max_proximity, 1.0))
 
 
@@ -196,6 +192,6 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
             names = ", ".join(map(str, index_of))
             raise PolicyError(f"unknown class {quoted(label)}; expected one of: {names}")
     joint = np.zeros((len(index_of), len(index_of)))
-    for pair in zip(gold_labels, labels, strict=True):
-        joint[index_of[pair[0]], index_of[pair[1]]] += 1
+    for gold_label, label in zip(gold_labels, labels, strict=True):
+        joint[index_of[gold_label], index_of[label]] += 1
     return float(closeness(joint))

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.coefficients import (
+    ROUNDING,
     Coefficient,
     bootstrap,
     coefficients,
-    interval_bounds,
-    interval_notes,
+    jackknife,
+    percentiles,
 )
 from cranfield.assess.agreement.tables import Tables, read_ratings
 from cranfield.base.arrays import Bools, Floats, Ints
@@ -34,6 +35,9 @@ from cranfield.tabular import Table, format_number
 
 MAX_PRINTED = 40
 """Maximum number of comparisons that are printed."""
+
+MIN_TOPICS = 10
+"""Number of topics below which intervals are reported as approximate."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,18 +118,15 @@ class Agreement(Result):
         PolicyError
             If the assessors were not compared.
         """
-        for index, names in enumerate(self.comparisons):
-            if {*names} == {*assessors}:
-                row = slice(index, index + 1)
-                per_row = ("comparisons", "value", "low", "high", "units", "topics")
-                return replace(
-                    self,
-                    **{name: getattr(self, name)[row] for name in per_row},
-                    replicates=self.replicates[:, row],
-                    has_units=self.has_units[:, row],
-                )
-        listing = ", ".join(map(quoted, assessors))
-        raise PolicyError(f"expected assessors of a comparison, got {listing}")
+        names = [{*comparison} for comparison in self.comparisons]
+        if {*assessors} not in names:
+            listing = ", ".join(map(quoted, assessors))
+            raise PolicyError(f"expected assessors of a comparison, got {listing}")
+        row = slice(index := names.index({*assessors}), index + 1)
+        per_row = ("comparisons", "value", "low", "high", "units", "topics")
+        parts = {name: getattr(self, name)[row] for name in per_row}
+        parts |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
+        return replace(self, **parts)
 
     def minus(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
@@ -171,35 +172,72 @@ class Agreement(Result):
         for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
             if getattr(self, name) != getattr(other, name):
                 raise PolicyError(f"the two agreements differ in their {name.replace('_', ' ')}")
-        if len(other.comparisons) not in {1, len(self.comparisons)}:
-            raise PolicyError(
-                f"the other agreement must have 1 or {len(self.comparisons)} comparisons, got"
-                f" {len(other.comparisons)}"
-            )
-        repeats = len(self.comparisons) // len(other.comparisons)
-        names = [
-            (f"{', '.join(first)} minus {', '.join(second)}",)
-            for first, second in zip(self.comparisons, other.comparisons * repeats, strict=True)
-        ]
-        has_units = self.has_units | other.has_units
-        value, replicates = self.value - other.value, self.replicates - other.replicates
-        low, high = interval_bounds(
-            value, replicates, has_units, self.interval, self.confidence, bounded=False
-        )
-        return replace(
+        n, n_other = len(self.comparisons), len(other.comparisons)
+        if n_other not in {1, n}:
+            raise PolicyError(f"the other agreement must have 1 or {n} comparisons, got {n_other}")
+        pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
+        names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
+        difference = replace(
             self,
             comparisons=tuple(names),
-            value=value,
-            low=low,
-            high=high,
+            value=self.value - other.value,
             units=np.minimum(self.units, other.units),
-            topics=has_units.sum(axis=0),
-            replicates=replicates,
-            has_units=has_units,
-            notes=interval_notes(value, low, replicates, has_units, self.interval),
+            replicates=self.replicates - other.replicates,
+            has_units=self.has_units | other.has_units,
+            notes=(),
             paired=False,
             difference=True,
         )
+        return difference._with_intervals(bounded=False)
+
+    def _with_intervals(self, bounded: bool = True, lowest: Any = -np.inf) -> Agreement:
+        """Compute confidence intervals, clipped to the lowest values, from the replicates."""
+        topics = self.has_units.sum(axis=0)
+        low, high = np.full((2, *self.value.shape), np.nan)
+        if self.interval == "bootstrap":
+            low, high = percentiles(self.replicates, self.confidence)
+            is_undefined = (topics < 2)[:, None] | ~(high - low > ROUNDING)
+            low, high = np.where(is_undefined, np.nan, (low, high))
+        elif self.interval == "jackknife":
+            low, high = jackknife(
+                self.value,
+                self.replicates,
+                np.broadcast_to(self.has_units[:, :, None], self.replicates.shape),
+                self.confidence,
+                bounded=bounded,
+                are_proportions=np.equal(lowest, 0),
+            )
+            # With missing labels, a coefficient may itself be below its bound.
+            low = np.where(self.value < lowest, low, np.maximum(low, lowest))
+        agreement = replace(self, low=low, high=high, topics=topics)
+        return replace(agreement, notes=(*self.notes, *agreement._interval_notes()))
+
+    def _interval_notes(self) -> list[str]:
+        """Return notes on undefined values and on missing or approximate intervals."""
+        is_undefined, is_several = np.isnan(self.value), self.topics > 1
+        notes = []
+        if n_undefined := int(is_undefined.sum()):
+            notes.append(
+                f"{counted(n_undefined, 'value')} undefined: no unit has two labels, or too few"
+                " different grades occur"
+            )
+        if self.interval == "none":
+            return notes
+        if (self.topics == 1).any():
+            notes.append("no confidence interval: at least two topics are required")
+        if (is_several & (self.topics < MIN_TOPICS)).any():
+            notes.append(
+                f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
+            )
+        if n_without := int((np.isnan(self.low) & ~is_undefined & is_several[:, None]).sum()):
+            notes.append(
+                f"{counted(n_without, 'value')} without a confidence interval: agreement is equal"
+                " in all topics, or undefined if a topic is excluded (jackknife)"
+            )
+        n_lost = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
+        if n_lost and self.interval == "bootstrap":
+            notes.append(f"{counted(n_lost, 'resample')} excluded because a value is undefined")
+        return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
         """Return a square data frame with the agreement of each pair of assessors by one measure.
@@ -220,34 +258,26 @@ class Agreement(Result):
             check_choice("measure", measure, self.measures)
         column = 0 if measure is None else self.measures.index(measure)
         names = list(dict.fromkeys(name for pair in self.comparisons for name in pair))
-        index_of = {name: k for k, name in enumerate(names)}
         values = np.full((len(names), len(names)), np.nan)
         for pair, value in zip(self.comparisons, self.value[:, column], strict=True):
-            first, second = index_of[pair[0]], index_of[pair[1]]
+            first, second = map(names.index, pair)
             values[first, second] = values[second, first] = value
-        columns = {name: values[:, k] for k, name in enumerate(names)}
         head = "assessor"
-        while head in columns:
+        while head in names:
             head += "_"
-        return pl.DataFrame({head: names} | columns).fill_nan(None)
+        return pl.DataFrame({head: names} | dict(zip(names, values.T, strict=True))).fill_nan(None)
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
+        by_comparison: dict[str, Any] = {"units": self.units, "topics": self.topics}
         if self.paired:
-            key_columns = dict(
-                zip(("first", "second"), zip(*self.comparisons, strict=True), strict=True)
-            )
+            by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
         else:
-            key_columns = {"assessors": tuple(map(comparison_label, self.comparisons))}
-        return pl.DataFrame(
-            {
-                **{name: np.repeat(values, n_measures) for name, values in key_columns.items()},
-                "measure": list(self.measures) * n_comparisons,
-                **{name: getattr(self, name).ravel() for name in ("value", "low", "high")},
-                "units": np.repeat(self.units, n_measures),
-                "topics": np.repeat(self.topics, n_measures),
-            }
-        ).fill_nan(None)
+            by_comparison["assessors"] = list(map(comparison_label, self.comparisons))
+        columns = {name: np.repeat(values, n_measures) for name, values in by_comparison.items()}
+        columns |= {name: getattr(self, name).ravel() for name in ("value", "low", "high")}
+        columns["measure"] = list(self.measures) * n_comparisons
+        return pl.DataFrame({k: columns[k] for k in self.columns if k in columns}).fill_nan(None)
 
     def table(self, places: int = 4, limit: int | None = None) -> Table:
         """Return a formatted table with a row for each comparison and a column for each measure.
@@ -408,12 +438,7 @@ def agreement_of(
         raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
     parsed = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
-    comparisons: list[tuple[str, ...]] = [ratings.assessors]
-    if paired:
-        pair_names, tables = ratings.count_pairs(against)
-        comparisons = [*pair_names]
-    else:
-        tables = ratings.count_all()
+    comparisons, tables = ratings.count_pairs(against) if paired else ratings.count_all()
 
     def formula(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in parsed], axis=-1)
@@ -425,25 +450,13 @@ def agreement_of(
         replicates = formula(tables.leave_one_out())
     elif interval == "bootstrap":
         replicates = bootstrap(tables, formula, resamples, seed)
-    lowest = np.array([measure.formula.lowest for measure in parsed])
-    low, high = interval_bounds(
-        value,
-        replicates,
-        has_units,
-        interval,
-        confidence,
-        bounded=True,
-        are_proportions=lowest == 0,
-    )
-    if interval == "jackknife":
-        # With missing labels, a coefficient may itself be below its bound.
-        low = np.where(value < lowest, low, np.maximum(low, lowest))
-    return Agreement(
+    undefined = np.full(value.shape, np.nan)
+    agreement = Agreement(
         measures=tuple(map(str, parsed)),
         comparisons=tuple(comparisons),
         value=value,
-        low=low,
-        high=high,
+        low=undefined,
+        high=undefined,
         units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
         topics=has_units.sum(axis=0),
         interval=interval,
@@ -453,6 +466,9 @@ def agreement_of(
         replicates=replicates,
         topic_names=ratings.topics,
         has_units=has_units,
-        notes=(*ratings.notes, *interval_notes(value, low, replicates, has_units, interval)),
+        notes=ratings.notes,
         paired=paired,
+    )
+    return agreement._with_intervals(
+        lowest=np.array([measure.formula.lowest for measure in parsed])
     )

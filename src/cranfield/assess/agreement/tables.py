@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ MAX_ENTRIES = 2**25
 class Tables:
     """Counts of grades, summed over units such as the judged pairs of each topic.
 
-    grades: grades of the scale, ascending; shape (grades,).
     pairs: pairs of labels of one unit by their two grades, in both orders, with the number of
         labels as the weight of a unit (Krippendorff's coincidences): n_c (n_v - [c = v]) / (m - 1)
         for a unit with m labels; shape (..., grades, grades).
@@ -58,24 +58,18 @@ class Tables:
         """Return tables of binary grades: 1 for grades of at least `rel`, else 0."""
         is_relevant = self.grades >= rel
         indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
+
         # Grades are merged, but pairs of labels remain pairs: entries are summed.
-        tables = self._map(
-            lambda values: (
-                indicator @ values @ indicator.T if values.ndim > self.proportions.ndim else values
-            )
-        )
-        return replace(
-            tables, grades=np.array([0.0, 1.0]), proportions=self.proportions @ indicator.T
-        )
+        def merge_grades(values: Floats) -> Floats:
+            is_proportions = values.ndim == self.proportions.ndim
+            return (values if is_proportions else indicator @ values) @ indicator.T
+
+        return replace(self._map(merge_grades), grades=np.array([0.0, 1.0]))
 
     def _map(self, function: Callable[[Floats], Floats]) -> Tables:
-        return replace(
-            self,
-            pairs=function(self.pairs),
-            units=function(self.units),
-            proportions=function(self.proportions),
-            joint=None if self.joint is None else function(self.joint),
-        )
+        pairs, units, proportions = map(function, (self.pairs, self.units, self.proportions))
+        joint = None if self.joint is None else function(self.joint)
+        return Tables(self.grades, pairs, units, proportions, joint)
 
 
 def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
@@ -122,11 +116,8 @@ MAX_PAIRS = 2**25
 class Ratings:
     """Labels as indices, one per assessor and unit, in order of units and assessors.
 
-    topics, assessors: names of the topics and the assessors.
     topic_of: topic of each unit; shape (units,).
-    scale: grades of the scale, ascending.
     unit, assessor, level: unit, assessor and index of the grade of each label; shape (labels,).
-    notes: notes on excluded labels.
     """
 
     topics: tuple[str, ...]
@@ -138,16 +129,14 @@ class Ratings:
     level: Ints
     notes: tuple[str, ...] = ()
 
-    def count_all(self) -> Tables:
-        """Count the labels of all assessors; shape (topics, 1, ...)."""
+    def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
+        """Count the labels of all assessors jointly; shape (topics, 1, ...)."""
         n_topics, n_grades = len(self.topics), self.scale.size
         if n_topics * n_grades * n_grades > MAX_ENTRIES:
             sizes = f"{counted(n_grades, 'grade')} in {counted(n_topics, 'topic')}"
             raise CranfieldError(f"{sizes} are too many for tables of pairs of grades")
-        counts = np.bincount(
-            self.unit * n_grades + self.level, minlength=self.topic_of.size * n_grades
-        )
-        counts = counts.reshape(-1, n_grades).astype(np.float64)
+        cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
+        counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
         n_labels = counts.sum(axis=1)
         pairs, units = np.zeros((2, n_topics, 1, n_grades, n_grades))
         proportions = np.zeros((n_topics, 1, n_grades))
@@ -160,12 +149,11 @@ class Ratings:
             row[:, c] -= counts[:, c]
             np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
             np.add.at(units[:, 0, c], topic, row / (m * (m - 1))[:, None])
-        joint = None
-        if len(self.assessors) == 2:
-            joint = self._joint(np.zeros(1, dtype=np.int64), *self._pairs_of_labels())
-        return Tables(self.scale, pairs, units, proportions, joint)
+        is_pair = len(self.assessors) == 2
+        joint = self._joint(1, *self._pairs_of_labels()) if is_pair else None
+        return [self.assessors], Tables(self.scale, pairs, units, proportions, joint)
 
-    def count_pairs(self, against: str | None) -> tuple[list[tuple[str, str]], Tables]:
+    def count_pairs(self, against: str | None) -> tuple[list[tuple[str, ...]], Tables]:
         """Count labels of each pair of assessors with common units; shape (topics, pairs, ...)."""
         first_labels, second_labels = self._pairs_of_labels()
         if against is not None:
@@ -174,29 +162,20 @@ class Ratings:
                 raise PolicyError(
                     f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
                 )
-            reference = self.assessors.index(against)
-            first, second = (
-                self.assessor[first_labels] == reference,
-                self.assessor[second_labels] == reference,
-            )
+            is_reference = self.assessor == self.assessors.index(against)
+            first, second = is_reference[first_labels], is_reference[second_labels]
             first_labels, second_labels = (
                 np.concatenate([first_labels[first], second_labels[second]]),
                 np.concatenate([second_labels[first], first_labels[second]]),
             )
         n_assessors = np.int64(len(self.assessors))
-        codes, pair_index = np.unique(
-            self.assessor[first_labels] * n_assessors + self.assessor[second_labels],
-            return_inverse=True,
-        )
+        code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
+        codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size:
             raise CranfieldError("no two assessors have a unit in common")
-        names = [
-            (self.assessors[code // n_assessors], self.assessors[code % n_assessors])
-            for code in codes
-        ]
-        return names, tables_from_joint(
-            self._joint(codes, first_labels, second_labels, pair_index), self.scale
-        )
+        names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
+        joint = self._joint(codes.size, first_labels, second_labels, pair_index)
+        return names, tables_from_joint(joint, self.scale)
 
     def _pairs_of_labels(self) -> tuple[Indices, Indices]:
         """Return the indices of the first and the second label of all pairs of labels of a unit."""
@@ -206,27 +185,24 @@ class Ratings:
             raise CranfieldError(
                 f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit, got {n_pairs:,}"
             )
-        firsts = [np.empty(0, dtype=np.intp)]
-        seconds = [np.empty(0, dtype=np.intp)]
+        pairs = [np.empty((2, 0), dtype=np.intp)]
         for distance in range(1, int(sizes.max(initial=1))):
             rows = np.flatnonzero(self.unit[:-distance] == self.unit[distance:])
-            firsts.append(rows)
-            seconds.append(rows + distance)
-        return np.concatenate(firsts), np.concatenate(seconds)
+            pairs.append(np.stack([rows, rows + distance]))
+        first, second = np.concatenate(pairs, axis=1)
+        return first, second
 
-    def _joint(self, pairs: Ints, first: Indices, second: Indices, pair_index: Any = 0) -> Floats:
+    def _joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
         """Count pairs of labels by topic, pair of assessors and the two grades."""
         n_grades, n_topics = self.scale.size, len(self.topics)
-        shape = (n_topics, pairs.size, n_grades, n_grades)
-        n_entries = int(np.prod(shape, dtype=np.float64))
+        shape = (n_topics, n_pairs, n_grades, n_grades)
+        n_entries = prod(shape)
         if n_entries > MAX_PAIRS:
-            sizes = f"{counted(pairs.size, 'pair')} of assessors and {counted(n_grades, 'grade')}"
+            sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
             raise CranfieldError(f"{sizes} in {counted(n_topics, 'topic')} are too many for tables")
-        cell = (self.topic_of[self.unit[first]] * pairs.size + pair_index) * n_grades + self.level[
-            first
-        ]
-        counts = np.bincount(cell * n_grades + self.level[second], minlength=n_entries)
-        return counts.reshape(shape).astype(np.float64)
+        cell = self.topic_of[self.unit[first]] * n_pairs + pair
+        cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
+        return np.bincount(cell, minlength=n_entries).reshape(shape).astype(np.float64)
 
 
 def read_ratings(
@@ -250,28 +226,22 @@ def read_ratings(
                 raise PolicyError(
                     "names apply to arrays only; columns of a data frame name the assessors"
                 )
-            suspicious_names = [
-                name
-                for name in columns
-                if spelt(name) in SUMMARIES or NO_NAME.fullmatch(spelt(name))
-            ]
-            if suspicious_names:
-                listing = some_of(map(quoted, suspicious_names), 5)
+            dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
+            if dubious:
+                listing = some_of(map(quoted, dubious), 5)
                 warn(
                     f"columns read as assessors: {listing}; remove columns that are not assessors",
                     stacklevel=3,
                 )
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
-    if isinstance(annotations, np.ndarray) or (
-        isinstance(annotations, list) and not _has_labels(annotations)
-    ):
+    is_list = isinstance(annotations, list) and not _has_labels(annotations)
+    if is_list or isinstance(annotations, np.ndarray):
         return _ratings_from_array(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis apply to ratings only, got labels")
-    return _ratings_from_labels(
-        read_labels(annotations, grades=None if isinstance(annotations, Labels) else grades)
-    )
+    scale = None if isinstance(annotations, Labels) else grades
+    return _ratings_from_labels(read_labels(annotations, grades=scale))
 
 
 def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
@@ -292,8 +262,8 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
     is_numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
-    other_columns = [*columns["worker"], *columns["grade"], *columns["order"]]
-    if not is_numeric or not ratings.columns or other_columns:
+    is_labels = columns["worker"] or columns["grade"] or columns["order"]
+    if not is_numeric or not ratings.columns or is_labels:
         return None
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 

@@ -12,8 +12,8 @@ from cranfield.assess.estimates.means import (
     ROUNDING,
     Fit,
     HumanMean,
+    MeanEstimates,
     PPIMeans,
-    add_intervals,
     satterthwaite,
     sum_rows,
 )
@@ -42,12 +42,9 @@ class PooledLabels:
     """Labels of all documents of a pool; people judged a sample of them.
 
     pool: all documents, with the judge's grades; 0 if the judge gave no grade.
-    human: people's grades; 0 for documents outside the sample.
-    is_sampled: whether a document is in the sample that people judged.
-    inclusion: inclusion probability; NaN for documents outside the sample.
+    human, inclusion: people's grades and inclusion probabilities; 0 and NaN outside the sample.
     stratum: index of the stratum, with a fixed sample size; -1 for independently sampled documents.
     n_unlabelled: number of documents without a label of the judge.
-    Arrays have shape (documents,).
     """
 
     pool: Qrels
@@ -62,25 +59,18 @@ def match_labels(panel: Panel) -> PooledLabels:
     """Match documents by people and judge, and determine the sampling design; see `ppi_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
-    pairs = (
-        people.to_polars()
-        .with_row_index("row")
-        .join(labels, on=["topic", "doc"], how="full", coalesce=True, maintain_order="right_left")
-    )
+    listed = people.to_polars().with_row_index("row")
+    on = ["topic", "doc"]
+    pairs = listed.join(labels, on=on, how="full", coalesce=True, maintain_order="right_left")
     human = pairs["grade"].fill_null(-1).to_numpy().astype(np.int64)
     grade = pairs["by judge"].fill_null(0).to_numpy().astype(np.int32)
-    is_listed = pairs["row"].is_not_null().to_numpy()
+    is_listed, is_labelled = (pairs[name].is_not_null().to_numpy() for name in ("row", "by judge"))
     names = pairs["topic"].unique(maintain_order=True)
-    codes = pairs["topic"].replace_strict(
-        names, np.arange(len(names), dtype=np.int32), return_dtype=pl.Int32
-    )
+    codes = pairs["topic"].replace_strict(names, range(len(names)), return_dtype=pl.Int32)
     pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=people.origin)
     topic = pool.codes.astype(np.int64)
-    is_labelled = pairs["by judge"].is_not_null().to_numpy()
-    is_sampled = is_listed.copy()
-    inclusion = np.full(len(pool), np.nan)
     has_inclusion, has_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
-    stratum = np.full(len(pool), -1)
+    is_sampled, stratum = is_listed.copy(), np.full(len(pool), -1)
     if has_stratum:
         label = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
@@ -89,11 +79,8 @@ def match_labels(panel: Panel) -> PooledLabels:
             _check_documents(pool, ~is_listed, "a label of the judge but no stratum of the sample")
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
-        _check_documents(
-            pool,
-            is_listed & ~((inclusion >= 0) & (inclusion <= 1)),
-            "no inclusion probability from 0 to 1",
-        )
+        is_invalid = is_listed & ~((inclusion >= 0) & (inclusion <= 1))
+        _check_documents(pool, is_invalid, "no inclusion probability from 0 to 1")
         is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
@@ -103,14 +90,8 @@ def match_labels(panel: Panel) -> PooledLabels:
         count = np.bincount(stratum[is_sampled], minlength=size.size)
         inclusion = (count / size)[stratum]
     inclusion[~is_sampled] = np.nan
-    return PooledLabels(
-        pool,
-        np.where(is_sampled, human, 0),
-        is_sampled,
-        inclusion,
-        stratum,
-        int((~is_labelled).sum()),
-    )
+    human[~is_sampled] = 0
+    return PooledLabels(pool, human, is_sampled, inclusion, stratum, int((~is_labelled).sum()))
 
 
 def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
@@ -125,7 +106,6 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 class SampledDocuments:
     """Sampled documents; each stratum other than -1 has a fixed sample size.
 
-    topic, inclusion, stratum: topic, inclusion probability and stratum; shape (sampled,).
     people, judge: contributions to the score of each system; shape (systems, sampled).
     judge_scores: scores by the judge's labels of all documents; shape (topics, systems).
     is_complete: whether people judged all documents of a system; shape (systems,).
@@ -171,12 +151,12 @@ def sample_documents(
     incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
     is_complete = np.bincount(incomplete_systems, minlength=n_systems) == 0
     view = view.where(labels.is_sampled[pool_index[view.judgment]])
-    document, system = pool_index[view.judgment], view.cell // n_topics
-    people, judge = np.zeros((2, n_systems, sampled_docs.size))
-    people[system, sample_index[document]] = contributions(
-        measure, judged, view.rank, labels.human[document]
-    )
-    judge[system, sample_index[document]] = contributions(measure, judged, view.rank, view.grade)
+    document = pool_index[view.judgment]
+    scores = np.zeros((2, n_systems, sampled_docs.size))
+    for k, grades in enumerate((labels.human[document], view.grade)):
+        terms = contributions(measure, judged, view.rank, grades)
+        scores[k, view.cell // n_topics, sample_index[document]] = terms
+    people, judge = scores
     judge_scores = measure.score(judged)
     return SampledDocuments(topic, inclusion, stratum, people, judge, judge_scores, is_complete)
 
@@ -195,9 +175,8 @@ def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     stratum_factor = unsampled_factor * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
     mean = sum_rows(values, code, count.size) / count
     centred = values - np.where(is_independent, 0.0, mean[:, code])
-    return np.asarray(
-        centred * np.where(is_independent, unsampled_factor / inclusion, stratum_factor)
-    )
+    factor = np.where(is_independent, unsampled_factor / inclusion, stratum_factor)
+    return np.asarray(centred * factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +187,6 @@ class DocumentEstimates:
     errors, human_errors: error terms of the estimates, and of estimates by people alone, whose
         squares sum to variances; shape (systems, sampled).
     is_complete: whether people judged all documents of a system; shape (systems,).
-    n_documents: number of documents.
-    fixed_topics: whether topics are the population instead of a sample.
     """
 
     values: Floats
@@ -223,11 +200,9 @@ class DocumentEstimates:
 
     def means(self) -> PPIMeans:
         n_topics, n_systems = self.values.shape
-        estimate, lambda_ = self.values.mean(axis=0), self.lambda_.mean(axis=0)
-        if not self.fixed_topics:
-            variance = self.values.var(axis=0, ddof=1) / n_topics
-            freedom, human_mean = np.full(n_systems, n_topics - 1.0), None
-        else:
+        variance = self.values.var(axis=0, ddof=min(1, n_topics - 1)) / n_topics
+        freedom, human_mean = np.full(n_systems, n_topics - 1.0), None
+        if self.fixed_topics:
             # The variance depends on the few sampled documents at high ranks, which limits its
             # degrees of freedom. The rare errors of a judge that is nearly always right may not be
             # in the sample; then the variance of people alone is the safer, larger one.
@@ -238,19 +213,15 @@ class DocumentEstimates:
             )
             variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
-            human_mean = HumanMean(
-                has_few_errors, human_parts.sum(axis=1), satterthwaite(human_parts, 2)
-            )
-        return add_intervals(
-            estimate,
-            variance,
-            lambda_,
-            freedom,
-            np.full(n_systems, self.human_errors.shape[1]),
-            self.n_documents,
-            self.fit,
-            human_mean=human_mean,
-            is_complete=self.is_complete & self.fixed_topics,
+            human_variance, human_freedom = human_parts.sum(axis=1), satterthwaite(human_parts, 2)
+            human_mean = HumanMean(has_few_errors, human_variance, human_freedom)
+        estimates = MeanEstimates(
+            self.values.mean(axis=0), variance, self.lambda_.mean(axis=0), freedom
+        )
+        n_human = np.full(n_systems, self.human_errors.shape[1])
+        is_complete = self.is_complete & self.fixed_topics
+        return estimates.with_intervals(
+            n_human, self.n_documents, self.fit, human_mean, is_complete=is_complete
         )
 
     def differences(self, first: Indices, second: Indices) -> PPIMeans:

@@ -160,17 +160,14 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
 
 def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
     """Return a row for each grade of a judge, with the best allocation of people's judgments."""
-    rows = pl.DataFrame({"label": label, "grade": grade}).with_columns(
-        pl.col("grade").fill_nan(None)
-    )
-    strata = rows.group_by("label").agg(
-        pl.len().alias("pairs").cast(pl.Int64),
-        pl.col("grade").count().alias("human").cast(pl.Int64),
-        pl.col("grade").mean().alias("mean"),
-        pl.col("grade").std().alias("deviation"),
-    )
-    strata = strata.sort("label")
-    best = allocation(
-        strata["pairs"], strata["deviation"].fill_null(0.0), int(strata["human"].sum())
-    )
+    grades = pl.col("grade").fill_nan(None)
+    rows = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
+    strata = rows.agg(
+        pairs=pl.len().cast(pl.Int64),
+        human=grades.count().cast(pl.Int64),
+        mean=grades.mean(),
+        deviation=grades.std(),
+    ).sort("label")
+    spreads = strata["deviation"].fill_null(0.0)
+    best = allocation(strata["pairs"], spreads, int(strata["human"].sum()))
     return strata.select(pl.lit(judge).alias("judge"), "*", pl.Series("allocation", best))

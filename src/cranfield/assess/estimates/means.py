@@ -168,11 +168,8 @@ class GradeIntervals:
         distance = lambda_ * self.judge_mean + self.max_grade * (1 - lambda_) / 2 - estimate
         centre = estimate + added_weight * distance
         added_variance = self.max_grade**2 * (1 + lambda_**2) / 4 + (1 - added_weight) * distance**2
-        variance = (
-            (1 - added_weight) ** 2 * self.variance
-            + (added_weight / z) ** 2 * added_variance
-            + self.judge_variance
-        )
+        variance = (1 - added_weight) ** 2 * self.variance
+        variance = variance + (added_weight / z) ** 2 * added_variance + self.judge_variance
         half_width = z * np.sqrt(variance)
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, self.max_grade)
 
@@ -186,66 +183,67 @@ def highest_grade(y: Floats, f: Floats) -> Floats:
     return np.where(is_integer & has_range, max_grade, np.nan)
 
 
-def add_intervals(
-    estimate: Floats,
-    variance: Floats,
-    lambda_: Floats,
-    freedom: Floats,
-    n_human: Ints,
-    items: int,
-    fit: Fit,
-    *,
-    human_mean: HumanMean | None = None,
-    grade_intervals: GradeIntervals | None = None,
-    is_complete: Any = False,
-    is_single: bool = False,
-) -> PPIMeans:
-    """Add confidence intervals to estimated means.
+@dataclass(frozen=True, eq=False)
+class MeanEstimates:
+    """Estimated means, with the degrees of freedom of their variances."""
 
-    The default is a t interval. With too few known errors of the judge, it is the interval of the
-    `human_mean` if that is wider; for grades, it is from `grade_intervals`. Means of complete human
-    labels are exact.
-    """
-    is_complete = np.asarray(is_complete)
-    error = np.sqrt(variance)
-    half_width = stdtrit(freedom, 1 - fit.alpha / 2) * error
-    notes = []
-    if human_mean is not None:
-        is_wider = human_mean.has_few_errors & (human_mean.variance >= variance)
-        human_half_width = stdtrit(human_mean.freedom, 1 - fit.alpha / 2) * np.sqrt(
-            human_mean.variance
+    estimate: Floats
+    variance: Floats
+    lambda_: Floats
+    freedom: Floats
+
+    def with_intervals(
+        self,
+        n_human: Ints,
+        items: int,
+        fit: Fit,
+        human_mean: HumanMean | None = None,
+        grade_intervals: GradeIntervals | None = None,
+        *,
+        is_complete: Any = False,
+        is_single: bool = False,
+    ) -> PPIMeans:
+        """Add confidence intervals.
+
+        The default is a t interval. With too few known errors of the judge, it is the interval of
+        the `human_mean` if that is wider; for grades, it is from `grade_intervals`. Means of
+        complete human labels are exact.
+        """
+        error, freedom, tail = np.sqrt(self.variance), self.freedom, 1 - fit.alpha / 2
+        half_width = stdtrit(freedom, tail) * error
+        is_graded, notes = np.zeros(error.shape, dtype=bool), []
+        if human_mean is not None:
+            is_wider = human_mean.has_few_errors & (human_mean.variance >= self.variance)
+            human_half_width = stdtrit(human_mean.freedom, tail) * np.sqrt(human_mean.variance)
+            half_width = np.where(is_wider, human_half_width, half_width)
+            freedom = np.where(is_wider, human_mean.freedom, freedom)
+            reason = "interval of human labels alone, as too few errors of the judge are known"
+            notes.append((is_wider & (human_half_width > 0), reason))
+        bounds: Any = (self.estimate - half_width, self.estimate + half_width)
+        if grade_intervals is not None:
+            is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
+            grade_bounds = grade_intervals.bounds(self.estimate, self.lambda_, fit.alpha)
+            bounds = np.where(is_graded, grade_bounds, bounds)
+            freedom = np.where(is_graded, grade_intervals.freedom, freedom)
+        is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(self.estimate))
+        low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
+        notes.append((is_unknown, "no interval can be computed, as all values are equal"))
+        counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
+        columns: Any = [self.estimate, error, low, high, self.lambda_, n_human, freedom]
+        estimate, error, low, high, lambda_, human, freedom = (
+            [column[0] for column in columns] if is_single else columns
         )
-        half_width = np.where(is_wider, human_half_width, half_width)
-        freedom = np.where(is_wider, human_mean.freedom, freedom)
-        reason = "interval of human labels alone, as too few errors of the judge are known"
-        notes.append((is_wider & (human_half_width > 0), reason))
-    low, high = estimate - half_width, estimate + half_width
-    is_unknown = ~is_complete & ~(half_width > ROUNDING * np.abs(estimate))
-    if grade_intervals is not None:
-        is_graded = ~np.isnan(grade_intervals.max_grade) & ~is_complete
-        bounds = grade_intervals.bounds(estimate, lambda_, fit.alpha)
-        low, high = np.where(is_graded, bounds, (low, high))
-        freedom = np.where(is_graded, grade_intervals.freedom, freedom)
-        notes = [(where & ~is_graded, note) for where, note in notes]
-        is_unknown = is_unknown & ~is_graded
-    low, high = np.where(is_unknown, np.nan, (low, high))
-    notes.append((is_unknown, "no interval can be computed, as all values are equal"))
-
-    values: list[Any] = [estimate, error, low, high, lambda_, n_human, freedom]
-    estimate, error, low, high, lambda_, n_human, freedom = (
-        [column[0] for column in values] if is_single else values
-    )
-    return PPIMeans(
-        *(estimate, error, low, high, lambda_, n_human, items, freedom),
-        alpha=fit.alpha,
-        folds=fit.folds if fit.lambda_ is None else 0,
-        seed=fit.seed,
-        notes=tuple(
-            f"{counted(int(where.sum()), 'mean')}: {note}" if n_human.size > 1 else note
-            for where, note in notes
-            if where.any()
-        ),
-    )
+        return PPIMeans(
+            *(estimate, error, low, high, lambda_, human, items, freedom),
+            alpha=fit.alpha,
+            folds=fit.folds if fit.lambda_ is None else 0,
+            seed=fit.seed,
+            notes=tuple(
+                f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
+                for count, note in counts
+                if count
+            ),
+        )
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
@@ -383,16 +381,14 @@ def estimate_means(
     means = fit_means(y, f, units, fit)
     count, n_others = means.count, y.shape[1] - means.count
     # The linearised estimate is a sum of parts of human labels and of parts of other items.
-    is_other = np.isnan(y)
+    is_other, zeros = np.isnan(y), np.zeros(y.shape)
     label_part = np.zeros(y.shape)
     label_part[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
-    labels = np.where(is_other, 0.0, y)
-    human_part = np.where(is_other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
+    human_mean = np.where(is_other, 0.0, y).sum(axis=1) / count
+    human_part = np.where(is_other, 0.0, y - human_mean[:, None]) / count[:, None]
     judge_mean = ratio(np.where(is_other, f, 0.0).sum(axis=1), n_others)
-    other_part = (
-        np.where(is_other, f - judge_mean[:, None], 0.0) * ratio(means.lambda_, n_others)[:, None]
-    )
-    zeros = np.zeros(y.shape)
+    other_part = np.where(is_other, f - judge_mean[:, None], 0.0)
+    other_part *= ratio(means.lambda_, n_others)[:, None]
     variance, other_variance, human_variance = (
         _sum_variance(first, second, ~is_other, units)
         for first, second in ((label_part, other_part), (zeros, other_part), (human_part, zeros))
@@ -407,26 +403,24 @@ def estimate_means(
     inverse_size = np.where(is_constant, 1 / means.units, np.maximum(design_effect, 1.0) / count)
     is_independent = means.units == count
     label_variance = np.where(is_independent, label_variance * (count - 1) / count, label_variance)
-    grade_freedom = np.where(is_independent, np.inf, freedom)
-    return add_intervals(
-        means.estimate,
-        np.where(is_constant, 0.0, variance),
-        means.lambda_,
-        freedom,
+    freedom_of_grades = np.where(is_independent, np.inf, freedom)
+    max_grade = highest_grade(y, f) if has_grade_intervals else np.full(count.size, np.nan)
+    estimates = MeanEstimates(
+        means.estimate, np.where(is_constant, 0.0, variance), means.lambda_, freedom
+    )
+    return estimates.with_intervals(
         count,
         y.shape[1],
         fit,
-        human_mean=HumanMean(has_few_errors(y, f, count, means.lambda_), human_variance, freedom),
-        grade_intervals=GradeIntervals(
-            highest_grade(y, f),
+        HumanMean(has_few_errors(y, f, count, means.lambda_), human_variance, freedom),
+        GradeIntervals(
+            max_grade,
             judge_mean,
             label_variance,
             other_variance,
             inverse_size,
-            grade_freedom,
-        )
-        if has_grade_intervals
-        else None,
+            freedom_of_grades,
+        ),
         is_single=is_single,
     )
 
@@ -443,10 +437,9 @@ def _sum_variance(
     """Compute the variance of a sum of independent units, with n - 1 for each of the two parts."""
     parts = ((label_part, is_labelled), (other_part, ~is_labelled))
     if (units == np.arange(units.size)).all():
-        sizes = [mask.sum(axis=1) for _, mask in parts]
         first, second = (
-            ratio(size, size - 1) * (part**2).sum(axis=1)
-            for (part, _), size in zip(parts, sizes, strict=True)
+            ratio(size := mask.sum(axis=1), size - 1) * (part**2).sum(axis=1)
+            for part, mask in parts
         )
         return np.asarray(first + second)
     size = int(units.max()) + 1
@@ -623,33 +616,23 @@ def stratified_mean(
         return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
 
     sums = sum_by_cell(label - weight * correction, cell, count.shape)
-    parts, human_parts = variances(label - weight * pred), variances(label)
+    (variance, freedom), (human_variance, human_freedom) = (
+        (parts.sum(axis=1), satterthwaite(parts, count))
+        for parts in (variances(label - weight * pred), variances(label))
+    )
     n_labels = count.sum(axis=1)
     mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
-    variance, no_judge_variance = parts.sum(axis=1), np.zeros(n_means)
+    has_few = has_few_errors(y, f, n_labels, mean_weight)
+    max_grade, judge_mean = highest_grade(y, f), f.mean(axis=1)
     # The size of a simple random sample with the same variance, if all strata were alike.
-    inverse_size = scale.sum(axis=1)
-    return add_intervals(
-        ratio(sums, count) @ size / size.sum(),
-        variance,
-        mean_weight,
-        satterthwaite(parts, count),
+    inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
+    estimate = ratio(sums, count) @ size / size.sum()
+    return MeanEstimates(estimate, variance, mean_weight, freedom).with_intervals(
         n_labels,
         y.shape[1],
         fit,
-        human_mean=HumanMean(
-            has_few_errors(y, f, n_labels, mean_weight),
-            human_parts.sum(axis=1),
-            satterthwaite(human_parts, count),
-        ),
-        grade_intervals=GradeIntervals(
-            highest_grade(y, f),
-            f.mean(axis=1),
-            variance,
-            no_judge_variance,
-            inverse_size,
-            np.full(n_means, np.inf),
-        ),
+        HumanMean(has_few, human_variance, human_freedom),
+        GradeIntervals(max_grade, judge_mean, variance, zeros, inverse_size, zeros + np.inf),
         is_complete=n_labels == y.shape[1],
         is_single=is_single,
     )
@@ -661,14 +644,13 @@ def _independent_corrections(
     """Return the judge's labels minus the mean over items that are not labelled in other folds."""
     # A fold is a random sample of these items, so that the difference has expectation 0 for any
     # lambda learned from the other folds. `pred` is centred by stratum.
-    shape = size.size, n_folds
-    code = cell * n_folds + fold
+    shape, code = (size.size, n_folds), cell * n_folds + fold
     sums, sizes = (sum_by_cell(values, code, shape) for values in (pred, np.ones(cell.size)))
-    other_sums, other_counts = (total.sum(axis=1, keepdims=True) - total for total in (sums, sizes))
-    unlabelled_proportion = 1 - other_counts / size[:, None]
-    return np.asarray(
-        pred * unlabelled_proportion[cell, fold] + (other_sums / size[:, None])[cell, fold]
+    other_sums, other_counts = (
+        ((total.sum(axis=1, keepdims=True) - total) / size[:, None])[cell, fold]
+        for total in (sums, sizes)
     )
+    return np.asarray(pred * (1 - other_counts) + other_sums)
 
 
 def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
@@ -680,10 +662,7 @@ def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
         raise PolicyError("labels of the judge must be finite for all items")
     if np.isinf(y).any():
         raise PolicyError("human labels must be finite, or NaN for missing ones")
-    if (
-        max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f))
-        > _MAX_LABEL
-    ):
+    if any((np.abs(labels) > _MAX_LABEL).any() for labels in (y, f)):
         raise PolicyError(f"labels must be at most {_MAX_LABEL:g} in absolute value")
     table = np.atleast_2d(y)
     return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1

@@ -1,4 +1,7 @@
-"""Prediction-powered scores: few human judgments combined with many labels of a judge."""
+"""Prediction-powered scores of systems, from few labels by people and many labels of a judge.
+
+Labels are judgments of documents, or labels of nuggets or citations in answers.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +14,51 @@ import polars as pl
 
 from cranfield.assess.estimates.documents import (
     DocumentEstimates,
+    PooledLabels,
     check_additive,
     estimate_scores,
     match_labels,
     sample_documents,
 )
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
-from cranfield.assess.judges.reading import Panel, read_judges, read_panel, set_highest_grade
-from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole
+from cranfield.assess.judges.reading import (
+    Panel,
+    judged_topics,
+    read_judges,
+    read_panel,
+    set_highest_grade,
+)
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_whole,
+    collected_warnings,
+    quoted,
+)
 from cranfield.base.kinds import check_keywords
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
-from cranfield.evaluation.evaluation import score
+from cranfield.evaluation.evaluation import evaluate_answers, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.result import Column, Columns, Result, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.tabular import Table
+from cranfield.texts.answers import JudgedAnswers
+from cranfield.texts.citations import JudgedCitations
 
 
 @dataclass(frozen=True, eq=False)
 class TopicEstimates:
-    """Estimates from scores by people, NaN for unjudged topics, and by a judge.
-
-    people, judge: scores; shape (systems, topics).
-    """
+    """Scores by people, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
     people: Floats
     judge: Floats
@@ -143,9 +160,8 @@ class PPIScores(Result):
         return self.scores.systems
 
     def _frame(self) -> pl.DataFrame:
-        systems = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
-        judge_means = pl.Series("by judge", self.by_judge)
-        return systems.hstack(_table_columns(self.means)).with_columns(judge_means)
+        frame = pl.DataFrame({"system": self.systems}).hstack(_table_columns(self.means))
+        return frame.with_columns(pl.Series("by judge", self.by_judge))
 
     def _size(self) -> str:
         judged = counted(self.means.items, self.unit)
@@ -182,12 +198,10 @@ class PPIScores(Result):
         PolicyError
             For an unknown system.
         """
-        indices = range(len(self.systems))
-        if baseline is None:
-            pairs = list(combinations(indices, 2))
-        else:
-            baseline_index = label_index(baseline, self.systems)
-            pairs = [(k, baseline_index) for k in indices if k != baseline_index]
+        pairs = list(combinations(range(len(self.systems)), 2))
+        if baseline is not None:
+            index = label_index(baseline, self.systems)
+            pairs = [(k, index) for k in range(len(self.systems)) if k != index]
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
         frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
@@ -322,43 +336,30 @@ def ppi_scores(
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
         estimates, topics, judge_scores = _estimate_by_topic(runs, panel, parsed, fit, options)
-        values = estimates.values()
-        notes = panel.notes
+        values, notes = estimates.values(), panel.notes
         if options.get("unjudged") != "condensed":
             notes += _gap_notes(panel)
     else:
         check_additive(parsed)
-        estimates, judge_scores, notes = _estimate_by_document(
-            runs, panel, parsed, fit, fixed_topics, options
-        )
-        topics, values = judge_scores.topics, estimates.values
+        labels = match_labels(panel)
+        pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
+        judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+        estimates, judge_scores = _estimate_by_document(judged, parsed, labels, fit, fixed_topics)
+        topics, values, notes = judge_scores.topics, estimates.values, panel.notes
+        if labels.n_unlabelled:
+            n_unlabelled = counted(labels.n_unlabelled, "document")
+            notes += (f"{n_unlabelled} without a label of the judge counted as 0",)
     means = estimates.means()
-    settings = {
-        "PPI unit": unit,
-        "judged by people": int(means.human[0]),
-        "of": means.items,
-        "folds": means.folds,
-        "seed": means.seed,
-    }
+    size = {"judged by people": int(means.human[0]), "of": means.items}
+    settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
     scores = Scores(
-        values,
-        topics,
-        judge_scores.systems,
-        f"PPI {parsed}",
+        *(values, topics, judge_scores.systems, f"PPI {parsed}"),
         settings=judge_scores.settings | settings,
         lower_is_better=judge_scores.lower_is_better,
     )
     return PPIScores(
-        str(parsed),
-        judges[0].name,
-        unit,
-        means,
-        judge_scores.mean(),
-        scores,
-        len(judge_scores.topics),
-        fixed_topics,
-        notes + means.notes,
-        estimates,
+        *(str(parsed), judges[0].name, unit, means, judge_scores.mean(), scores),
+        *(len(judge_scores.topics), fixed_topics, notes + means.notes, estimates),
     )
 
 
@@ -367,32 +368,25 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
     """Return the estimates, the topics that people judged, and the scores by the judge."""
     [judge] = panel.judges
-    missing_topics = sorted(_judged_topics(panel.human) - _judged_topics(judge.labels))
-    if missing_topics:
+    topics = [judged_topics(qrels) for qrels in (judge.labels, panel.human)]
+    if missing_topics := sorted(topics[1] - topics[0]):
         raise InputError(
             "the judge has no label for a topic that people judged", topic=missing_topics[0]
         )
     collection = read_runs(runs)
 
-    def score_labels(qrels: Qrels) -> Scores:
+    def score_labels(qrels: Qrels, labelled_topics: set[str]) -> Scores:
         judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may list topics without documents.
-        judged_topics = _judged_topics(qrels)
-        return scores.select(
-            [topic for topic in scores.topics if topic in judged_topics]
-        ).complete()[0]
+        topics = [topic for topic in scores.topics if topic in labelled_topics]
+        return scores.select(topics).complete()[0]
 
-    judge_scores, people_scores = score_labels(judge.labels), score_labels(panel.human)
+    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), topics)
     people = np.full(judge_scores.values.shape, np.nan)
-    people[[judge_scores.topics.index(topic) for topic in people_scores.topics]] = (
-        people_scores.values
-    )
+    rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
+    people[rows] = people_scores.values
     return TopicEstimates(people.T, judge_scores.values.T, fit), people_scores.topics, judge_scores
-
-
-def _judged_topics(qrels: Qrels) -> set[str]:
-    return {qrels.topics[code] for code in np.unique(qrels.codes)}
 
 
 def _gap_notes(panel: Panel) -> tuple[str, ...]:
@@ -412,12 +406,9 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
 
 
 def _estimate_by_document(
-    runs: Any, panel: Panel, measure: Measure, fit: Fit, fixed_topics: bool, options: dict[str, Any]
-) -> tuple[DocumentEstimates, Scores, tuple[str, ...]]:
-    """Return the estimates, the scores by the judge, and notes."""
-    labels = match_labels(panel)
-    pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
-    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    judged: JudgedRuns, measure: Measure, labels: PooledLabels, fit: Fit, fixed_topics: bool
+) -> tuple[DocumentEstimates, Scores]:
+    """Return the estimates and the scores by the judge."""
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -428,14 +419,126 @@ def _estimate_by_document(
         raise PolicyError(
             "the variance over topics requires two topics, got one; use fixed_topics=True"
         )
-    estimates = estimate_scores(sample, len(pool), fixed_topics, fit)
-    notes = panel.notes
-    if labels.n_unlabelled:
-        notes += (
-            f"{counted(labels.n_unlabelled, 'document')} without a label of the judge counted as 0",
-        )
-    return (
-        estimates,
-        Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure),
-        notes,
-    )
+    estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
+    scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
+    return estimates, scores
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PPIAnswers(TableResult):
+    """Mean scores of answers with confidence intervals; returned by :func:`ppi_answers`.
+
+    Attributes
+    ----------
+    rows
+        Data frame with a row for each system.
+    measure
+        Text form of the measure.
+    notes
+        Notes on means without an interval, or with an interval from human labels alone.
+    """
+
+    name: ClassVar[str] = "ppi"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True),
+        "system": Column("System.", key=True),
+        **{k: column for k, column in PPIMeans.columns.items() if k != "freedom"},
+        "human": Column("Number of answers that people labelled."),
+        "answers": Column("Number of answers that the judge labelled."),
+        "by judge": Column("Mean score by the labels of the judge alone."),
+    }
+
+    measure: str
+    notes: tuple[str, ...]
+
+    def heading(self) -> list[str]:
+        """Return one line: the measure and the number of labelled answers."""
+        n_human, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
+        counts = f"people labelled {n_human:,} of {n_answers:,} answers"
+        return [f"prediction-powered {self.measure}: {counts}"]
+
+
+def ppi_answers(
+    human: JudgedAnswers | JudgedCitations,
+    judge: JudgedAnswers | JudgedCitations,
+    measure: str | Measure,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> PPIAnswers:
+    """Estimate mean scores of answers from people's labels of a sample and a judge's of all.
+
+    People label a random sample of the answers of each system, as completely as the judge: all
+    nuggets, or all sentences with their citations. The score of an answer is y by people and f by
+    the judge, and the means are estimated as by :func:`ppi_mean`.
+
+    Parameters
+    ----------
+    human
+        Labels of the sampled answers by people, as read by :mod:`cranfield.texts`.
+    judge
+        Labels of all answers by the judge, of the same type.
+    measure
+        Measure of nuggets or citations, such as `NuggetRecall` or `CitationPrecision`.
+    lambda_, folds, seed, alpha
+        As for :func:`ppi_mean`.
+
+    Returns
+    -------
+    PPIAnswers
+        Result with a row for each system.
+
+    Raises
+    ------
+    InputError
+        For an answer that people labelled but the judge did not.
+    PolicyError
+        For fewer than three answers of a system that people labelled.
+
+    Examples
+    --------
+    >>> from cranfield.texts import read_citations
+    >>> judge = read_citations({"a": {f"q{k}": [["full" if k % 3 else "none"]] for k in range(9)}})
+    >>> people = read_citations({"a": {f"q{k}": [["full" if k else "none"]] for k in range(4)}})
+    >>> ppi_answers(people, judge, "CitationPrecision").rows.select("estimate", "by judge").rows()
+    [(0.8611..., 0.6666...)]
+    """
+    if type(human) is not type(judge):
+        kinds = f"{type(human).__name__} and {type(judge).__name__}"
+        raise PolicyError(f"people and judge must label with the same type, got {kinds}")
+    [parsed] = parse_measures(measure)
+    name = str(parsed)
+    judge_scores = evaluate_answers(judge, parsed)[name].values
+    with collected_warnings():
+        # Answers outside the sample are not missing.
+        sampled_scores = evaluate_answers(human, parsed)[name].values
+    has_answer = _is_answered(judge)
+    index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(has_answer)}
+    people_scores = np.full(has_answer.shape, np.nan)
+    for t, s in np.argwhere(_is_answered(human)):
+        topic, system = human.topics[t], human.systems[s]
+        if (topic, system) not in index_of:
+            raise InputError(
+                f"people labelled an answer of {quoted(system)} that the judge did not label",
+                topic=topic,
+            )
+        people_scores[index_of[topic, system]] = sampled_scores[t, s]
+    fit = Fit(lambda_, folds, seed, alpha)
+    frames, notes = [], []
+    for k, system in enumerate(judge.systems):
+        is_answered = has_answer[:, k]
+        means = estimate_means(people_scores[is_answered, k], judge_scores[is_answered, k], fit)
+        # Missing answers have the score 0, without error.
+        scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
+        sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
+        labels = pl.DataFrame({"measure": name, "system": system, **sizes})
+        frames.append(labels.hstack(means.to_polars().with_columns(scaled)))
+        notes += [f"{system}: {note}" for note in means.notes]
+    return PPIAnswers(pl.concat(frames).select(*PPIAnswers.columns), name, tuple(notes))
+
+
+def _is_answered(judged: JudgedAnswers | JudgedCitations) -> Bools:
+    """Return whether a system has an answer; shape (topics, systems)."""
+    return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -101,15 +102,12 @@ Statistic = Callable[[Tables], Floats]
 
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
-    binary_cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
+    cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
+    coefficients = {"kappa": "kappa"} | {f"kappa {name}": f"kappa(rel={k})" for name, k in cuts}
+    coefficients |= {"alpha": f"alpha({level})"}
+    coefficients |= {f"alpha {name}": f"alpha(nominal, rel={k})" for name, k in cuts}
     return {
-        "kappa": coefficient("kappa").compute,
-        **{f"kappa {name}": coefficient(f"kappa(rel={low})").compute for name, low in binary_cuts},
-        "alpha": coefficient(f"alpha({level})").compute,
-        **{
-            f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").compute
-            for name, low in binary_cuts
-        },
+        **{name: coefficient(text).compute for name, text in coefficients.items()},
         "agreement": observed_agreement,
         "bias": partial(_mean_difference, lambda difference: difference),
         "over": partial(_mean_difference, lambda difference: difference > 0),
@@ -119,13 +117,10 @@ def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
 
 def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Floats:
     """Compute the mean over pairs of a function of the judge's grade minus people's grade."""
-    joint = tables.joint
-    assert joint is not None
-    weights = np.asarray(
-        function(tables.grades[None, :] - tables.grades[:, None]), dtype=np.float64
-    )
-    size = joint.sum(axis=(-2, -1))
-    total = (joint * weights).sum(axis=(-2, -1))
+    assert tables.joint is not None
+    differences = function(tables.grades[None, :] - tables.grades[:, None])
+    size = tables.joint.sum(axis=(-2, -1))
+    total = (tables.joint * np.asarray(differences, dtype=np.float64)).sum(axis=(-2, -1))
     return np.asarray(total / np.where(size > 0, size, np.nan))
 
 
@@ -249,27 +244,24 @@ class JudgeComparison(Result):
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
-        calibrations = [calibration(table, self.confidence) for table in self.joint]
-        proportion, low, high = (np.stack(table) for table in zip(*calibrations, strict=True))
-        pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2)
-        columns = {"pairs": pairs, "share": proportion, "low": low, "high": high}
+        calibrations = np.array([calibration(table, self.confidence) for table in self.joint])
+        columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
+        columns |= zip(("share", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
     def distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from people's grades."""
         topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
-        values, low, high, means = np.empty((4, len(ORDINAL), len(self.judges)))
+        values = np.empty((4, len(self.judges), len(ORDINAL)))
         has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
         total = topic_counts.sum(axis=0)
-        without = total - topic_counts
         with np.errstate(divide="ignore", invalid="ignore"):
             for k, function in enumerate(ORDINAL.values()):
-                values[k], topic_values = function(total), function(topic_counts)
-                bounds = jackknife(values[k], function(without), has_pairs, self.confidence)
-                low[k], high[k] = np.clip(bounds, 0.0, 1.0)
-                means[k] = np.where(has_pairs, topic_values, 0.0).sum(axis=0)
-                means[k] /= has_pairs.sum(axis=0)
-        columns = {"value": values.T, "low": low.T, "high": high.T, "mean": means.T}
+                value, replicates = function(total), function(total - topic_counts)
+                bounds = jackknife(value, replicates, has_pairs, self.confidence)
+                sums = np.where(has_pairs, function(topic_counts), 0.0).sum(axis=0)
+                values[..., k] = value, *np.clip(bounds, 0.0, 1.0), sums / has_pairs.sum(axis=0)
+        columns = dict(zip(("value", "low", "high", "mean"), values, strict=True))
         return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL))
 
     def confusion(self, judge: str) -> pl.DataFrame:
@@ -289,10 +281,8 @@ class JudgeComparison(Result):
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
             counts = readable_table(frame.select("judge", *COUNTS), title, columns)
-            notes = [
-                f"{k}: {column.about[0].lower()}{column.about[1:-1]}"
-                for k, column in COUNTS.items()
-            ]
+            abouts = {name: column.about for name, column in COUNTS.items()}
+            notes = [f"{name}: {about[0].lower()}{about[1:-1]}" for name, about in abouts.items()]
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= MAX_CALIBRATIONS:
             frames = self.calibration().partition_by("judge", maintain_order=True)
@@ -300,22 +290,14 @@ class JudgeComparison(Result):
         return tables
 
     def _intervals(self) -> Table:
-        interval_columns = [
-            self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")
-        ]
-        sides = [self.statistics.index(name) for name in SIDES]
-        head = ["judge"]
-        for k in interval_columns:
-            head += [self.statistics[k], "interval"]
-        rows = []
-        for j, judge in enumerate(self.judges):
-            row = [judge]
-            for k in interval_columns:
-                row += [
-                    format_number(self.values[j, k], 3),
-                    format_interval(self.low[j, k], self.high[j, k], 3),
-                ]
-            rows.append([*row, *(format_number(self.values[j, k], 3) for k in sides)])
+        head, rows = ["judge"], [[judge] for judge in self.judges]
+        for name in ("kappa", "alpha", "agreement", "bias", *SIDES):
+            k = self.statistics.index(name)
+            head += [name] if name in SIDES else [name, "interval"]
+            for j, row in enumerate(rows):
+                row.append(format_number(self.values[j, k], 3))
+                if name not in SIDES:
+                    row.append(format_interval(self.low[j, k], self.high[j, k], 3))
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
             "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"
@@ -323,17 +305,16 @@ class JudgeComparison(Result):
             "bias: mean of the grade by the judge minus the grade by people; over, under:"
             " proportion of pairs that the judge grades higher, lower",
         )
-        return Table(title, [*head, *SIDES], rows, (0,), notes)
+        return Table(title, head, rows, (0,), notes)
 
     def _calibration(self, judge: str, frame: pl.DataFrame) -> Table:
         title = f"Calibration of {judge}: proportions of people's grades by grade of the judge"
         rows = []
         for (label,), part in frame.group_by(["label"], maintain_order=True):
-            row = [str(label), f"{part['pairs'].sum():,}"]
+            rows.append([str(label), f"{part['pairs'].sum():,}"])
             for bounds in part.select("share", "low", "high").iter_rows():
                 proportion, low, high = (format_number(bound, 3) for bound in bounds)
-                row.append(f"{proportion} ({low}-{high})" if proportion else "")
-            rows.append(row)
+                rows[-1].append(f"{proportion} ({low}-{high})" if proportion else "")
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
             f"in parentheses: {100 * self.confidence:g}% Wilson interval, with the number of pairs"
@@ -426,33 +407,22 @@ def compare_judges(
     total, without = tables.total(), tables.leave_one_out()
     values, low, high = np.empty((3, len(functions), len(joint)))
     for k, (name, statistic) in enumerate(functions.items()):
-        values[k] = statistic(total)
-        is_proportion = name in PROPORTIONS
-        bounds = jackknife(
-            values[k],
-            statistic(without),
-            has_pairs,
-            confidence,
-            bounded=name not in UNBOUNDED,
-            are_proportions=is_proportion,
-        )
-        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if is_proportion else bounds
+        values[k], replicates = statistic(total), statistic(without)
+        on_scale = {"bounded": name not in UNBOUNDED, "are_proportions": name in PROPORTIONS}
+        bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
+        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if name in PROPORTIONS else bounds
     names = tuple(judge.name for judge in panel.judges)
     notes = [*panel.notes]
-    for name, judge_values in zip(names, values.T, strict=True):
-        undefined = [
-            statistic
-            for statistic, value in zip(functions, judge_values, strict=True)
-            if np.isnan(value)
-        ]
-        if undefined:
-            notes.append(f"{name}: {', '.join(undefined)} undefined, as all grades are equal")
+    for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
+        if undefined := ", ".join(compress(functions, is_undefined)):
+            notes.append(f"{name}: {undefined} undefined, as all grades are equal")
+    counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}
     return JudgeComparison(
         judges=names,
         topics=panel.human.topics,
         scale=tuple(panel.scale.grades),
         joint=joint,
-        counts={name: np.array([row[name] for row in counts], np.int64) for name in COUNTS},
+        counts=counts_by_name,
         statistics=tuple(functions),
         values=values.T,
         low=low.T,

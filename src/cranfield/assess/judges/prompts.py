@@ -154,9 +154,8 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     # Pieces are concatenated, so that placeholders within texts are not replaced.
     pieces = [pl.lit(pl.Series(texts[part])) if part in texts else pl.lit(part) for part in parts]
     frame = table.frame.with_columns(prompt=pl.concat_str(pieces))
-    ids = [
-        blake2b(json.dumps(row).encode(), digest_size=8).hexdigest() for row in frame.iter_rows()
-    ]
+    rows = [json.dumps(row).encode() for row in frame.iter_rows()]
+    ids = [blake2b(row, digest_size=8).hexdigest() for row in rows]
     return frame.select(pl.Series("id", ids), "topic", "doc", "prompt")
 
 
@@ -241,14 +240,13 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     table.refuse(
         table.frame["id"].is_duplicated(), lambda row: f"prompt {quoted(row['id'])} occurs twice"
     )
-    is_unknown = ~answer_table.frame["id"].is_in(table.frame["id"].to_list())
     answer_table.refuse(
-        is_unknown, lambda row: f"expected the id of a prompt, got {quoted(row['id'])}"
+        ~answer_table.frame["id"].is_in(table.frame["id"].to_list()),
+        lambda row: f"expected the id of a prompt, got {quoted(row['id'])}",
     )
-    last = answer_table.frame.unique("id", keep="last", maintain_order=True).with_columns(
-        answered=True
-    )
-    rows = table.frame.join(last, "id", how="left", maintain_order="left")
+    last = answer_table.frame.unique("id", keep="last", maintain_order=True)
+    answered = last.with_columns(answered=True)
+    rows = table.frame.join(answered, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
     grade = grade_map.grades_of(text)
     outcome = pl.coalesce(

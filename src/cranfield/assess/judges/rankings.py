@@ -10,7 +10,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, read_panel, set_highest_grade, tabulate
+from cranfield.assess.judges.reading import (
+    Panel,
+    judged_topics,
+    read_panel,
+    set_highest_grade,
+    tabulate,
+)
 from cranfield.base.arrays import Floats, Ints, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.kinds import check_keywords
@@ -24,7 +30,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result
 from cranfield.scores.averages import FLOOR
-from cranfield.tabular import Table, format_interval, format_number
+from cranfield.tabular import Table, format_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,12 @@ class JudgeScores:
     systems: tuple[str, ...]
     people: Floats
     judges: Floats
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the measures and the judges, the first two axes."""
+        judges = tuple(judge.name for judge in self.panel.judges)
+        return {"measure": tuple(map(str, self.measures)), "judge": judges}
 
     def complete_scores(self, measure: int, judge: int) -> tuple[Floats, Floats]:
         """Return scores by people and by a judge on topics where all systems have both scores."""
@@ -90,7 +102,7 @@ def score_by_judges(
     values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
         values[:, k] = score_aspect(judged.annotations.aspects[name])
-        labelled_topics = {qrels.topics[code] for code in np.unique(qrels.codes)}
+        labelled_topics = judged_topics(qrels)
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
     return JudgeScores(panel, parsed, judged.topics, judged.systems, score_aspect(judged), values)
 
@@ -200,8 +212,7 @@ class JudgeRankings(Result):
     def tables(self) -> list[Table]:
         """Return a formatted table for each measure."""
         n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
-        head = ["judge", "topics", "tau", "interval", "tau AP", "interval", "RBO", "tau by topic"]
-        head += ["flips", "largest change", "of system"]
+        columns = self.columns["rankings"]
         notes = (
             f"flips: pairs of systems in opposite orders, of {n_pairs:,}; largest change:"
             " difference of ranks, above 0 if the judge ranks the system higher",
@@ -211,14 +222,15 @@ class JudgeRankings(Result):
         tables = []
         for (name,), part in self.rankings.group_by(["measure"], maintain_order=True):
             rows = []
-            for row in part.to_dicts():
-                cells = [row["judge"], f"{row['topics']:,}"]
+            for row in part.drop("measure").to_dicts():
+                cells = {key: columns[key].text(value) for key, value in row.items()}
+                cells["largest change"] = f"{row['largest change']:+}"
                 for tau in ("tau", "tau AP"):
                     low, high = row[f"{tau} low"], row[f"{tau} high"]
-                    cells += [format_number(row[tau], 3), format_interval(low, high, 3)]
-                cells += [format_number(row["RBO"], 3), format_number(row["tau by topic"], 3)]
-                cells += [f"{row['flips']:,}", f"{row['largest change']:+}", row["of system"]]
-                rows.append(cells)
+                    cells[f"{tau} low"] = format_interval(low, high, 3)
+                    del cells[f"{tau} high"]
+                rows.append([*cells.values()])
+            head = ["interval" if key.endswith(" low") else key for key in cells]
             title = f"Systems ranked by judges and by people: {name}"
             tables.append(Table(title, head, rows, (0, len(head) - 1), notes))
         return tables
@@ -301,79 +313,53 @@ def judge_rankings(
     scored = score_by_judges(
         runs, human, judges, measures, scale=scale, cut=cut, log_geometric=True, **options
     )
-    shape = scored.judges.shape[:2]
-    n_systems = len(scored.systems)
-    n_topics, n_flips = np.zeros((2, *shape), dtype=np.int64)
-    tau, tau_ap_values, rbo, mean_topic_tau = np.full((4, *shape), np.nan)
-    bounds = np.full((2, *shape, 2), np.nan)
-    means = np.full((2, *shape, n_systems), np.nan)
+    names, n_systems = scored.names, len(scored.systems)
+    rows: list[dict[str, Any]] = []
+    means = np.full((2, *scored.judges.shape[:2], n_systems), np.nan)
     # Systems are sorted by name, so that sums are bit-identical for any order of runs.
     name_order = np.array(sorted(range(n_systems), key=scored.systems.__getitem__))
-    for m, k in np.ndindex(*shape):
-        people, judge = (values[:, name_order] for values in scored.complete_scores(m, k))
-        n_topics[m, k] = size = len(people)
+    for m, k in np.ndindex(*means.shape[1:3]):
+        measure, judge = names["measure"][m], names["judge"][k]
+        scores = [values[:, name_order] for values in scored.complete_scores(m, k)]
+        size = len(scores[0])
         if not size:
-            name, measure = scored.panel.judges[k].name, scored.measures[m]
-            raise CranfieldError(f"no topic has scores of {measure} by people and by {name}")
-        people_means, judge_means = (
-            round_for_ranking(values.mean(axis=0)) for values in (people, judge)
-        )
-        means[0, m, k, name_order], means[1, m, k, name_order] = people_means, judge_means
-        signs = [np.sign(values[:, None] - values) for values in (people_means, judge_means)]
-        n_flips[m, k] = int((signs[0] * signs[1] < 0).sum()) // 2
-        tau[m, k], tau_ap_values[m, k] = (
-            kendall_tau(people_means, judge_means),
-            tau_ap(judge_means, people_means),
-        )
-        rbo[m, k] = rbo_of_scores(judge_means, people_means, p).ext
-        topic_taus = kendall_tau(round_for_ranking(people), round_for_ranking(judge))
-        if not np.isnan(topic_taus).all():
-            mean_topic_tau[m, k] = np.nanmean(topic_taus)
+            raise CranfieldError(f"no topic has scores of {measure} by people and by {judge}")
+        mean = [round_for_ranking(values.mean(axis=0)) for values in scores]
+        means[:, m, k, name_order] = mean
+        signs = [np.sign(values[:, None] - values) for values in mean]
+        taus = np.array([kendall_tau(*mean), tau_ap(*mean[::-1])])
+        bounds = np.full((2, 2), np.nan)
         if size > 1 and n_systems > 1:
-            replicate_means = [
-                round_for_ranking((values.sum(axis=0) - values) / (size - 1))
-                for values in (people, judge)
+            replicates = [
+                round_for_ranking((values.sum(axis=0) - values) / (size - 1)) for values in scores
             ]
-            values = np.column_stack(
-                [kendall_tau(*replicate_means), tau_ap(replicate_means[1], replicate_means[0])]
-            )
-            has_scores = np.ones(values.shape, dtype=bool)
-            estimates = np.array([tau[m, k], tau_ap_values[m, k]])
-            interval = jackknife(estimates, values, has_scores, confidence, bounded=False)
-            bounds[:, m, k] = np.clip(np.column_stack(interval), -1.0, 1.0)
+            tau_replicates = np.column_stack([kendall_tau(*replicates), tau_ap(*replicates[::-1])])
+            has_scores = np.ones(tau_replicates.shape, dtype=bool)
+            interval = jackknife(taus, tau_replicates, has_scores, confidence, bounded=False)
+            bounds = np.clip(np.column_stack(interval), -1.0, 1.0)
+        row = {"measure": measure, "judge": judge, "topics": size}
+        for name, value, (low, high) in zip(("tau", "tau AP"), taus, bounds, strict=True):
+            row |= {name: value, f"{name} low": low, f"{name} high": high}
+        topic_taus = kendall_tau(*map(round_for_ranking, scores))
+        is_defined = not np.isnan(topic_taus).all()
+        row["RBO"] = rbo_of_scores(mean[1], mean[0], p).ext
+        row["tau by topic"] = np.nanmean(topic_taus) if is_defined else np.nan
+        rows.append(row | {"flips": int((signs[0] * signs[1] < 0).sum()) // 2})
     ranks = [compute_ranks(values) for values in means]
     changes = ranks[0] - ranks[1]
     # If several systems have the largest change of rank, take the first by name.
     most_moved = name_order[np.abs(changes)[..., name_order].argmax(axis=-1)]
-    columns = {
-        "topics": n_topics,
-        "tau": tau,
-        "tau low": bounds[0, ..., 0],
-        "tau high": bounds[0, ..., 1],
-        "tau AP": tau_ap_values,
-        "tau AP low": bounds[1, ..., 0],
-        "tau AP high": bounds[1, ..., 1],
-        "RBO": rbo,
-        "tau by topic": mean_topic_tau,
-        "flips": n_flips,
-        "largest change": np.take_along_axis(changes, most_moved[..., None], -1),
-    }
-    system_columns = {
-        "by people": means[0],
-        "by judge": means[1],
-        "rank by people": ranks[0],
-        "rank by judge": ranks[1],
-        "change": changes,
-    }
-    names = {
-        "measure": tuple(map(str, scored.measures)),
-        "judge": tuple(judge.name for judge in scored.panel.judges),
-    }
+    largest_change = np.take_along_axis(changes, most_moved[..., None], -1)
+    columns = {"by people": means[0], "by judge": means[1]}
+    columns |= {"rank by people": ranks[0], "rank by judge": ranks[1], "change": changes}
+    rankings = pl.DataFrame(rows).with_columns(
+        pl.selectors.float().fill_nan(None),
+        pl.Series("largest change", largest_change.ravel()),
+        pl.Series("of system", scored.systems).gather(most_moved.ravel()),
+    )
     return JudgeRankings(
-        rankings=tabulate(columns, **names).with_columns(
-            pl.Series("of system", pl.Series(scored.systems).gather(most_moved.ravel()))
-        ),
-        means=tabulate(system_columns, **names, system=scored.systems),
+        rankings=rankings,
+        means=tabulate(columns, **names, system=scored.systems),
         measures=names["measure"],
         judges=names["judge"],
         systems=scored.systems,

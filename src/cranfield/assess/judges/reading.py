@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 from os import PathLike, fspath
 from typing import Any
@@ -117,12 +117,12 @@ def read_judges(
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_encoding(encoding)
     column_names = None if columns is None else requested_columns(columns, "qrels", None)
-    options = {"separator": separator, "on_duplicate": on_duplicate}
-    grade_map = None if grades is None else GradeMap.of(grades)
-    judges = tuple(
-        _read_judge(name, labels, format, encoding, column_names, grade_map, options)
-        for name, labels in _judge_items(data)
-    )
+    options = {
+        **{"format": format, "encoding": encoding, "columns": column_names},
+        **{"separator": separator, "on_duplicate": on_duplicate},
+        "grades": None if grades is None else GradeMap.of(grades),
+    }
+    judges = tuple(_read_judge(name, labels, options) for name, labels in _judge_items(data))
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
@@ -159,8 +159,7 @@ def _judge_items(data: Any) -> Iterator[tuple[str | None, Any]]:
         if items and _is_row(items[0]):
             yield None, items
         else:
-            for item in items:
-                yield from _judge_items(item)
+            yield from chain.from_iterable(map(_judge_items, items))
     else:
         raise InputError(f"{type(data).__name__} cannot be read as labels of judges")
 
@@ -172,30 +171,22 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
-def _read_judge(
-    name: str | None,
-    data: Any,
-    format: str,
-    encoding: str,
-    column_names: RequestedColumns | None,
-    grade_map: GradeMap | None,
-    options: dict[str, Any],
-) -> Judge:
-    schema = set_grade_kind(_LABELS, grade_map)
+def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
+    """Read the labels of a judge, with the options of :func:`cranfield.read_qrels`."""
+    format, encoding, column_names = (options[k] for k in ("format", "encoding", "columns"))
     if isinstance(data, (Judge, Qrels)):
         if column_names is not None or encoding != "utf-8":
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
         return judge if name is None else replace(judge, name=name)
+    schema = set_grade_kind(_LABELS, options["grades"])
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         name = name or source.stem
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if form not in NAMED or source.path.startswith("irds:"):
-            reading: Any = {"format": format, "encoding": encoding, "columns": column_names}
-            reading["grades"] = grade_map
-            return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
+            return Judge(name, read_qrels(source.path, subtopics=False, **options))
         columns = columns_of_file(source.in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
@@ -214,8 +205,9 @@ def _read_judge(
         )
     lines = None if table.lines is None else np.asarray(table.lines)[rows]
     table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = map_grades(table, grade_map)
-    labels = read_qrels(SystemTable(table, {}, ""), **options)
+    table = map_grades(table, options["grades"])
+    in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
+    labels = read_qrels(SystemTable(table, {}, ""), **in_memory)
     return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
 
 
@@ -266,7 +258,6 @@ class Scale:
 
 def read_scale(scale: Any) -> Scale:
     """Parse a scale from `(0, 3)`, a range, or the text `0..3`."""
-    message = f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
     if isinstance(scale, Scale):
         return scale
     ends: Any = None
@@ -275,24 +266,18 @@ def read_scale(scale: Any) -> Scale:
         ends = form and tuple(map(int, form.groups()))
     elif isinstance(scale, (tuple, list, range)) and scale:
         ends = scale[0], scale[-1]
-    if ends is None:
-        raise PolicyError(message)
-    for end in ends:
+    for end in ends or ():
         check_whole("a grade of a scale", end, 0)
-    if ends[0] > ends[1]:
-        raise PolicyError(message)
+    if ends is None or ends[0] > ends[1]:
+        raise PolicyError(
+            f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
+        )
     return Scale(int(ends[0]), int(ends[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Judgments by people, and labels of judges on the same scale.
-
-    human: judgments by people; grades below 0 remain, for judged documents that are not relevant.
-    judges: judges with their labels.
-    scale: scale of the grades.
-    notes: notes on replaced grades.
-    """
+    """Judgments by people, where grades below 0 remain, and labels of judges on the same scale."""
 
     human: Qrels
     judges: tuple[Judge, ...]
@@ -313,64 +298,47 @@ def read_panel(
     The default scale ends at the highest human grade. With `scale_of_judges`, and without `cut`, it
     ends at the highest grade of people and judges.
     """
-    declared_scale = None if scale is None else read_scale(scale)
+    origin = "of the human judgments" if scale is None else "that was declared"
+    scale = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
     judge_list = read_judges(judges)
-    highest = [people.max_grade, 0]
-    if scale_of_judges and not cut:
-        highest += [judge.labels.max_grade for judge in judge_list]
-    panel_scale = Scale(0, max(highest)) if declared_scale is None else declared_scale
-    if len(panel_scale) > MAX_GRADES:
+    if scale is None:
+        bounding_labels = judge_list if scale_of_judges and not cut else ()
+        scale = Scale(0, max(0, people.max_grade, *(j.labels.max_grade for j in bounding_labels)))
+    if len(scale) > MAX_GRADES:
         raise PolicyError(
-            f"a scale must have at most {MAX_GRADES} grades, got {len(panel_scale):,}"
-            f" ({panel_scale})"
+            f"a scale must have at most {MAX_GRADES} grades, got {len(scale):,} ({scale})"
         )
-    origin = "of the human judgments" if declared_scale is None else "that was declared"
-    fitted_people = _fit_to_scale(
-        Judge("people", people), panel_scale, cut, origin, allow_negative=True
-    )
-    fitted_judges = tuple(_fit_to_scale(judge, panel_scale, cut, origin) for judge in judge_list)
+    fitted_people = _fit_to_scale(Judge("people", people), people.grades >= 0, scale, cut, origin)
+    fitted_judges = tuple(_fit_to_scale(judge, True, scale, cut, origin) for judge in judge_list)
     n_negative = int((drop_unsampled(people).grades < 0).sum())
-    notes = (
-        [f"{counted(n_negative, 'human grade')} below 0 counted as {panel_scale.low}"]
-        if n_negative
-        else []
-    )
-    for judge in (fitted_people, *fitted_judges):
-        if judge.cut:
-            notes.append(
-                f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {panel_scale}"
-                " clipped to it"
-            )
-    return Panel(fitted_people.labels, fitted_judges, panel_scale, tuple(notes))
+    notes = [f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}"]
+    notes = notes if n_negative else []
+    notes += [
+        f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {scale} clipped to it"
+        for judge in (fitted_people, *fitted_judges)
+        if judge.cut
+    ]
+    return Panel(fitted_people.labels, fitted_judges, scale, tuple(notes))
 
 
-def _fit_to_scale(
-    judge: Judge, scale: Scale, cut: bool, origin: str, allow_negative: bool = False
-) -> Judge:
-    """Refuse or clip grades outside the scale; `allow_negative` accepts grades below 0."""
+def _fit_to_scale(judge: Judge, rows: Any, scale: Scale, cut: bool, origin: str) -> Judge:
+    """Refuse or clip grades outside the scale, among the selected rows."""
     labels = judge.labels
-    is_outside = (labels.grades < scale.low) | (labels.grades > scale.high)
-    if allow_negative:
-        is_outside &= labels.grades >= 0
+    is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & rows
     if not is_outside.any():
         return judge
     if not cut:
         row = int(is_outside.argmax())
-        topic = labels.topics[int(labels.codes[row])]
-        raise labels.origin.wrong(
-            (
-                f"grade {labels.grades[row]} is outside the scale {scale} {origin}; use cut=True"
-                " to clip grades, or scale='...' to set another scale"
-            ),
-            row,
-            topic,
-            labels.docs[row],
+        message = (
+            f"grade {labels.grades[row]} is outside the scale {scale} {origin}; use cut=True to"
+            " clip grades, or scale='...' to set another scale"
         )
+        topic = labels.topics[int(labels.codes[row])]
+        raise labels.origin.wrong(message, row, topic, labels.docs[row])
     clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
-    return replace(
-        judge, labels=replace(labels, grades=clipped), cut=judge.cut + int(is_outside.sum())
-    )
+    n_clipped = judge.cut + int(is_outside.sum())
+    return replace(judge, labels=replace(labels, grades=clipped), cut=n_clipped)
 
 
 def tabulate(columns: Mapping[str, NDArray[Any]], **names: Sequence[Any]) -> pl.DataFrame:
@@ -382,6 +350,11 @@ def tabulate(columns: Mapping[str, NDArray[Any]], **names: Sequence[Any]) -> pl.
     }
     values = {name: column.ravel() for name, column in columns.items()}
     return pl.DataFrame(keys | values).fill_nan(None)
+
+
+def judged_topics(qrels: Qrels) -> set[str]:
+    """Return the topics with judgments."""
+    return {qrels.topics[code] for code in np.unique(qrels.codes)}
 
 
 def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:

@@ -26,12 +26,9 @@ MAX_SENTENCES = 3
 """Maximum number of judges that are reported by a sentence each."""
 
 QUANTITIES = {
-    "kappa": ("intervals", AT_LEAST),
-    "alpha": ("intervals", AT_LEAST),
-    "agreement": ("intervals", AT_LEAST),
+    **dict.fromkeys(("kappa", "alpha", "agreement"), ("intervals", AT_LEAST)),
     "bias": ("intervals", WITHIN),
-    "tau": ("rankings", AT_LEAST),
-    "tau AP": ("rankings", AT_LEAST),
+    **dict.fromkeys(("tau", "tau AP"), ("rankings", AT_LEAST)),
     "score-bias": ("score-bias", WITHIN),
     "self-preference": ("self-preference", AT_MOST),
     "difference(A, B)": ("ppi", AT_LEAST),
@@ -163,11 +160,7 @@ class Decisions(TableResult):
                 sentences += [self._sentence(row, subject, condition) for row in part.to_dicts()]
                 continue
             judges = {name: part.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
-            counts = [
-                f"{name} for {names_or_count(judges[name], 'judge')}"
-                for name in VERDICTS
-                if judges[name]
-            ]
+            counts = [f"{k} for {names_or_count(v, 'judge')}" for k, v in judges.items() if v]
             sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
 
@@ -270,9 +263,8 @@ def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     if table == "ppi":
         first, second = _systems(name, result.systems)
         labels = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
-        frame = (
-            result.differences(second).filter(system=first).drop("system").with_columns(**labels)
-        )
+        differences = result.differences(second).filter(system=first)
+        frame = differences.drop("system").with_columns(**labels)
     elif table == "intervals":
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
         if frame.is_empty():
@@ -305,8 +297,7 @@ def _decision(
 def _systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
     """Parse A and B of `difference(A, B)`, whose names may contain commas."""
     text = name.removeprefix("difference(").removesuffix(")")
-    commas = [k for k, character in enumerate(text) if character == ","]
-    pairs = [(text[:k].strip(), text[k + 1 :].strip()) for k in commas]
+    pairs = [(text[: k.start()].strip(), text[k.end() :].strip()) for k in re.finditer(",", text)]
     pairs = [(a, b) for a, b in pairs if {a, b} <= {*systems} and a != b]
     if len(pairs) != 1:
         names = ", ".join(systems)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa, observed_agreement
 from cranfield.assess.agreement.tables import tables_from_joint
-from cranfield.assess.judges.reading import set_highest_grade
-from cranfield.assess.labels.consensus import majority
+from cranfield.assess.judges.reading import judged_topics, set_highest_grade
+from cranfield.assess.labels.consensus import majority, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
@@ -103,9 +103,8 @@ def _distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats
     """
     if kind == "tau_ap":
         if by == "all":
-            own_scores, random = (
-                scores.mean(axis=-2, keepdims=True) for scores in (own_scores, random)
-            )
+            own_scores = own_scores.mean(axis=-2, keepdims=True)
+            random = random.mean(axis=-2, keepdims=True)
         flat = random.reshape(-1, *random.shape[2:])
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random.shape[:2], -1)
@@ -230,14 +229,11 @@ def aware(
         weight = weight**2 if squared else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
     total = weight.sum(axis=0)
-    normalized = np.divide(weight, total, out=np.zeros(is_assessed.shape), where=total > 0)
+    normalized = proportions(weight, total, 0.0)
     combined = np.einsum("kt,kts->ts", normalized, np.where(is_assessed[:, :, None], values, 0.0))
     combined[total <= 0] = np.nan
-    topics = is_assessed.sum(axis=1)
     # Means over the topics with labels of the assessor; NaN without such topics.
-    mean_weight = np.divide(
-        normalized.sum(axis=1), topics, out=np.full(topics.size, np.nan), where=topics > 0
-    ).tolist()
+    mean_weight = proportions(normalized.sum(axis=1), is_assessed.sum(axis=1)).tolist()
     summary = {
         "weights": weights if is_named else "given",
         "seed": seed,
@@ -245,12 +241,8 @@ def aware(
         "assessors without labels in a topic": int((~is_assessed).sum()),
         "topics without a score": int((total <= 0).sum()),
     }
-    return replace(
-        scores,
-        values=combined,
-        measure=f"AWARE({scores.measure})",
-        settings={**scores.settings, "aware": summary},
-    )
+    name, settings = f"AWARE({scores.measure})", {**scores.settings, "aware": summary}
+    return replace(scores, values=combined, measure=name, settings=settings)
 
 
 def _score_by_assessor(
@@ -265,33 +257,28 @@ def _score_by_assessor(
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")
     judgments: dict[str, Qrels] = {}
-    for k in range(len(labels.workers)):
-        rows = np.flatnonzero(labels.worker == k)
-        if rows.size:
-            pair, grades = labels.pair[rows], labels.grade[rows]
-            docs = labels.docs.gather(pair)
-            judgments[f"{k}"] = Qrels(labels.topics, labels.topic_of[pair], docs, grades)
-    kinds = RANDOM_PROBABILITIES if draws else ()
-    for kind, probability in enumerate(kinds):
+    for k in np.unique(labels.worker).tolist():
+        rows = labels.worker == k
+        pair, docs = labels.pair[rows], labels.docs.gather(labels.pair[rows])
+        judgments[f"{k}"] = Qrels(labels.topics, labels.topic_of[pair], docs, labels.grade[rows])
+    assessors = list(judgments)
+    n_kinds = len(RANDOM_PROBABILITIES) if draws else 0
+    for kind, probability in enumerate(RANDOM_PROBABILITIES[:n_kinds]):
         for draw, grades in enumerate(random_grades(labels, probability, kind, draws, seed)):
             qrels = Qrels(labels.topics, labels.topic_of, labels.docs, grades)
             judgments[f"{kind} {draw}"] = qrels
     judged = judge(runs, majority(labels).qrels, **options, aspects=judgments)
-    topics, systems = judged.shape
-    assessors = len(labels.workers) + len(kinds) * draws
-    check_size({"assessor": assessors, "topic": topics, "system": systems})
+    n_workers, (topics, systems) = len(labels.workers), judged.shape
+    check_size({"assessor": n_workers + n_kinds * draws, "topic": topics, "system": systems})
     highest = max(0, int(labels.grades.max()))
     scores = {
         name: score(set_highest_grade(aspect, highest), [measure])[measure]
         for name, aspect in judged.annotations.aspects.items()
     }
-    values = np.full((len(labels.workers), topics, systems), np.nan)
-    for k in range(len(labels.workers)):
-        if f"{k}" in judgments:
-            own_topics = {labels.topics[code] for code in np.unique(judgments[f"{k}"].codes)}
-            is_labelled = [topic in own_topics for topic in judged.topics]
-            values[k, is_labelled] = scores[f"{k}"].values[is_labelled]
-    random = np.array(
-        [[scores[f"{kind} {draw}"].values for draw in range(draws)] for kind, _ in enumerate(kinds)]
-    )
-    return next(iter(scores.values())), values, random
+    values = np.full((n_workers, topics, systems), np.nan)
+    for name in assessors:
+        own_topics = judged_topics(judgments[name])
+        is_labelled = [topic in own_topics for topic in judged.topics]
+        values[int(name), is_labelled] = scores[name].values[is_labelled]
+    random = [[scores[f"{kind} {draw}"].values for draw in range(draws)] for kind in range(n_kinds)]
+    return next(iter(scores.values())), values, np.array(random)

@@ -161,10 +161,9 @@ class Consensus(Result):
     @property
     def probabilities(self) -> Probabilities:
         """Probabilities of the grades, for :func:`cranfield.evaluate_probabilities`."""
-        labels, origin = self.labels, Origin(f"{self.method} of {self.labels.origin.name}")
-        values = self.posterior.clip(0.0, 1.0)
+        labels, values = self.labels, self.posterior.clip(0.0, 1.0)
         pairs = labels.topics, labels.topic_of.astype(np.int64), labels.docs
-        return Probabilities(*pairs, labels.grades.astype(np.int64), values, origin)
+        return Probabilities(*pairs, labels.grades.astype(np.int64), values, self._origin)
 
     def expected(self) -> Floats:
         """Return the expected grade of each pair; shape (pairs,)."""
@@ -188,13 +187,15 @@ class Consensus(Result):
     def _judgments(self, selected: Bools, grades: Any) -> Qrels:
         if not selected.any():
             raise CranfieldError("no pair has a judgment: all pairs are tied, and ties are dropped")
+        codes, docs = self.labels.topic_of[selected], self.labels.docs.filter(pl.Series(selected))
+        selected_grades = np.asarray(grades)[selected].astype(np.int32)
         return Qrels(
-            self.labels.topics,
-            self.labels.topic_of[selected].astype(np.int32),
-            self.labels.docs.filter(pl.Series(selected)),
-            np.asarray(grades)[selected].astype(np.int32),
-            origin=Origin(f"{self.method} of {self.labels.origin.name}"),
+            self.labels.topics, codes.astype(np.int32), docs, selected_grades, origin=self._origin
         )
+
+    @property
+    def _origin(self) -> Origin:
+        return Origin(f"{self.method} of {self.labels.origin.name}")
 
     @cached_property
     def confusion(self) -> Floats:
@@ -209,7 +210,7 @@ class Consensus(Result):
         Source: Dawid and Skene (1979), equation 2.3.
         """
         counts = LabelCounts(self.labels).expected(self.posterior).transpose(0, 2, 1)
-        return _divide(counts, counts.sum(axis=2, keepdims=True))
+        return proportions(counts, counts.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
         """Return a data frame with a row per worker: number of labels, quality and agreement.
@@ -233,28 +234,25 @@ class Consensus(Result):
 
         def mean(values: Any, rows: Bools) -> Floats:
             total = np.bincount(labels.worker[rows], weights=values[rows], minlength=n_workers)
-            return _divide(total, np.bincount(labels.worker[rows], minlength=n_workers))
+            return proportions(total, np.bincount(labels.worker[rows], minlength=n_workers))
 
-        return pl.DataFrame(
-            {
-                "worker": pl.Series(labels.workers, dtype=pl.String),
-                "labels": np.bincount(labels.worker, minlength=n_workers),
-                "quality": self.quality,
-                "agreement": mean(agrees, is_decided),
-                "without": mean(agreement_without, has_others),
-            }
-        ).with_columns(pl.col("quality", "agreement", "without").fill_nan(None))
+        columns = {
+            "worker": pl.Series(labels.workers, dtype=pl.String),
+            "labels": np.bincount(labels.worker, minlength=n_workers),
+            "quality": self.quality,
+            "agreement": mean(agrees, is_decided),
+            "without": mean(agreement_without, has_others),
+        }
+        return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
     def heading(self) -> list[str]:
         """Return one line: the method, the number of pairs, steps and ties."""
-        phrases = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
+        steps = ""
         if self.iterations:
             outcome = "" if self.converged else ", not converged"
-            phrases.append(
-                f"{counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{outcome}"
-            )
-        phrases.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
-        return [", ".join(phrases)]
+            steps = f", {counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{outcome}"
+        pairs, ties = counted(len(self.labels.docs), "pair"), counted(self.tied.sum(), "tie")
+        return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 
     def _frame(self) -> pl.DataFrame:
         grades = self.labels.grades
@@ -274,9 +272,8 @@ class LabelCounts:
         self.shape = (len(labels.workers), labels.grades.size)
         self.rows = labels.worker * self.shape[1] + labels.level
         size = (self.shape[0] * self.shape[1], len(labels.docs))
-        self._worker_counts = csr_array(
-            (np.ones(len(labels)), (self.rows, labels.pair)), shape=size
-        )
+        entries = np.ones(len(labels)), (self.rows, labels.pair)
+        self._worker_counts = csr_array(entries, shape=size)
         self._pair_counts = self._worker_counts.T.tocsr()
 
     def expected(self, posterior: Floats) -> Floats:
@@ -310,9 +307,9 @@ def _most_likely(values: Floats) -> Bools:
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 
-def _divide(part: Any, total: Any) -> Floats:
-    """Divide by positive totals; NaN for a total of 0."""
-    return np.asarray(np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0))
+def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
+    """Divide by positive totals; for a total of 0 return the default."""
+    return np.asarray(np.divide(part, total, out=np.full(part.shape, default), where=total > 0))
 
 
 def _worker_weights(labels: Labels, weights: Any) -> Floats:
@@ -359,9 +356,8 @@ def majority(
     >>> majority(labels, tie="high").qrels.grades.tolist()
     [1, 0]
     """
-    return _weighted_vote(
-        labels, _worker_weights(labels, weights), "majority", tie, seed, {"weights": weights}
-    )
+    weight = _worker_weights(labels, weights)
+    return _weighted_vote(labels, weight, "majority", tie, seed, {"weights": weights})
 
 
 @crowd_model
@@ -392,10 +388,9 @@ def _weighted_vote(
     check_size({"label": len(labels), "grade": shape[1]})
     label_weight = weight[labels.worker]
     cells = labels.pair * np.int64(shape[1]) + labels.level
-    total = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
-    votes = np.asarray(total, dtype=np.float64).reshape(shape)
-    total = votes.sum(axis=1, keepdims=True)
-    posterior = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
+    sums = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
+    votes = np.asarray(sums, dtype=np.float64).reshape(shape)
+    posterior = proportions(votes, votes.sum(axis=1, keepdims=True), 1 / shape[1])
     return Consensus(
         labels=labels,
         method=method,
@@ -509,11 +504,10 @@ class LeadRule:
 
         votes = one_hot(labels, weight[labels.worker])[rows]
         is_stopped = self.stops(running_sums(votes), running_sums(votes.sum(axis=1) ** 2))
-        position = np.arange(rows.size)
         end = np.full(first.size, rows.size)
-        np.minimum.at(end, pair[is_stopped], position[is_stopped])
+        np.minimum.at(end, pair[is_stopped], np.flatnonzero(is_stopped))
         is_used = np.zeros(rows.size, dtype=bool)
-        is_used[rows[position <= end[pair]]] = True
+        is_used[rows[np.arange(rows.size) <= end[pair]]] = True
         return Stopped(self, labels, is_used, end < rows.size)
 
 

@@ -127,13 +127,10 @@ def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_La
             continue
         answers = {}
         for job, answer in (label.get("jsonResponse") or {}).items():
-            categories = answer.get("categories")
-            if categories is None:
-                answers[job] = answer.get("text")
-            else:
-                answers[job] = _single_value(
-                    [category.get("name") for category in categories], position
-                )
+            answers[job] = answer.get("text")
+            if (categories := answer.get("categories")) is not None:
+                names = [category.get("name") for category in categories]
+                answers[job] = _single_value(names, position)
         author = label.get("author") or {}
         yield _Label(row, {**columns, WORKER: author.get("email") or author.get("id")}, answers)
 
@@ -149,10 +146,9 @@ def _prodigy(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[
     columns = {name: value for name, value in columns.items() if name not in tool_columns}
     columns = _add_doc(columns, task.get("_input_hash"))
     worker = task.get("_annotator_id") or task.get("_session_id")
-    is_choice = "accept" in task
-    grade = (
-        _single_value(task["accept"], f"task {row + 1}") if is_choice else int(answer == "accept")
-    )
+    grade: Any = int(answer == "accept")
+    if "accept" in task:
+        grade = _single_value(task["accept"], f"task {row + 1}")
     yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
 
 

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import Consensus, LabelCounts, check_nonnegative, one_hot
+from cranfield.assess.labels.consensus import (
+    Consensus,
+    LabelCounts,
+    check_nonnegative,
+    one_hot,
+    proportions,
+)
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import (
     PolicyError,
     as_array,
@@ -61,32 +67,12 @@ class Optimum:
     converged: bool
 
 
-def run_em(
-    start: Any,
-    expect: Callable[[Any], tuple[Floats, Floats, float]],
-    maximise: Callable[[Floats, Any], Any],
-    tolerance: float,
-    iterations: int,
-) -> Optimum:
-    """Run expectation-maximisation until the objective rises by less than the tolerance.
-
-    `expect` returns the posterior, the log evidence and the objective.
-    """
-    state, objective, converged = start, list[float](), False
-    while True:
-        posterior, evidence, value = expect(state)
-        objective.append(value)
-        if len(objective) > 1:
-            # A smaller rise can be a rounding error.
-            min_rise = max(tolerance, 8 * np.finfo(float).eps * abs(value))
-            converged = value - objective[-2] < min_rise
-        if converged or len(objective) >= iterations:
-            return Optimum(state, posterior, evidence, np.array(objective), converged)
-        state = maximise(posterior, state)
+Expectation = tuple[Floats, Floats, float]
+"""Posterior, log evidence and objective, given the parameters of a model."""
 
 
 class Crowd:
-    """Input of the models: labels, gold grades and the prior of grades."""
+    """Input of the models: labels, gold grades, prior of grades, and end of the iterations."""
 
     def __init__(
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
@@ -99,47 +85,58 @@ class Crowd:
         self.labels = labels
         self.counts = LabelCounts(labels)
         self.gold, self.notes = gold_levels(gold, labels)
-        self.gold_pairs = np.flatnonzero(self.gold >= 0)
+        gold_pairs = np.flatnonzero(self.gold >= 0)
+        self.gold_cells = gold_pairs, self.gold[gold_pairs]
         self.fixed_prior = _prior(prior, n_grades)
+        self.tolerance, self.iterations = tolerance, iterations
+
+    def run_em(
+        self,
+        state: Any,
+        expect: Callable[[Any], Expectation],
+        maximise: Callable[[Floats, Any], Any],
+    ) -> Optimum:
+        """Run expectation-maximisation until the objective rises by less than the tolerance."""
+        objective, converged = list[float](), False
+        while True:
+            posterior, evidence, value = expect(state)
+            objective.append(value)
+            if len(objective) > 1:
+                # A smaller rise can be a rounding error.
+                min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
+                converged = value - objective[-2] < min_rise
+            if converged or len(objective) >= self.iterations:
+                return Optimum(state, posterior, evidence, np.array(objective), converged)
+            state = maximise(posterior, state)
 
     def initial_posterior(self) -> Floats:
         """Return the proportions of labels by pair; gold grades have probability 1."""
         votes = np.asarray(self.labels.counts.toarray(), dtype=np.float64)
         posterior: Floats = votes / votes.sum(axis=1, keepdims=True)
-        posterior[self.gold_pairs] = 0
-        posterior[self.gold_pairs, self.gold[self.gold_pairs]] = 1
+        posterior[self.gold_cells[0]] = 0
+        posterior[self.gold_cells] = 1
         return posterior
 
     def prior(self, posterior: Floats) -> Floats:
         return np.asarray(posterior.mean(axis=0) if self.fixed_prior is None else self.fixed_prior)
 
-    def expect(self, table: Floats, prior: Floats) -> tuple[Floats, Floats, float]:
+    def expect(self, table: Floats, prior: Floats) -> Expectation:
         """Return posterior, log evidence and log-likelihood given the label probabilities."""
-        evidence = self.counts.evidence(safe_log(table)) + safe_log(prior)
-        return self.posterior(evidence)
+        return self.posterior(self.counts.evidence(safe_log(table)) + safe_log(prior))
 
-    def posterior(self, evidence: Floats) -> tuple[Floats, Floats, float]:
-        if self.gold_pairs.size:
-            gold_evidence = evidence[self.gold_pairs, self.gold[self.gold_pairs]].copy()
-            evidence[self.gold_pairs] = -np.inf
-            evidence[self.gold_pairs, self.gold[self.gold_pairs]] = gold_evidence
+    def posterior(self, evidence: Floats) -> Expectation:
+        gold_evidence = evidence[self.gold_cells]
+        evidence[self.gold_cells[0]] = -np.inf
+        evidence[self.gold_cells] = gold_evidence
         largest = evidence.max(axis=1, keepdims=True)
         odds = np.exp(evidence - largest)
         total = odds.sum(axis=1, keepdims=True)
         return odds / total, evidence, float((largest + np.log(total)).sum())
 
-    def consensus(self, optimum: Optimum, method: str, **values: Any) -> Consensus:
-        return Consensus(
-            labels=self.labels,
-            method=method,
-            posterior=optimum.posterior,
-            objective=optimum.objective,
-            converged=optimum.converged,
-            gold=self.gold >= 0,
-            evidence=optimum.evidence,
-            notes=self.notes,
-            **values,
-        )
+    def consensus(self, optimum: Optimum, **values: Any) -> Consensus:
+        fitted = {name: value for name, value in vars(optimum).items() if name != "state"}
+        gold = self.gold >= 0
+        return Consensus(labels=self.labels, gold=gold, notes=self.notes, **(fitted | values))
 
 
 def safe_log(probabilities: Floats) -> Floats:
@@ -159,10 +156,9 @@ def _prior(prior: Any, n_grades: int) -> Floats | None:
             )
         return None if prior == "estimated" else np.full(n_grades, 1 / n_grades)
     reason = f"prior must be {counted(n_grades, 'number')} that sum to 1, got {quoted(prior)}"
-    probabilities = as_array(prior, reason)
-    if probabilities.shape != (n_grades,) or not has_numbers(probabilities):
-        raise PolicyError(reason)
-    probabilities = probabilities.astype(np.float64)
+    values = as_array(prior, reason)
+    is_valid = values.shape == (n_grades,) and has_numbers(values)
+    probabilities = values.astype(np.float64) if is_valid else np.zeros(1)
     if not ((probabilities >= 0).all() and abs(probabilities.sum() - 1) < 1e-6):
         raise PolicyError(reason)
     return np.asarray(probabilities / probabilities.sum())
@@ -243,29 +239,28 @@ def dawid_skene(
     # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.expected(posterior) + smoothing
-        total = counts.sum(axis=1, keepdims=True)
-        defaults = np.full(counts.shape, UNMET[unmet] / labels.grades.size)
-        return np.divide(counts, total, out=defaults, where=total > 0), crowd.prior(posterior)
+        default = UNMET[unmet] / labels.grades.size
+        table = proportions(counts, counts.sum(axis=1, keepdims=True), default)
+        return table, crowd.prior(posterior)
 
-    def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+    def expect(state: tuple[Floats, Floats]) -> Expectation:
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, safe_log(table), -np.inf)
-        posterior, evidence, value = crowd.posterior(
-            crowd.counts.evidence(logs) + safe_log(grade_prior)
-        )
+        evidence = crowd.counts.evidence(logs) + safe_log(grade_prior)
+        posterior, evidence, value = crowd.posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
     table, grade_prior = optimum.state
     return crowd.consensus(
         replace(optimum, evidence=crowd.expect(table, grade_prior)[1]),
-        "dawid-skene",
+        method="dawid-skene",
+        tie=tie,
+        seed=seed,
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
         parts=lambda: crowd.counts.parts(safe_log(table)),
-        tie=tie,
-        seed=seed,
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -309,28 +304,25 @@ def one_coin(
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         n_correct = correct_counts(crowd.counts.expected(posterior)).sum(axis=1)
-        defaults = np.full(n_labels.size, 1 / size)
-        return np.divide(n_correct, n_labels, out=defaults, where=n_labels > 0), crowd.prior(
-            posterior
-        )
+        return proportions(n_correct, n_labels, 1 / size), crowd.prior(posterior)
 
     def table(accuracy: Floats) -> Floats:
         wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
         return np.where(np.eye(size, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
 
-    def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+    def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(table(state[0]), state[1])
 
-    optimum = run_em(maximise(crowd.initial_posterior()), expect, maximise, tolerance, iterations)
+    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
     accuracy, grade_prior = optimum.state
     return crowd.consensus(
         optimum,
-        "one-coin",
+        method="one-coin",
+        tie=tie,
+        seed=seed,
         prior=grade_prior,
         quality=accuracy,
         parts=lambda: crowd.counts.parts(safe_log(table(accuracy))),
-        tie=tie,
-        seed=seed,
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -407,16 +399,15 @@ def glad(
         ease = np.exp(np.clip(point[n_workers:], -MAX_LOG_EASE, MAX_LOG_EASE))
         return ease, point[labels.worker] * ease[labels.pair]
 
-    def expect(point: Floats) -> tuple[Floats, Floats, float]:
+    def sums(index: Ints, values: Floats, size: int) -> Floats:
+        return np.asarray(np.bincount(index, weights=values, minlength=size), np.float64)
+
+    def expect(point: Floats) -> Expectation:
         _, logits = ease_and_logits(point)
-        wrong_evidence = np.bincount(
-            labels.pair, weights=log_expit(-logits) - log_others, minlength=shape[0]
-        )
-        right_evidence = np.bincount(
-            cell, weights=logits + log_others, minlength=shape[0] * shape[1]
-        )
+        wrong_evidence = sums(labels.pair, log_expit(-logits) - log_others, shape[0])
+        right_evidence = sums(cell, logits + log_others, shape[0] * shape[1]).reshape(shape)
         posterior, evidence, value = crowd.posterior(
-            right_evidence.reshape(shape) + wrong_evidence[:, None] + log_prior
+            right_evidence + wrong_evidence[:, None] + log_prior
         )
         return posterior, evidence, value - ((point - 1) ** 2).sum() / (2 * spread**2)
 
@@ -424,11 +415,9 @@ def glad(
         ease, logits = ease_and_logits(point)
         posterior, _, value = expect(point)
         residuals = (posterior.ravel()[cell] - expit(logits)) * ease[labels.pair]
-        ease_gradient = np.bincount(
-            labels.pair, weights=residuals * point[labels.worker], minlength=shape[0]
-        )
+        ease_gradient = sums(labels.pair, residuals * point[labels.worker], shape[0])
         ease_gradient[np.abs(point[n_workers:]) > MAX_LOG_EASE] = 0
-        ability_gradient = np.bincount(labels.worker, weights=residuals, minlength=n_workers)
+        ability_gradient = sums(labels.worker, residuals, n_workers)
         return -value, (point - 1) / spread**2 - np.concatenate([ability_gradient, ease_gradient])
 
     start = np.ones(n_workers + shape[0])
@@ -442,17 +431,17 @@ def glad(
         options={"maxiter": iterations, "maxfun": 4 * iterations, "ftol": 0.0, "gtol": 1e-5},
     )
     posterior, evidence, _ = expect(result.x)
-    ease, logits = ease_and_logits(result.x)
+    (ease, logits), ability = ease_and_logits(result.x), result.x[:n_workers].copy()
     return crowd.consensus(
         Optimum(result.x, posterior, evidence, np.array(objective), result.success),
-        "glad",
-        prior=grade_prior,
-        quality=expit(result.x[:n_workers]),
-        parts=lambda: one_hot(labels, logits + log_others),
+        method="glad",
         tie=tie,
         seed=seed,
+        prior=grade_prior,
+        quality=expit(ability),
+        parts=lambda: one_hot(labels, logits + log_others),
         settings={"prior": prior, "spread": spread, "tolerance": tolerance},
-        parameters={"ability": result.x[:n_workers].copy(), "ease": ease},
+        parameters={"ability": ability, "ease": ease},
     )
 
 
@@ -521,43 +510,36 @@ def mace(
 
     # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
     # shape (workers, grades); contribution of their priors to the objective; prior of grades.
-    def fit_state(
-        copied_counts: Floats, grade_prior: Floats
-    ) -> tuple[Floats, Floats, float, Floats]:
-        strategy_counts = np.stack(
-            [copied_counts.sum(axis=1), (label_counts - copied_counts).sum(axis=1)], axis=1
-        )
-        copying, copying_prior = fit(strategy_counts, COPYING_ALPHA)
-        spam, spam_prior = fit(label_counts - copied_counts, SPAM_ALPHA)
+    def fit_state(copied: Floats, grade_prior: Floats) -> tuple[Floats, Floats, float, Floats]:
+        spammed = label_counts - copied
+        strategies = np.stack([copied.sum(axis=1), spammed.sum(axis=1)], axis=1)
+        copying, copying_prior = fit(strategies, COPYING_ALPHA)
+        spam, spam_prior = fit(spammed, SPAM_ALPHA)
         return copying, spam, copying_prior + spam_prior, grade_prior
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
         n_correct = correct_counts(crowd.counts.expected(posterior))
-        copies = copying[:, :1]
-        copy_probability = np.divide(
-            copies, copies + copying[:, 1:] * spam, where=copies > 0, out=0 * spam
-        )
-        return fit_state(
-            np.minimum(n_correct * copy_probability, label_counts), crowd.prior(posterior)
-        )
+        copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
+        copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
+        copied = np.minimum(n_correct * copy_probability, label_counts)
+        return fit_state(copied, crowd.prior(posterior))
 
     def table(state: Any) -> Floats:
         copying, spam = state[:2]
         spam_weights = (copying[:, 1:] * spam)[:, :, None]
         return np.asarray(spam_weights + np.eye(size) * copying[:, :1, None])
 
-    def expect(state: Any) -> tuple[Floats, Floats, float]:
+    def expect(state: Any) -> Expectation:
         posterior, evidence, value = crowd.expect(table(state), state[3])
         return posterior, evidence, value + state[2]
 
     grade_prior = crowd.prior(crowd.initial_posterior())
     optima = []
     for restart in range(restarts):
-        start = fit_state(
-            label_counts * stream(seed, restart).random((n_workers, size)), grade_prior
-        )
-        optima.append(run_em(start, expect, maximise, tolerance, iterations))
+        draws = stream(seed, restart).random((n_workers, size))
+        start = fit_state(label_counts * draws, grade_prior)
+        optima.append(crowd.run_em(start, expect, maximise))
     objectives = np.array([optimum.objective[-1] for optimum in optima])
     optimum = optima[int(objectives.argmax())]
     if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
@@ -566,29 +548,22 @@ def mace(
             f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed or more restarts"
             " may reach a higher one",
         )
-    copying, spam, _, grade_prior = optimum.state
-    copying = copying / copying.sum(axis=1, keepdims=True)
+    copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in optimum.state[:2])
     return crowd.consensus(
         optimum,
-        "mace",
-        prior=grade_prior,
-        quality=copying[:, 0],
-        parts=lambda: crowd.counts.parts(safe_log(table(optimum.state))),
+        method="mace",
         tie=tie,
         seed=seed,
+        prior=optimum.state[3],
+        quality=copying[:, 0],
+        parts=lambda: crowd.counts.parts(safe_log(table(optimum.state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
-        parameters={
-            "copying": copying[:, 0],
-            "spam": spam / spam.sum(axis=1, keepdims=True),
-            "restarts": objectives,
-        },
+        parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )
 
 
 def _likelihood_weights(counts: Floats, _: float) -> tuple[Floats, float]:
-    total = counts.sum(axis=1, keepdims=True)
-    defaults = np.full(counts.shape, 1 / counts.shape[1])
-    return np.divide(counts, total, out=defaults, where=total > 0), 0.0
+    return proportions(counts, counts.sum(axis=1, keepdims=True), 1 / counts.shape[1]), 0.0
 
 
 def _variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Annotated, Any
 
@@ -108,7 +108,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
     layout = Layout("label", types, tuple(name for name in types if not name.startswith("-")))
     line_map = LineMap()
-    frame = pl.concat(list(read_frames(source, layout, line_map)))
+    frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         raise InputError(
             "expected labels of several workers, got TREC judgments; name their assessor with"
@@ -116,12 +116,9 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
             f" columns='{fields}' if these are labels",
             source=source.name,
         )
-    frame = frame.with_columns(
-        pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
-        for column in LABELS.columns
-        if column.name not in frame.columns
-    )
-    return Table(frame, source.name, (), line_map)
+    missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
+    nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
+    return Table(frame.with_columns(**nulls), source.name, (), line_map)
 
 
 REPEATS = ("error", "last", "keep")
@@ -195,28 +192,16 @@ def read_labels(
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
-    grade_list = [] if grades is None or isinstance(grades, Mapping | str) else [*grades]
-    has_cuts = any((finite(grade) or 0) % 1 for grade in grade_list)
-    is_mapped = has_cuts or isinstance(grades, Mapping | str)
-    grade_map = GradeMap.of(grade_list if has_cuts else grades) if is_mapped else None
-    scale = None
-    if grade_map is not None:
-        levels = [*range(len(grade_map.cuts) + 1)] if has_cuts else [*grade_map.grades.values()]
-        scale = np.unique(np.array(levels, dtype=np.int32)) if levels else None
-    elif grades is not None:
-        integers = [GRADE.read(grade) for grade in grade_list]
-        if not integers or None in integers or len({*integers}) < len(integers):
-            raise PolicyError(f"grades must be distinct integers, got {quoted(grade_list)}")
-        scale = np.sort(np.array(integers, dtype=np.int32))
+    grade_map, scale = _read_scale(grades)
     if isinstance(data, Labels):
         options = {"columns": columns, "grades": grades, "worker_columns": worker_columns}
         if name := next((name for name, value in options.items() if value is not None), None):
             raise PolicyError(f"{name} applies to files and tables, got Labels")
         return data
+    reader = _Reader(columns, encoding, repeats, missing, grade_map, scale)
     if not isinstance(data, Mapping):
         worker_list = None if worker_columns is None else [*worker_columns]
-        table = _read_table(data, LABELS, columns, encoding, grade_map, worker_list)
-        table, notes = _apply_policies(table, scale, repeats, missing)
+        table, notes = reader.apply_policies(reader.table(data, LABELS, worker_list))
         return _make_labels(table.frame, table.source, notes, scale)
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
@@ -224,17 +209,34 @@ def read_labels(
         raise LABELS.empty("labels")
     frames, notes = [], []
     for worker, judgments in data.items():
-        name = ID.read(worker)
-        if name is None:
+        if (name := ID.read(worker)) is None:
             raise InputError(
                 f"worker must be text or an integer, got {quoted(worker)}", source="labels"
             )
-        table = _read_worker(judgments, columns, encoding, repeats, missing, grade_map)
+        table = reader.table_of_worker(judgments)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
-        table, worker_notes = _apply_policies(table, scale, repeats, missing)
+        table, worker_notes = reader.apply_policies(table)
         frames.append(table.frame)
         notes += [f"{worker}: {note}" for note in worker_notes]
     return _make_labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
+
+
+def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]:
+    """Return the map of values to grades, if there is one, and the scale, if it is known."""
+    is_map = isinstance(grades, Mapping | str)
+    grade_list = [] if grades is None or is_map else [*grades]
+    has_cuts = any((finite(grade) or 0) % 1 for grade in grade_list)
+    levels: Any = []
+    if is_map or has_cuts:
+        grade_map = GradeMap.of(grade_list if has_cuts else grades)
+        levels = range(len(grade_map.cuts) + 1) if has_cuts else grade_map.grades.values()
+        return grade_map, np.unique(np.array([*levels], dtype=np.int32)) if levels else None
+    if grades is None:
+        return None, None
+    levels = [GRADE.read(grade) for grade in grade_list]
+    if not levels or None in levels or len({*levels}) < len(levels):
+        raise PolicyError(f"grades must be distinct integers, got {quoted(grade_list)}")
+    return None, np.sort(np.array(levels, dtype=np.int32))
 
 
 def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
@@ -248,7 +250,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
         )
     if len({*workers}) < len(workers) or not workers:
         raise PolicyError("worker_columns must name at least one column, and each only once")
-    grades = [list(table.cells(names.index(worker))) for worker in workers]
+    grades = [table.cells(names.index(worker)) for worker in workers]
     labels = [
         (row, worker)
         for row in range(len(grades[0]))
@@ -258,150 +260,138 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     if not labels:
         raise schema.empty(table.source)
     rows = [row for row, _ in labels]
-    columns: dict[str, Any] = {}
-    for k, name in enumerate(names):
-        if name not in workers:
-            cells = table.cells(k)
-            columns[name] = [cells[row] for row in rows]
+    columns: dict[str, Any] = {
+        name: [cells[row] for row in rows]
+        for name, cells in zip(names, map(table.cells, range(len(names))), strict=True)
+        if name not in workers
+    }
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
     return Columns.of(columns, table.source, lines)
 
 
-def _read_table(
-    data: Any,
-    schema: Schema,
-    columns: Any,
-    encoding: str,
-    grade_map: GradeMap | None,
-    worker_columns: Sequence[str] | None = None,
-) -> Table:
-    """Read a table of a schema from lines of text, a file or data in memory."""
-    is_field_list = columns is not None and not isinstance(columns, Mapping)
-    is_path = isinstance(data, (str, PathLike))
-    form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
-    if is_path and form not in LABELS.formats:
-        if columns is not None and not is_field_list:
+@dataclass(frozen=True)
+class _Reader:
+    """Options of :func:`read_labels`, with the scale of the grades."""
+
+    columns: Any
+    encoding: str
+    repeats: str
+    missing: str
+    grade_map: GradeMap | None
+    scale: NDArray[np.int32] | None
+
+    def table(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
+        """Read a table of a schema from lines of text, a file or data in memory."""
+        columns, encoding = self.columns, self.encoding
+        is_field_list = columns is not None and not isinstance(columns, Mapping)
+        is_path = isinstance(data, (str, PathLike))
+        form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
+        if is_path and form not in LABELS.formats:
+            if columns is not None and not is_field_list:
+                raise PolicyError(
+                    "for lines without a header, columns must list the fields, such as"
+                    f" columns='worker doc grade', got {quoted(dict(columns))}"
+                )
+            if workers is not None:
+                raise PolicyError(
+                    "worker_columns applies to tables with a header, got lines of text"
+                )
+            if self.grade_map is not None:
+                raise PolicyError("a mapping of grades applies to tables with a header")
+            return read_lines(Source(fspath(data)), columns, encoding)
+        if is_field_list:
             raise PolicyError(
-                "for lines without a header, columns must list the fields, such as"
-                f" columns='worker doc grade', got {quoted(dict(columns))}"
+                "for a table with a header, columns must be a mapping of column names, such as"
+                f" columns={{'worker': ...}}, got {quoted(columns)}"
             )
-        if worker_columns is not None:
-            raise PolicyError("worker_columns applies to tables with a header, got lines of text")
-        if grade_map is not None:
-            raise PolicyError("a mapping of grades applies to tables with a header")
-        return read_lines(Source(fspath(data)), columns, encoding)
-    if is_field_list:
-        raise PolicyError(
-            "for a table with a header, columns must be a mapping of column names, such as"
-            f" columns={{'worker': ...}}, got {quoted(columns)}"
-        )
-    schema = set_grade_kind(schema, grade_map)
-    own_names = schema.own_names(columns)
-    if form is not None:
-        table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
-    elif encoding != "utf-8":
-        raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
-    else:
-        table = read_columns(data, schema)
-    if worker_columns is not None:
-        table = _unpivot(table, schema, worker_columns)
-    return map_grades(table.table(schema, own_names), grade_map)
+        schema = set_grade_kind(schema, self.grade_map)
+        own_names = schema.own_names(columns)
+        if form is not None:
+            table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
+        elif encoding != "utf-8":
+            raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
+        else:
+            table = read_columns(data, schema)
+        if workers is not None:
+            table = _unpivot(table, schema, workers)
+        return map_grades(table.table(schema, own_names), self.grade_map)
 
+    def table_of_worker(self, judgments: Any) -> Table:
+        """Read the judgments of one worker."""
+        source = Source(fspath(judgments)) if isinstance(judgments, (str, PathLike)) else None
+        is_judgments = isinstance(judgments, (Qrels, Mapping))
+        if source is not None:
+            # TREC text files, and ids of ir_datasets.
+            form = FORMAT_OF_SUFFIX.get(source.suffix)
+            is_judgments = source.path.startswith("irds:") or form is None
+            if form == "tsv" and not is_judgments:
+                is_judgments = detect_layout(source, form, "qrels")[1] is not None
+        if not is_judgments:
+            return self.table(judgments, WORKER_JUDGMENTS)
+        if self.columns is not None:
+            got = "judgments" if source is None else f"lines of judgments in {source.name}"
+            raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
+        if self.repeats == "keep" and source is not None:
+            raise PolicyError(
+                "repeats='keep' applies to tables, got judgments with one grade per document"
+            )
+        options: Any = {"encoding": self.encoding, "ungraded": self.missing}
+        options |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
+        options |= {"grades": self.grade_map}
+        try:
+            qrels = read_qrels(judgments, **options)
+        except InputError as error:
+            error.args = (str(error).replace("ungraded=", "missing="),)
+            raise
+        if qrels.subtopics is not None:
+            raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
+        frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
+        return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
-def _read_worker(
-    judgments: Any,
-    columns: Any,
-    encoding: str,
-    repeats: str,
-    missing: str,
-    grade_map: GradeMap | None,
-) -> Table:
-    """Read the judgments of one worker."""
-    source = Source(fspath(judgments)) if isinstance(judgments, (str, PathLike)) else None
-    is_judgments = isinstance(judgments, (Qrels, Mapping))
-    if source is not None:
-        # TREC text files, and ids of ir_datasets.
-        form = FORMAT_OF_SUFFIX.get(source.suffix)
-        is_judgments = source.path.startswith("irds:") or form is None
-        if form == "tsv" and not is_judgments:
-            is_judgments = detect_layout(source, form, "qrels")[1] is not None
-    if not is_judgments:
-        return _read_table(judgments, WORKER_JUDGMENTS, columns, encoding, grade_map)
-    if columns is not None:
-        got = "judgments" if source is None else f"lines of judgments in {source.name}"
-        raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
-    if repeats == "keep" and source is not None:
-        raise PolicyError(
-            "repeats='keep' applies to tables, got judgments with one grade per document"
-        )
-    grade_option: Any = grade_map
-    try:
-        qrels = read_qrels(
-            judgments,
-            encoding=encoding,
-            on_duplicate="last" if repeats == "last" else "error",
-            ungraded=missing,
-            grades=grade_option,
-        )
-    except InputError as error:
-        error.args = (str(error).replace("ungraded=", "missing="),)
-        raise
-    if qrels.subtopics is not None:
-        raise InputError("expected labels, got judgments by subtopic", source=qrels.origin.name)
-    frame = qrels.to_polars().select("topic", "doc", "grade", order=pl.lit(None, pl.Float64))
-    return Table(frame, qrels.origin.name, (), qrels.origin.lines)
-
-
-def _apply_policies(
-    table: Table, scale: NDArray[np.int32] | None, repeats: str, missing: str
-) -> tuple[Table, list[str]]:
-    """Set missing topics, check grades and apply the policies; also return notes."""
-    notes = []
-    frame = table.frame
-    if frame["topic"].null_count() == frame.height:
-        frame = frame.with_columns(topic=pl.lit(NO_TOPIC))
-        table = replace(table, frame=frame)
-        notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
-    table.refuse(
-        ~frame["order"].is_finite().fill_null(True),
-        lambda row: f"order must be a finite number, got {row['order']}",
-    )
-    is_missing = frame["grade"].is_null()
-    if missing == "error":
-        table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
-    elif is_missing.any():
-        if is_missing.all():
-            raise InputError("no label has a grade", source=table.source)
-        table = table.gather((~is_missing).arg_true())
-        notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
-    if scale is not None:
-        grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+    def apply_policies(self, table: Table) -> tuple[Table, list[str]]:
+        """Set missing topics, check grades and apply the policies; also return notes."""
+        notes, frame, scale = [], table.frame, self.scale
+        if frame["topic"].null_count() == frame.height:
+            table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
+            notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
         table.refuse(
-            ~table.frame["grade"].is_in(scale.tolist()),
-            lambda row: f"grade {row['grade']} is outside the scale ({grades})",
+            ~frame["order"].is_finite().fill_null(True),
+            lambda row: f"order must be a finite number, got {row['order']}",
         )
-    key = ["topic", "doc", "worker"]
-    is_repeat = ~table.frame.select(pl.struct(key).is_first_distinct()).to_series()
-    if repeats == "error":
-        table.refuse(
-            is_repeat,
-            lambda row: (
-                f"a second label of worker {quoted(row['worker'])}; use repeats='last' to keep the"
-                " last label, or repeats='keep' to keep all"
-            ),
-        )
-    elif is_repeat.any() and repeats == "keep":
-        notes.append(f"{counted(int(is_repeat.sum()), 'repeated label')} kept")
-    elif is_repeat.any():
-        sorted_frame = table.frame.with_row_index("row").sort("order", maintain_order=True)
-        last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
-        table = table.gather(last_rows)
-        notes.append(
-            f"{counted(int(is_repeat.sum()), 'label')} replaced by a later label of the same worker"
-        )
-    return table, notes
+        is_missing = frame["grade"].is_null()
+        if self.missing == "error":
+            table.refuse(is_missing, lambda _: "has no grade; use missing='drop' to exclude it")
+        elif is_missing.any():
+            if is_missing.all():
+                raise InputError("no label has a grade", source=table.source)
+            table = table.gather((~is_missing).arg_true())
+            notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
+        if scale is not None:
+            grades = ", ".join(map(str, scale[:8])) + (", …" if scale.size > 8 else "")
+            table.refuse(
+                ~table.frame["grade"].is_in(scale.tolist()),
+                lambda row: f"grade {row['grade']} is outside the scale ({grades})",
+            )
+        key = ["topic", "doc", "worker"]
+        is_repeat = ~table.frame.select(pl.struct(key).is_first_distinct()).to_series()
+        n_repeats = int(is_repeat.sum())
+        if self.repeats == "error":
+            hint = "use repeats='last' to keep the last label, or repeats='keep' to keep all"
+            table.refuse(
+                is_repeat,
+                lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}",
+            )
+        elif n_repeats and self.repeats == "keep":
+            notes.append(f"{counted(n_repeats, 'repeated label')} kept")
+        elif n_repeats:
+            sorted_frame = table.frame.with_row_index("row").sort("order", maintain_order=True)
+            last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
+            table = table.gather(last_rows)
+            labels = counted(n_repeats, "label")
+            notes.append(f"{labels} replaced by a later label of the same worker")
+        return table, notes
 
 
 def _make_labels(

@@ -140,9 +140,8 @@ class Labels(Result):
         """Number of labels of each grade, by pair; a sparse array, shape (pairs, grades)."""
         from scipy.sparse import csr_array
 
-        shape = (len(self.docs), self.grades.size)
-        weights = np.ones(len(self), dtype=np.int64)
-        return csr_array((weights, (self.pair, self.level)), shape=shape)
+        entries = np.ones(len(self), dtype=np.int64), (self.pair, self.level)
+        return csr_array(entries, shape=(len(self.docs), self.grades.size))
 
     def ratings(self) -> Floats:
         """Return the grade that each worker gave to each pair; NaN without a label.
@@ -205,11 +204,9 @@ class Labels(Result):
         )
 
     def _frame(self) -> pl.DataFrame:
-        workers = pl.Series(self.workers, dtype=pl.String).gather(self.worker)
-        order = {} if self.order is None else {"order": pl.Series(self.order)}
-        return self.pairs[self.pair].with_columns(
-            worker=workers, grade=pl.Series(self.grade), **order
-        )
+        workers = pl.Series("worker", self.workers, dtype=pl.String).gather(self.worker)
+        order = [] if self.order is None else [pl.Series("order", self.order)]
+        return self.pairs[self.pair].with_columns(workers, pl.Series("grade", self.grade), *order)
 
 
 MIN_LABELS = 10
@@ -253,40 +250,30 @@ class Overview(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        anomalies = (
-            ((per_pair == 1).sum(), "pair", "with one label"),
-            ((per_worker == 1).sum(), "worker", "with one label"),
-            (
-                has_one_grade.sum(),
-                "worker",
-                f"with {MIN_LABELS} labels or more, all the same grade",
-            ),
-            (is_alone.sum(), "worker", "without a pair that another worker labelled"),
-            (n_contradicted, "pair", "with different grades from one worker"),
-        )
-        sizes = {"pair": per_pair.size, "worker": n_workers}
-        lines = [
-            f"{size:,} of {counted(sizes[noun], noun)} {problem}"
-            for size, noun, problem in anomalies
-            if size
-        ]
+        pairs, workers = counted(per_pair.size, "pair"), counted(n_workers, "worker")
+        anomalies = {
+            f"{pairs} with one label": (per_pair == 1).sum(),
+            f"{workers} with one label": (per_worker == 1).sum(),
+            f"{workers} with {MIN_LABELS} labels or more, all the same grade": has_one_grade.sum(),
+            f"{workers} without a pair that another worker labelled": is_alone.sum(),
+            f"{pairs} with different grades from one worker": n_contradicted,
+        }
+        lines = [f"{size:,} of {problem}" for problem, size in anomalies.items() if size]
         unused = labels.grades[~is_used.any(axis=0)]
         if unused.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused))}")
         return lines
 
     def _frame(self) -> pl.DataFrame:
-        levels = np.bincount(self.labels.level, minlength=self.labels.grades.size)
-        return pl.DataFrame(
-            {"grade": self.labels.grades, "labels": levels, "share": levels / levels.sum()}
-        )
+        grades = self.labels.grades
+        n_labels = np.bincount(self.labels.level, minlength=grades.size)
+        share = n_labels / n_labels.sum()
+        return pl.DataFrame({"grade": grades, "labels": n_labels, "share": share})
 
     def heading(self) -> list[str]:
         """Return lines on sizes, on notes from reading, and on anomalies."""
-        ranges = "; ".join(
-            f"labels per {name}: {_range_text(sizes)}"
-            for name, sizes in (("pair", self.labels_per_pair), ("worker", self.labels_per_worker))
-        )
+        pairs, workers = map(_range_text, (self.labels_per_pair, self.labels_per_worker))
+        ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
         return [*self.labels.heading(), ranges, *self.labels.notes, *self.anomalies()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +27,19 @@ _WINDOW = 16
 """Number of ranks searched at a time for the next document of a ranking."""
 
 
-class WeightedSumState(MethodState):
+class DocumentState(MethodState):
+    """State with the rankings (cells) that contain each document of the pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self.cells = pool.cell[pool.by_document]
+
+    def rows_of(self, docs: Indices) -> Ints:
+        """Return the rows of documents in `cells`; the number of each is in `pool.holders`."""
+        return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
+
+
+class WeightedSumState(DocumentState):
     """State of methods that choose the largest sum of values by rank times weights of runs.
 
     Values and weights are nonnegative, so that sums lose no digits by cancellation.
@@ -34,9 +47,7 @@ class WeightedSumState(MethodState):
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        rows = pool.by_document
-        self.cells = pool.cell[rows]
-        self.ranks = pool.rank[rows].astype(np.int64)
+        self.ranks = pool.rank[pool.by_document].astype(np.int64)
         self.n_left = np.diff(pool.lists)
 
     def set_values(self, values: Floats) -> None:
@@ -65,24 +76,18 @@ class WeightedSumState(MethodState):
         topics, first = np.unique(self._topics[best], return_index=True)
         docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
         self.is_free[docs] = False
-        self.n_left[self.cells[self._rows_of(docs)]] -= 1
+        self.n_left[self.cells[self.rows_of(docs)]] -= 1
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        self.update(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
-
-    def _rows_of(self, docs: Indices) -> Ints:
-        return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
+        self.update(docs, relevant, self.rows_of(docs), self.pool.holders[docs])
 
     def _restrict(self, docs: Indices) -> None:
         """Compute later sums for these documents only, and restart the count of steps."""
-        self._steps = 0
-        self._docs = docs
-        counts = self.pool.holders[docs]
-        rows = self._rows_of(docs)
+        self._steps, self._docs = 0, docs
+        counts, rows = self.pool.holders[docs], self.rows_of(docs)
         self._begin = np.cumsum(counts) - counts
-        self._cells = self.cells[rows]
-        self._values = self.values[rows]
+        self._cells, self._values = self.cells[rows], self.values[rows]
         self._topics = self.pool.topic[docs]
         _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
 
@@ -96,10 +101,11 @@ class RankBiased(Method):
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
+    uses_base: ClassVar[bool] = False
     p: float = parameter(0.8, OPEN_PROBABILITY, "probability of going on to the next rank")
 
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
-        return ResidualState(pool, self.p, uses_base=False)
+        return ResidualState(pool, self.p, uses_base=self.uses_base)
 
 
 class RankBiasedWithBase(RankBiased):
@@ -110,9 +116,7 @@ class RankBiasedWithBase(RankBiased):
     """
 
     name = "RBP-C"
-
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
-        return ResidualState(pool, self.p, uses_base=True)
+    uses_base = True
 
 
 class ResidualState(WeightedSumState):
@@ -138,10 +142,8 @@ class ResidualState(WeightedSumState):
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
-        begin = np.cumsum(length) - length
-        unjudged_weights = np.add.reduceat(
-            self._unjudged_weights[concatenate_ranges(start, length)], begin
-        )
+        weights = self._unjudged_weights[concatenate_ranges(start, length)]
+        unjudged_weights = np.add.reduceat(weights, np.cumsum(length) - length)
         self._residual[cells] = unjudged_weights + self._tail[cells]
 
 
@@ -182,9 +184,8 @@ class LossState(WeightedSumState):
         log_factorials = np.r_[0.0, np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))]
         n_missing = n_docs - length
         log_size = np.log(np.maximum(n_docs, 1))
-        mean_loss = log_size - (log_factorials[n_docs] - log_factorials[length]) / np.maximum(
-            n_missing, 1
-        )
+        total_log = log_factorials[n_docs] - log_factorials[length]
+        mean_loss = log_size - total_log / np.maximum(n_missing, 1)
         self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
         ranked_loss = log_size[self.cells] - np.log(self.ranks)
         self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
@@ -219,9 +220,8 @@ class PlainLossState(MethodState):
             for system in range(n_systems):
                 first, last = pool.lists[topic * n_systems + system :][:2]
                 positions = pool.ranked[first:last] - pool.starts[topic]
-                losses[:, system] = (
-                    rank_losses[positions.size :].mean() if positions.size < size else 0
-                )
+                if positions.size < size:
+                    losses[:, system] = rank_losses[positions.size :].mean()
                 losses[positions, system] = rank_losses[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
@@ -373,7 +373,7 @@ class Bandit(Method):
         raise NotImplementedError
 
 
-class BanditState(MethodState):
+class BanditState(DocumentState):
     """State of bandit methods: judged, relevant and remaining documents of each run."""
 
     def __init__(self, method: Bandit, pool: Pool, seed: int) -> None:
@@ -387,7 +387,6 @@ class BanditState(MethodState):
         self.streams = [named_stream(seed, topic) for topic in pool.topics]
         self._next = pool.lists[:-1].copy()
         self._source = np.full(len(pool), -1, dtype=np.int64)
-        self._cells = pool.cell[pool.by_document]
         # A window may extend beyond the last ranking, where documents count as free.
         self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
         self._free = np.ones(len(pool) + 1, dtype=bool)
@@ -401,16 +400,15 @@ class BanditState(MethodState):
         docs = self._next_free(cells)
         self._source[docs] = cells
         self.is_free[docs] = False
-        self.n_left.ravel()[self._holders(docs)[0]] -= 1
+        self.n_left.ravel()[self.cells[self.rows_of(docs)]] -= 1
         self.steps[groups] += 1
         return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        if self.method.reward == "pulled":
-            cells, rewards = self._source[docs], relevant
-        else:
-            cells, counts = self._holders(docs)
-            rewards = np.repeat(relevant, counts)
+        cells, rewards = self._source[docs], relevant
+        if self.method.reward == "holders":
+            cells = self.cells[self.rows_of(docs)]
+            rewards = np.repeat(relevant, self.pool.holders[docs])
         rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
         judged[cells] = rate * judged[cells] + 1
         relevant_counts[cells] = rate * relevant_counts[cells] + rewards
@@ -436,8 +434,7 @@ class BanditState(MethodState):
 
     def _next_free(self, cells: Indices) -> Indices:
         """Return the first free document of each ranking; each must have one."""
-        docs = np.empty(cells.size, dtype=np.intp)
-        pending = np.arange(cells.size)
+        docs, pending = np.empty(cells.size, dtype=np.intp), np.arange(cells.size)
         while pending.size:
             window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
             free = self._free[window]
@@ -447,11 +444,6 @@ class BanditState(MethodState):
             self._next[cells[pending]] += np.where(is_found, offset, _WINDOW)
             pending = pending[~is_found]
         return docs
-
-    def _holders(self, docs: Indices) -> tuple[Ints, Ints]:
-        """Return the rankings that contain the documents, and their number for each document."""
-        counts = self.pool.holders[docs]
-        return self._cells[concatenate_ranges(self.pool.document_starts[docs], counts)], counts
 
 
 class Random(Bandit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import lcm
 from operator import attrgetter
 from typing import Any, ClassVar, cast
@@ -105,13 +106,9 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
     """Order the documents of each topic by descending value; ties by ascending id."""
     if values.dtype != object:
         return np.lexsort((-values, pool.topic))
-    order: list[int] = []
-    for start, stop in zip(pool.starts[:-1].tolist(), pool.starts[1:].tolist(), strict=True):
-        topic_values = values[start:stop].tolist()
-        order += (
-            start + i
-            for i in sorted(range(len(topic_values)), key=topic_values.__getitem__, reverse=True)
-        )
+    order, value_list = list[int](), values.tolist()
+    for start, stop in pairwise(pool.starts.tolist()):
+        order += sorted(range(start, stop), key=value_list.__getitem__, reverse=True)
     return np.array(order, dtype=np.intp)
 
 
@@ -201,9 +198,8 @@ class Combination(Method):
         n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
         n_runs = pool.runs_of_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
-        return method.combine(
-            fusion.DocumentScores(values, starts, pool.holders, n_positive, n_runs)
-        )
+        scores = fusion.DocumentScores(values, starts, pool.holders, n_positive, n_runs)
+        return method.combine(scores)
 
 
 class CombSum(Combination):
@@ -262,11 +258,8 @@ class Uniform(Method):
     draws = True
 
     def ranking(self, pool: Pool, seed: int) -> Indices:
-        sizes = np.diff(pool.starts).tolist()
-        draws = [
-            named_stream(seed, topic).random(size)
-            for topic, size in zip(pool.topics, sizes, strict=True)
-        ]
+        sizes = zip(pool.topics, np.diff(pool.starts).tolist(), strict=True)
+        draws = [named_stream(seed, topic).random(size) for topic, size in sizes]
         return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))
 
 

@@ -146,13 +146,10 @@ class Order(Result):
         if not docs.size:
             raise InputError(f"no judgments within a budget of {budget}", source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
-        return Qrels(
-            tuple(self.pool.topics[topic] for topic in topics.tolist()),
-            codes.astype(np.int32),
-            self.pool.docs.gather(docs),
-            self.grades[docs],
-            origin=Origin(f"the first {budget} by {self.method}"),
-        )
+        names = tuple(self.pool.topics[topic] for topic in topics.tolist())
+        origin = Origin(f"the first {budget} by {self.method}")
+        grades, ids = self.grades[docs], self.pool.docs.gather(docs)
+        return Qrels(names, codes.astype(np.int32), ids, grades, origin=origin)
 
     def heading(self) -> list[str]:
         """Return one line: the method, and the number of documents, topics and judgments."""
@@ -245,30 +242,21 @@ def order(
         is_topicwise = np.array_equal(state.starts, document_pool.starts)
     else:
         sequence = parsed_method.ranking(document_pool, int(seed))
-    topic_order = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
+    by_topic = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
     if is_topicwise:
-        position = (
-            np.arange(len(document_pool)) - document_pool.starts[document_pool.topic[topic_order]]
-        )
-        sequence = topic_order[np.argsort(position, kind="stable")]
+        starts = document_pool.starts[document_pool.topic[by_topic]]
+        sequence = by_topic[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
     return Order(
-        document_pool,
-        parsed_method,
-        int(seed),
-        topic_order,
-        sequence,
-        grades,
-        int(rel),
-        unjudged,
-        int(batch),
+        *(document_pool, parsed_method, int(seed), by_topic, sequence, grades),
+        *(int(rel), unjudged, int(batch)),
     )
 
 
 def make_pool(runs: Any, depth: int | None) -> Pool:
     """Pool runs, or restrict a pool to the depth."""
-    if isinstance(runs, Pool) and depth is None:
-        return runs
-    return pool(runs, DEPTH if depth is None else depth)
+    if depth is None:
+        return runs if isinstance(runs, Pool) else pool(runs, DEPTH)
+    return pool(runs, depth)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,11 +301,10 @@ class NextDocuments(Result):
     def heading(self) -> list[str]:
         """Return one line: the method, and the number of documents and judgments."""
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
-        counts = (self.ahead, "ahead of the method"), (self.outside, "outside the pool")
-        phrases = "".join(
-            f", {count:,} {noun}" for count, noun in (*counts, (self.negative, "below 0")) if count
-        )
-        return [f"{self.method}: {size}{phrases}"]
+        counts = {"ahead of the method": self.ahead, "outside the pool": self.outside}
+        counts["below 0"] = self.negative
+        phrases = [f", {count:,} {noun}" for noun, count in counts.items() if count]
+        return [f"{self.method}: {size}{''.join(phrases)}"]
 
     def _frame(self) -> pl.DataFrame:
         return self.pool.to_polars()[self.documents]
@@ -416,12 +403,11 @@ def _next_batch(state: MethodState, is_known: Bools, is_relevant: Bools, n: int)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]
     while active.size:
-        batch = []
+        batch, is_done = [], np.zeros(remaining.size, dtype=bool)
         for i in range(min(n, int(remaining[active].max()))):
             groups = active[remaining[active] > i]
-            batch.append((groups, state.choose(groups)))
-        is_done = np.zeros(remaining.size, dtype=bool)
-        for groups, docs in batch:
+            docs = state.choose(groups)
+            batch.append((groups, docs))
             is_done[groups[~is_known[docs]]] = True
         for groups, docs in batch:
             selected.append(docs[is_done[groups] & ~is_known[docs]])

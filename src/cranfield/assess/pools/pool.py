@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,9 +98,7 @@ class Pool(Result, Rankings):
         check_whole("depth", depth, 1, self.depth)
         if depth == self.depth:
             return self
-        return self._restrict(
-            self.rank <= depth, np.ones(len(self.systems), dtype=bool), int(depth)
-        )
+        return self._restrict(self.rank <= depth, np.full(len(self.systems), True), int(depth))
 
     def select_systems(self, names: Iterable[str]) -> Pool:
         """Return the pool of some of the systems, with the same topics, which may become empty.
@@ -119,29 +118,23 @@ class Pool(Result, Rankings):
                 )
         if not systems:
             raise PolicyError("contributors must name at least one system, got none")
-        is_selected = np.array([name in systems for name in self.systems])
+        is_selected = np.isin(self.systems, systems)
         return self._restrict(is_selected[self.system], is_selected, self.depth)
 
     def _restrict(self, rows: Bools, is_selected: Bools, depth: int) -> Pool:
         """Restrict the pool to some rankings' rows and to some systems."""
-        systems = tuple(
-            name for name, selected in zip(self.systems, is_selected, strict=True) if selected
-        )
+        systems = tuple(compress(self.systems, is_selected))
         ranked = self.ranked[rows]
         is_pooled = np.zeros(len(self.docs), dtype=bool)
         is_pooled[ranked] = True
+        n_before = np.r_[0, np.cumsum(is_pooled)]
         system = (np.cumsum(is_selected) - 1)[self.system[rows]]
         cell = self.topic[ranked].astype(np.int64) * len(systems) + system
         sizes = np.bincount(cell, minlength=len(self.topics) * len(systems))
         return Pool(
-            self.topics,
-            systems,
-            depth,
-            self.docs.filter(pl.Series(is_pooled)),
-            np.r_[0, np.cumsum(is_pooled)][self.starts],
-            (np.cumsum(is_pooled) - 1)[ranked].astype(np.int32),
-            np.r_[0, np.cumsum(sizes)],
-            self.scores[rows],
+            *(self.topics, systems, depth, self.docs.filter(pl.Series(is_pooled))),
+            *(n_before[self.starts], n_before[ranked].astype(np.int32)),
+            *(np.r_[0, np.cumsum(sizes)], self.scores[rows]),
         )
 
     def graded(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
@@ -201,14 +194,9 @@ class Pool(Result, Rankings):
         return [f"{size}, depth {self.depth}: {counted(len(self), 'document')}"]
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic),
-                "doc": self.docs,
-                "best rank": self.best_rank,
-                "holders": self.holders,
-            }
-        )
+        topics = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
+        ranks = {"best rank": self.best_rank, "holders": self.holders}
+        return pl.DataFrame({"topic": topics, "doc": self.docs} | ranks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,13 +248,9 @@ class Unjudged(Result):
     def by_topic(self) -> pl.DataFrame:
         """Return the table `topics`."""
         pool, n_topics = self.pool, len(self.pool.topics)
-        return pl.DataFrame(
-            {
-                "topic": pl.Series(pool.topics, dtype=pl.String),
-                "pooled": np.diff(pool.starts),
-                "unjudged": np.bincount(pool.topic[self.missing], minlength=n_topics),
-            }
-        )
+        n_unjudged = np.bincount(pool.topic[self.missing], minlength=n_topics)
+        counts = {"pooled": np.diff(pool.starts), "unjudged": n_unjudged}
+        return pl.DataFrame({"topic": pl.Series(pool.topics, dtype=pl.String)} | counts)
 
     def by_system(self) -> pl.DataFrame:
         """Return the table `systems`."""
@@ -350,7 +334,5 @@ def pool(
         name_order = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)
         sorted_tops, ids = number_jointly([tops[i] for i in name_order], topics)
-        pooled = Pool.from_tops(
-            sorted_tops, [names[i] for i in name_order], topics, int(depth), ids
-        )
+        pooled = Pool.from_tops(sorted_tops, sorted(names), topics, int(depth), ids)
     return pooled if contributors is None else pooled.select_systems(contributors)

@@ -8,8 +8,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from cranfield.assess.judges.bias import SelfPreference
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted

@@ -10,9 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from cranfield.assess.judges.bias import SelfPreference
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
-from cranfield.assess.judges.self_preference import SelfPreference
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.files import whole_file
 from cranfield.reporting.page import sections

@@ -1,4 +1,4 @@
-"""Self-preference of LLM judges: bias towards the systems of their own family."""
+"""Bias of LLM judges in the scores of systems, and towards the systems of their own family."""
 
 from __future__ import annotations
 
@@ -38,15 +38,11 @@ def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) ->
     """Return whether another system is of a judge's family; shape (judges, systems)."""
     families_of = _read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
-    return np.array(
-        [
-            [
-                judge != system and not families_by_name[judge].isdisjoint(families_by_name[system])
-                for system in systems
-            ]
-            for judge in judges
-        ]
-    )
+
+    def is_same(judge: str, system: str) -> bool:
+        return judge != system and bool(families_by_name[judge] & families_by_name[system])
+
+    return np.array([[is_same(judge, system) for system in systems] for judge in judges])
 
 
 def _read_families(families: Any) -> dict[str, set[str]]:
@@ -137,12 +133,12 @@ class SelfPreference(TableResult):
             f"low, high: {level} t interval over topics; together: simultaneous for"
             f" {counted(n_judges, 'judge')} (Bonferroni)",
         ]
-        return [
-            replace(
-                readable_table(part, f"Self-preference bias: {name}", self.columns), notes=notes
-            )
-            for (name,), part in self.rows.group_by(["measure"], maintain_order=True)
+        groups = self.rows.group_by(["measure"], maintain_order=True)
+        tables = [
+            readable_table(part, f"Self-preference bias: {name}", self.columns)
+            for (name,), part in groups
         ]
+        return [replace(table, notes=notes) for table in tables]
 
     def heading(self) -> list[str]:
         """Return one line: the number of judges and systems, and the measures."""
@@ -221,7 +217,7 @@ def self_preference(
     check_keywords(self_preference, options, judge_runs)
     check_share("confidence", confidence)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    names = tuple(judge.name for judge in judge_scores.panel.judges)
+    names = judge_scores.names["judge"]
     is_family = same_family(names, judge_scores.systems, families)
     is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
     is_other = ~(is_family | is_own_run)
@@ -247,13 +243,12 @@ def self_preference(
                 for values in (people, judge)
             )
         if is_estimable[k] and size:
-            shift = judge - people
-            family_means, other_means = (
-                shift[:, group].mean(axis=1) for group in (is_family[k], is_other[k])
+            family, others = (
+                (judge - people)[:, group].mean(axis=1) for group in (is_family[k], is_other[k])
             )
-            family_shift[m, k], other_shift[m, k] = family_means.mean(), other_means.mean()
-            if size > 1 and np.ptp(family_means - other_means) > ROUNDING:
-                error[m, k] = (family_means - other_means).std(ddof=1) / np.sqrt(size)
+            family_shift[m, k], other_shift[m, k] = family.mean(), others.mean()
+            if size > 1 and np.ptp(family - others) > ROUNDING:
+                error[m, k] = (family - others).std(ddof=1) / np.sqrt(size)
     bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         n_values = counted(int(is_constant.sum()), "value")
@@ -275,17 +270,107 @@ def self_preference(
         "high together": bias + joint_half_width,
         "p": 2 * stdtr(df, -np.abs(bias) / error),
     }
-    ranks = {"own rank by people": rank_by_people, "own rank by itself": rank_by_judge}
+    rows = tabulate(values, **judge_scores.names)
     if rank_by_judge.any():
-        values |= ranks
-    measure_names = tuple(map(str, judge_scores.measures))
-    return SelfPreference(
-        rows=tabulate(values, measure=measure_names, judge=names).with_columns(
-            pl.selectors.by_name(*ranks, require_all=False).replace(0, None)
+        ranks = {"own rank by people": rank_by_people, "own rank by itself": rank_by_judge}
+        series = [pl.Series(name, rank.ravel()) for name, rank in ranks.items()]
+        rows = rows.with_columns(rank.replace(0, None) for rank in series)
+    systems, measure_names = judge_scores.systems, judge_scores.names["measure"]
+    return SelfPreference(rows, measure_names, names, systems, confidence, tuple(notes))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreBias(TableResult):
+    """Bias of each judge in the scores of systems; returned by :func:`score_bias`.
+
+    Attributes
+    ----------
+    rows
+        Data frame with a row for each measure, judge and system.
+    confidence
+        Confidence level of the intervals.
+    """
+
+    name: ClassVar[str] = "score-bias"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True),
+        "judge": Column("Judge.", key=True),
+        "system": Column("System.", key=True),
+        "topics": Column("Number of topics with scores of all systems by people and the judge."),
+        "bias": Column("Mean over topics of the score by the judge minus the score by people."),
+        "low": Column(
+            "Lower bound of the t interval over topics, simultaneous for all systems of a judge and"
+            " measure (Bonferroni); null if the difference is equal in all topics."
         ),
-        measures=measure_names,
-        judges=names,
-        systems=judge_scores.systems,
-        confidence=confidence,
-        notes=tuple(notes),
-    )
+        "high": Column("Upper bound of the interval."),
+    }
+
+    confidence: float
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of values."""
+        return [f"bias of scores: {counted(self.rows.height, 'value')}"]
+
+
+def score_bias(
+    runs: Any,
+    human: Any,
+    judges: Any,
+    measures: Any = "nDCG@10",
+    *,
+    scale: Any = None,
+    cut: bool = False,
+    confidence: float = 0.95,
+    **options: Any,
+) -> ScoreBias:
+    r"""Estimate the bias of judges in the score of each system.
+
+    .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{people}(s, t) \right)
+
+    Parameters
+    ----------
+    runs
+        Runs: any input of :func:`cranfield.read_runs`.
+    human, judges, scale, cut
+        As for :func:`compare_judges`.
+    measures
+        Measures or their text forms.
+    confidence
+        Confidence level of the intervals, which are simultaneous for the systems of a judge.
+    options
+        As for :func:`cranfield.judge`.
+
+    Returns
+    -------
+    ScoreBias
+        Result with a row per measure, judge and system. If lower scores are better, scores are
+        negated.
+
+    Examples
+    --------
+    >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
+    >>> machine = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 1}, "q3": {"x": 1, "y": 1}}
+    >>> run = {topic: {"x": 1} for topic in people}
+    >>> score_bias({"a": run}, people, {"llm": machine}, "P@1").rows["bias"].round(4).to_list()
+    [0.3333]
+    """
+    check_keywords(score_bias, options, judge_runs)
+    check_share("confidence", confidence)
+    scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
+    all_differences = scored.judges - scored.people[:, None]
+    is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)
+    mask = np.broadcast_to(is_missing, all_differences.shape)
+    differences = np.ma.array(all_differences, mask=mask)
+    n_topics = differences.count(axis=2)
+    bias = differences.mean(axis=2).filled(np.nan)
+    spread = differences.std(axis=2, ddof=1).filled(0.0)
+    error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(n_topics, 1))
+    tail = (1 - confidence) / (2 * len(scored.systems))
+    half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * error
+    columns = {
+        "topics": n_topics,
+        "bias": bias,
+        "low": bias - half_width,
+        "high": bias + half_width,
+    }
+    return ScoreBias(tabulate(columns, **scored.names, system=scored.systems), confidence)

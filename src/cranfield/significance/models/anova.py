@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices
@@ -44,9 +43,7 @@ def fit_factorial(
 ) -> AnovaTable:
     """Analyse complete scores by terms such as `Topic` and `Topic:System`, lower-order terms first.
 
-    An effect is a cell mean minus the grand mean and minus the effects of earlier terms that
-    contain a subset of its factors. `Topic:Shard` without `Shard` therefore means shards nested in
-    topics.
+    Without the term `Shard`, `Topic:Shard` means shards nested in topics.
     """
     fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
     effects: dict[str, Floats] = {}
@@ -124,7 +121,7 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     return table, len(cells)
 
 
-def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     """Return the indices of topic and shard of each cell with scores of all systems."""
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
@@ -135,22 +132,20 @@ def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return topics, shards
 
 
-def _means_by_group(values: Floats, group: NDArray[np.intp], n_groups: int) -> Floats:
+def _means_by_group(values: Floats, group: Indices, n_groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
 
 
-def _sums_within(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
+def _sums_within(columns: Floats, group: Indices) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
     index, counts, means = group_means(columns, group)
     return ((columns - means[index]) ** 2).sum(axis=0), float(counts.size)
 
 
-def _fit_additive(
-    columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
-) -> tuple[Floats, float]:
+def _fit_additive(columns: Floats, topics: Indices, shards: Indices) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     _, shard = np.unique(shards, return_inverse=True)
     # After elimination of the topics, the design has only one column for each shard.
@@ -172,11 +167,7 @@ def _fit_additive(
 def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics.
-
-    The effect size of paired means does not depend on the other systems: it is the mean difference
-    divided by the standard deviation of the differences.
-    """
+    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
     t = standardised_difference(difference, error)
@@ -185,6 +176,7 @@ def compare_by_model(
     if paired:
         n = np.full(len(pairs), pairs.topics)
         _, deviation, zeros = pairs.moments()
+        # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.statistic == "mean" else unit
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)

@@ -157,9 +157,9 @@ class GeneralisedLinearModel(Spec):
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
         """Return masks of the topics and the systems with finite effects."""
         topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
-        n_excluded = -1
-        while self.link != "identity" and n_excluded != (~topics).sum() + (~systems).sum():
-            n_excluded = (~topics).sum() + (~systems).sum()
+        n_included = -1
+        while self.link != "identity" and n_included != topics.sum() + systems.sum():
+            n_included = topics.sum() + systems.sum()
             if systems.any():
                 topics &= _is_inside(values[:, systems].mean(axis=1))
             if topics.any():
@@ -203,28 +203,18 @@ def _is_inside(means: Floats) -> Bools:
 
 
 def _laplacian(weights: Floats) -> Floats:
-    """Return the matrix of the equations of systems, after elimination of the topics.
-
-    The matrix is singular, as effects are determined up to a constant. A constant added to it makes
-    it regular, without changing differences of effects and their variances.
-    """
+    """Return the matrix of the equations of systems, after elimination of the topics."""
     topic_part = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
     matrix = np.diag(weights.sum(axis=0)) - topic_part
+    # A constant makes the matrix regular, without changing differences of effects.
     return np.asarray(matrix + np.trace(matrix) / len(matrix) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkModel(Model):
-    """Effects of systems on the scale of the link; standard errors differ between pairs.
+    """Effects of systems on the scale of the link; standard errors differ between pairs."""
 
-    `covariance` is the covariance matrix of the effects divided by the scale, up to a constant.
-    """
-
-    covariance: Floats
-
-    @property
-    def balanced(self) -> bool:
-        return False
+    covariance: Floats  # of the effects, divided by the scale, up to a constant
 
     def standard_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
@@ -235,28 +225,14 @@ class LinkModel(Model):
 
 @dataclass(frozen=True, eq=False)
 class GlmFit:
-    """A fitted generalised linear model.
+    """A fitted generalised linear model."""
 
-    Attributes
-    ----------
-    topics, systems
-        Masks of the topics and systems that the fit includes.
-    fitted
-        Expected scores, shape (topics, systems), with observed scores in excluded cells.
-    model
-        Effects of systems (NaN for excluded systems), and the scale.
-    deviance
-        Deviance of the included scores.
-    f, pvalue
-        F test that all systems are equal; NaN if no residuals remain.
-    """
-
-    topics: Bools
+    topics: Bools  # mask of the topics that the fit includes
     systems: Bools
-    fitted: Floats
-    model: LinkModel
-    deviance: float
-    f: float
+    fitted: Floats  # expected scores, shape (topics, systems); observed ones in excluded cells
+    model: LinkModel  # effects of systems (NaN for excluded systems), and the scale
+    deviance: float  # of the included scores
+    f: float  # of the test that all systems are equal; NaN if no residuals remain
     pvalue: float
 
 
@@ -313,10 +289,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
 def correct_testable(
     test: Test, correction: str, pairs: Pairs, options: Options
 ) -> tuple[Outcome, Floats]:
-    """Compare pairs; return the outcome and the adjusted p-values.
-
-    Pairs without a p-value have NaN, and the correction does not count them.
-    """
+    """Compare pairs; return the outcome and adjusted p-values, NaN for pairs without a p-value."""
     outcome = test.run(pairs, options)
     is_testable = ~np.isnan(outcome.pvalue)
     pvalues = np.full(len(pairs), np.nan)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.parallel import in_threads
 from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -77,15 +78,22 @@ class Pairs:
         difference[np.abs(difference) <= self.rounding] = 0.0
         return difference
 
-    def map_blocks(self, function: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Concatenate the arrays by pair that a function returns for each block of pairs."""
-        parts = [function(block) for _, block in self.blocks()]
+    def map_blocks(
+        self,
+        function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
+        numbers_per_pair: int | None = None,
+        limit: int = BLOCK,
+        jobs: int | None = 1,
+    ) -> list[NDArray[Any]]:
+        """Concatenate the arrays by pair that a function returns for each block; see `blocks`."""
+        blocks = self.blocks(numbers_per_pair, limit)
+        parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def moments(self) -> tuple[Floats, Floats, Indices]:
         """Return the mean, standard deviation and number of zeros of each pair's differences."""
 
-        def block_moments(block: Pairs) -> tuple[Floats, Floats, Indices]:
+        def block_moments(_: slice, block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
             deviation = standard_deviations(differences, mean, block.rounding)

@@ -381,13 +381,11 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     errors = np.full(len(pairs), error)
     t = standardised_difference(difference, errors)
 
-    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
-        rows, block = indexed_block
-        statistics = resample(block)
-        return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE_TOLERANCE)
+    def count(rows: slice, block: Pairs) -> tuple[Indices]:
+        statistics, side = resample(block), options.alternative
+        return (count_reaching(statistics, t[rows], side, relative=RELATIVE_TOLERANCE),)
 
-    blocks = list(pairs.blocks(options.resamples, 2**17))
-    n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
+    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),

@@ -12,16 +12,8 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, OneOf
-from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
-from cranfield.significance.comparison.result import (
-    PairwiseComparison,
-    assumption_notes,
-    paired_test_notes,
-    scale_notes,
-    sign_flip_notes,
-    unreachable_notes,
-)
+from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
@@ -206,7 +198,6 @@ def compare(
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    unreachable = unreachable_notes(info, outcome, selected_correction, corrected, options)
     details = dict(outcome.details)
     if selected_correction.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
@@ -214,12 +205,13 @@ def compare(
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
     mean_kind = "mean" if model is None else model.statistic
-    weight_notes: list[str] = []
+    notes = list(inputs.notes)
     if selected_correction.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
-        weight_notes = _weight_notes(scores)
+        if scores.axis == "shard" and np.isnan(scores.values).any():
+            notes.append(UNWEIGHTED_TOPICS)
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:
@@ -265,14 +257,10 @@ def compare(
         options={**asdict(options), "statistic": statistic},
         details=details,
         notes=(
-            *inputs.notes,
-            *weight_notes,
+            *notes,
             *outcome.notes,
             *scale_notes(scores, info, options),
-            *assumption_notes(pairs, info, selected_correction, is_unreachable=bool(unreachable)),
-            *sign_flip_notes(pairs, info, corrected, options),
-            *paired_test_notes(pairs, selected_correction, corrected, options),
-            *unreachable,
+            *AppliedTest(pairs, info, options, outcome, selected_correction, corrected).notes(),
         ),
     )
 
@@ -311,11 +299,6 @@ def _default_correction(
         correction = CORRECTIONS[info.correction]
         is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
     return correction.name if is_applicable else "holm"
-
-
-def _weight_notes(scores: Scores) -> list[str]:
-    has_gaps = scores.axis == "shard" and bool(np.isnan(scores.values).any())
-    return [UNWEIGHTED_TOPICS] if has_gaps else []
 
 
 def _negate(interval: Interval, level: Level) -> Bounds:

@@ -39,21 +39,11 @@ def check_squarable(scores: Scores) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class PreparedScores:
-    """Scores for a test.
+    """Scores for a test."""
 
-    Attributes
-    ----------
-    scores
-        Scores after the policy for missing scores.
-    topic_scores
-        Means over shards, shape (topics, systems).
-    notes
-        Notes on excluded or imputed scores.
-    """
-
-    scores: Scores
-    topic_scores: Floats
-    notes: tuple[str, ...]
+    scores: Scores  # after the policy for missing scores
+    topic_scores: Floats  # means over shards, shape (topics, systems)
+    notes: tuple[str, ...]  # on excluded or imputed scores
 
 
 def as_scores(scores: Any) -> Scores:
@@ -273,11 +263,7 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Transform scores such that their mean is the statistic, or a function of it.
-
-    For geometric means, scores below 1e-5 become 1e-5, as in gm_map of trec_eval, and then their
-    logarithms; for sums, scores are multiplied by the number of topics.
-    """
+    """Transform scores such that their mean is the statistic, or its logarithm."""
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
             raise CranfieldError(
@@ -296,6 +282,7 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
             f"a geometric mean requires scores of at least 0, got {values[tuple(cell)]:g} of"
             f" {inputs.scores.cell(cell)}"
         )
+    # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
     logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
     topic_scores = logs.values
     if logs.shards:

@@ -55,24 +55,12 @@ LogLikelihood = Callable[[Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class FittedFamily:
-    """A family of distributions, fitted to the scores of each system.
-
-    Attributes
-    ----------
-    family
-        Name.
-    loglike
-        Log-likelihood of each system's scores, shape (systems,).
-    parameters
-        Effective number of parameters, shape (systems,).
-    weights
-        Probabilities or densities at the points, shape (systems, points).
-    """
+    """A family of distributions, fitted to the scores of each system."""
 
     family: str
-    loglike: Floats
-    parameters: Floats
-    weights: Floats
+    loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
+    parameters: Floats  # effective number of parameters, shape (systems,)
+    weights: Floats  # probabilities or densities at the points, shape (systems, points)
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
@@ -93,11 +81,9 @@ def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
 def _maximise(
     loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
-    """Maximise the likelihood of two parameters, at least `lower`, for all systems at once.
-
-    Compass search: each step moves to the best of eight neighbours; the step is halved if none is
-    better, and grows otherwise.
-    """
+    """Maximise the likelihood of two parameters, at least `lower`, for all systems at once."""
+    # Compass search: each step moves to the best of eight neighbours; the step is halved if none
+    # is better, and grows otherwise.
     directions = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
     systems = np.arange(first.size)
@@ -204,11 +190,9 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     def density(x: Floats) -> Floats:
         return np.asarray(kernel(x[:, None]).mean(axis=1))
 
-    weights = _tabulate(density, points)
-    total = np.trapezoid(weights, points, axis=1)
-    densities = density(interior)
+    weights, densities = _tabulate(density, points), density(interior)
     parameters = (kernel(interior) / densities).mean(axis=0)
-    loglike = np.log(densities / total).sum(axis=0)
+    loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
     return FittedFamily("beta kernel", loglike, parameters, weights)
 
 
@@ -239,11 +223,8 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
-    """Smooth counts by the kernel of Wang and van Ryzin (1981).
-
-    The kernel is 1 - h at distance 0, and (1 - h) h^d / 2 at a distance of d values. The bandwidth
-    h maximises the leave-one-out likelihood.
-    """
+    """Smooth counts by the kernel of Wang and van Ryzin (1981)."""
+    # The bandwidth h maximises the leave-one-out likelihood.
     values = np.arange(counts.shape[1])
     distances = np.abs(np.subtract.outer(values, values))
     n_topics = counts.sum(axis=1, keepdims=True)

@@ -95,23 +95,20 @@ def _correct(
 
 
 def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return simultaneous intervals by Bonferroni's inequality."""
     return interval(1 - (1 - level) / pvalue.size)
 
 
 def sidak_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return simultaneous intervals by Sidak's inequality."""
     return interval(level ** (1 / pvalue.size))
 
 
 def selected_interval(
     interval: Interval, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
-    """Return intervals that control the false coverage rate of the significant pairs.
+    """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
 
-    If R of m pairs are rejected at level q, each interval has level 1 - R q / m, and excludes 0
-    exactly if the pair is rejected. For dependent p-values, q is divided by `dependence`, the sum
-    of 1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    If R of m pairs are rejected at level q, each interval has level 1 - R q / m. For dependent
+    p-values, q is divided by `dependence`, the sum of 1 / i up to m.
     """
     tail = 1 - np.asarray(level)
     # 1 - level differs from alpha by rounding.
@@ -193,19 +190,13 @@ def _harmonic(n: int) -> float:
     return float((1 / np.arange(1, n + 1)).sum())
 
 
-def _holm(pvalues: Floats) -> Floats:
-    order = np.argsort(pvalues, kind="stable")
-    multiplied = pvalues[order] * np.arange(pvalues.size, 0, -1)
-    out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.maximum.accumulate(multiplied))
-    return out
+def _holm(ascending: Floats) -> Floats:
+    return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
 
 
-def _hommel(pvalues: Floats) -> Floats:
+def _hommel(ascending: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
-    n = pvalues.size
-    order = np.argsort(pvalues, kind="stable")
-    ascending = pvalues[order]
+    n = ascending.size
     adjusted_pvalues = ascending.copy()
     for n_true in range(n, 1, -1):
         # Simes' test of the largest p-values, and of each other p-value with all but the first.
@@ -213,9 +204,12 @@ def _hommel(pvalues: Floats) -> Floats:
         closed = np.minimum(simes.min(), n_true * ascending)
         closed[n - n_true + 1 :] = closed[n - n_true]
         np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
-    out = np.empty(n)
-    out[order] = np.minimum(1.0, adjusted_pvalues)
-    return out
+    return adjusted_pvalues
+
+
+def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
+    multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
+    return np.minimum.accumulate(multiplied[::-1])[::-1]
 
 
 def _sidak(pvalues: Floats) -> Floats:
@@ -223,11 +217,11 @@ def _sidak(pvalues: Floats) -> Floats:
         return np.asarray(-np.expm1(pvalues.size * np.log1p(-pvalues)))
 
 
-def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
+def _in_order(adjust: Callable[[Floats], Floats], pvalues: Floats) -> Floats:
+    """Adjust p-values by a function of ascending ones."""
     order = np.argsort(pvalues, kind="stable")
-    multiplied = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
     out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.minimum.accumulate(multiplied[::-1])[::-1])
+    out[order] = np.minimum(1.0, adjust(pvalues[order]))
     return out
 
 
@@ -235,9 +229,9 @@ ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
     "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
     "sidak": _sidak,
-    "holm": _holm,
-    "hommel": _hommel,
-    "bh": _step_up,
-    "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
+    "holm": partial(_in_order, _holm),
+    "hommel": partial(_in_order, _hommel),
+    "bh": partial(_in_order, _step_up),
+    "by": partial(_in_order, lambda ascending: _step_up(ascending, _harmonic(ascending.size))),
 }
 """Functions that adjust p-values, by the name of the correction."""

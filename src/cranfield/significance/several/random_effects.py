@@ -32,29 +32,15 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Results of a meta-analysis by row; NaN if they require two collections and there is one.
+    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
 
-    Attributes
-    ----------
-    places
-        Number of collections.
-    estimate, error
-        Pooled estimate and its standard error.
-    tau2
-        Variance between collections.
-    q, q_pvalue
-        Cochran's Q and its p-value.
-    i2
-        Proportion I^2 of the variance that is between collections.
-    """
-
-    places: Indices
+    places: Indices  # number of collections
     estimate: Floats
-    error: Floats
-    tau2: Floats
-    q: Floats
+    error: Floats  # standard error of the estimate
+    tau2: Floats  # variance between collections
+    q: Floats  # Cochran's Q
     q_pvalue: Floats
-    i2: Floats
+    i2: Floats  # proportion of the variance that is between collections
 
 
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
@@ -68,10 +54,8 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Return the prediction interval of the true value in another collection, by row.
 
-    It is the parametric bootstrap interval of Nagashima, Noma and Furukawa (2019): tau^2 is drawn
-    from its confidence distribution, by the distribution of Cochran's Q; then a mean, with an error
-    by Student's t with k - 1 degrees of freedom, and a normal value around the mean. The interval
-    is infinite for fewer than two collections.
+    It is the parametric bootstrap interval of Nagashima, Noma and Furukawa (2019), of draws of
+    tau^2, of a mean, and of a value around it; infinite for fewer than two collections.
     """
     low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
     has_estimate = np.isfinite(v)
@@ -96,11 +80,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
 
 
 def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
-    """Draw tau^2 from its confidence distribution: the values that give the observed Q.
-
-    Given tau^2, Q is a weighted sum of chi-squared variables; the weights are eigenvalues, which
-    increase with tau^2.
-    """
+    """Draw tau^2 from its confidence distribution: the values that give the observed Q."""
     w = 1 / v
     _, q = _weighted(y, w)
     products = np.outer(w, w) / w.sum()
@@ -109,6 +89,7 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     form = np.diag(products.sum(axis=1)) - products
     # Q exceeds k - 1 by tau^2 times the trace on average.
     grid = TAU2_GRID * max(float(q), 1.0) / np.trace(form)
+    # Given tau^2, Q is a sum of chi-squared variables, weighted by eigenvalues that depend on it.
     deviations = np.sqrt(v + grid[:, None])
     forms = deviations[:, :, None] * form * deviations[:, None, :]
     sums = chi2 @ np.linalg.eigvalsh(forms)[:, 1:].T
@@ -170,16 +151,14 @@ def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
 
 
 def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
-    """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005).
-
-    The likelihood may have several maxima: the highest on a grid is refined by bisection.
-    """
+    """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005)."""
     has_estimate = np.isfinite(v)
     highest = np.where(has_estimate, y, -np.inf).max(axis=1)
     span = highest - np.where(has_estimate, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     likelihood = _restricted_likelihood(z[:, None], u[:, None], GRID[:, None])
+    # The likelihood may have several maxima: the highest on a grid is refined by bisection.
     best = likelihood.argmax(axis=1)
 
     def slope(tau2: Floats) -> Floats:

@@ -41,14 +41,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-TIE_EFFECT = 0.005
-"""Ties are reported if they can change an overall value by more than this."""
+TIE_EFFECT = 0.005  # ties are reported if they can change an overall value by more than this
 
 BY_DOCUMENT = "which documents they are"
 """`Info.beyond_grades` of measures that depend on the identity of documents."""
 
-MAX_RUNS = 3
-"""Maximum number of runs in a note on ties."""
+MAX_RUNS = 3  # maximum number of runs in a note on ties
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
 _MAX_RANK = np.iinfo(np.int32).max
-_MAX_CELLS = 1 << 21
-"""Maximum number of rankings that are scored at once, to limit memory."""
+_MAX_CELLS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:

@@ -34,12 +34,8 @@ from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
 
 Kind = TypeVar("Kind", bound=Measure)
-
-EXPOSURE = ("EEL", "EED", "EER")
-"""Measures of expected exposure."""
-
-EQUITY = ("IAA(browsing='geometric')",)
-"""The measure of equity of attention."""
+EXPOSURE = ("EEL", "EED", "EER")  # measures of expected exposure
+EQUITY = ("IAA(browsing='geometric')",)  # the measure of equity of attention
 
 
 def document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:

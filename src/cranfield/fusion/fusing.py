@@ -37,9 +37,7 @@ from cranfield.sources.chunks import Origin
 DEFAULT_METHOD = "RRF"
 DEFAULT_NORM = "min-max"
 DEFAULT_LIMIT = 1000
-
-_BLOCK_ROWS = 1 << 17
-"""Number of rows to fuse at a time, so that they fit into processor caches."""
+_BLOCK_ROWS = 1 << 17  # number of rows to fuse at a time, so that they fit into processor caches
 
 _FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""

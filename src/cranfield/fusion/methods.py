@@ -60,8 +60,7 @@ class Fusion(Spec):
         raise NotImplementedError
 
 
-_BLOCK_PAIRS = 1 << 22
-"""Maximum number of document pairs to compare at a time."""
+_BLOCK_PAIRS = 1 << 22  # maximum number of document pairs to compare at a time
 
 
 class RankSum(Fusion):

@@ -28,8 +28,7 @@ MAX_UNJUDGED_DIFFERENCE = 0.05
 """Largest difference between two proportions of unjudged documents that is acceptable; our
 choice."""
 
-MIN_TOPICS, USUAL_TOPICS = 25, 50
-"""Numbers of topics below which a comparison is a mistake, and below which it is unusual."""
+MIN_TOPICS, USUAL_TOPICS = 25, 50  # below these, a comparison is a mistake, or unusual
 
 Decision = tuple[str, str]
 """Status and finding of an item."""

@@ -16,9 +16,7 @@ from cranfield.base.parallel import in_threads
 from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
-ROUNDING = 2.0**-44
-"""Relative difference of scores up to which they are equal within rounding."""
-
+ROUNDING = 2.0**-44  # relative difference of scores up to which they are equal within rounding
 MIN_DIFFERENCE = 1e-150  # smaller differences count as 0, as their squares underflow
 
 BLOCK = 2**20

@@ -22,11 +22,8 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
-NOT_RETRIEVED = np.inf
-"""Rank of a relevant document that a system did not retrieve."""
-
-_ROUNDING = 1e-12
-"""Largest rounding error of a mean of signs."""
+NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
+_ROUNDING = 1e-12  # largest rounding error of a mean of signs
 
 Preference = Callable[[Floats, Floats], Floats]
 """Compares ascending ranks of relevant documents, shape (pairs, documents), by pair of systems;
@@ -65,9 +62,7 @@ PREFERENCES: dict[str, Preference] = {
 """Preferences by name."""
 
 DEFAULT = ("RPP", "lexiprecision", "lexirecall", "innate@10")
-
-OPEN = 2
-"""Code of two rankings without an innate order."""
+OPEN = 2  # code of two rankings without an innate order
 
 
 def innate_order(first: Ints, second: Ints) -> Ints:

@@ -29,21 +29,11 @@ TestFunction = Callable[..., "Outcome"]
 
 Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
-
-ALTERNATIVES = ("two-sided", "greater", "less")
-"""Alternative hypotheses."""
-
-MISSING = ("error", "drop", "zero", "available")
-"""Policies for missing scores."""
-
-STATISTICS = ("mean", "sum", "geometric-mean", "median")
-"""Statistics of topic scores that can be compared."""
-
-MAX_RESAMPLES = 10**6
-"""Maximum number of resamples, for which the standard error of a p-value of .05 is .0002."""
-
-RESAMPLES = 10_000
-"""Default number of resamples of tests, corrections and intervals."""
+ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
+MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
+STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
+MAX_RESAMPLES = 10**6  # the standard error of a p-value of .05 is then .0002
+RESAMPLES = 10_000  # default number of resamples of tests, corrections and intervals
 
 
 @dataclass(frozen=True)
@@ -354,14 +344,12 @@ TESTS: Registry[Test] = Registry(
 )
 """Tests by name."""
 
-BOUNDS = ("anova-2f", "anova-3f")
-"""Names of upper bounds on the number of rejections, which are not tests."""
+BOUNDS = ("anova-2f", "anova-3f")  # upper bounds on the number of rejections, which are not tests
 
 STUDIED = (*BOUNDS, "glm")
 """Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
 
-REPLICATE_TESTS = ("independent-replicates", "shared-replicates")
-"""Names of the tests of scores by replicate."""
+REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
 """Names of the default tests, by kind of scores."""

@@ -38,18 +38,11 @@ from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores, check_squarable
 
-CRITERIA = ("aic", "bic", "likelihood")
-"""Model selection criteria: the smallest AIC or BIC, or the largest likelihood."""
-
+CRITERIA = ("aic", "bic", "likelihood")  # the smallest AIC or BIC, or the largest likelihood
 N_POINTS = 1025  # points from 0 to 1 at which continuous distributions are stored
 EDGE = 1e-6  # smallest distance of a score from 0 and 1, so that beta densities are finite
-
-MIN_SD = 0.05
-"""Smallest standard deviation of a normal distribution before truncation."""
-
-MIN_LOG_SHAPE = -4.0
-"""Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
-
+MIN_SD = 0.05  # smallest standard deviation of a normal distribution before truncation
+MIN_LOG_SHAPE = -4.0  # log of the smallest shape of a beta-binomial: nearly all scores are 0 or 1
 LogLikelihood = Callable[[Floats, Floats], Floats]
 
 

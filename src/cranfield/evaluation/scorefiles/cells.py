@@ -80,8 +80,7 @@ def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
     return roles
 
 
-MAX_NAMES = 50
-"""Maximum number of names that are tested for being measures; each has to be parsed."""
+MAX_NAMES = 50  # maximum number of names that are tested for being measures; each has to be parsed
 
 
 @lru_cache(maxsize=4096)

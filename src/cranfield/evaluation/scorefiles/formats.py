@@ -49,11 +49,8 @@ from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
-RUNID = "runid"
-"""First field of the line of trec_eval's output that contains the run tag."""
-
-Row = tuple[list[str], int]
-"""The cells of a line, and its number."""
+RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
+Row = tuple[list[str], int]  # the cells of a line, and its number
 
 
 def split_cells(line: str) -> list[str]:

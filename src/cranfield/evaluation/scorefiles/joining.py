@@ -21,9 +21,7 @@ from cranfield.scores import Scores
 from cranfield.sources.schemas import SUMMARIES, spelt
 
 Label = TypeVar("Label", str, "str | None")
-
-AGGREGATE = "all"
-"""Topic of the overall values of trec_eval and ir_measures."""
+AGGREGATE = "all"  # topic of the overall values of trec_eval and ir_measures
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,9 @@ from cranfield.significance.registry import (
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
-
-RESCALING = "results may not survive a rescaling"
-"""End of the note on a measure whose scale is lower than the test assumes."""
-
+RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
-
-MIN_SD_RATIO = 1.5
-"""Smallest ratio of a standard deviation of differences to the common estimate that is reported."""
+MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
 """Largest p-value of a clear difference by a paired t-test, and largest probability of the number

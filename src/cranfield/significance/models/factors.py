@@ -27,9 +27,7 @@ from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
 
 _FACTORS = system_schema("table of systems")
-
-TOPIC = "topic"
-"""The factor of topics."""
+TOPIC = "topic"  # the factor of topics
 
 
 @dataclass(frozen=True, eq=False, repr=False)

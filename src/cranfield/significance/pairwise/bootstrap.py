@@ -263,8 +263,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     )
 
 
-INTERVAL_KEY = 0
-"""First of the two keys of the random streams of intervals; streams of the test have one key."""
+INTERVAL_KEY = 0  # first of two keys of the random streams of intervals; those of the test have one
 
 
 @declared_test(

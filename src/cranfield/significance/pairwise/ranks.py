@@ -424,9 +424,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
 
 
 Integers = NDArray[np.integer]
-
-MAX_EXACT_RANK_SUM = 200
-"""Largest number of scores of two systems for which the exact distribution is computed."""
+MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exact distribution
 
 
 @declared_test(

@@ -24,9 +24,7 @@ GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
 TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
 """Grid of tau^2, in units of its estimate from Q, for the interpolation of samples."""
 
-MIN_VARIANCE = 2.0**-100
-"""Minimum of variances, relative to the largest; smaller variances would not change weights."""
-
+MIN_VARIANCE = 2.0**-100  # relative to the largest; smaller variances would not change weights
 N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits of a float
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities
+from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures.base import Measure
 
 STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
@@ -26,13 +27,9 @@ Moments = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class ProbableRuns:
-    """Runs, and the probabilities of the grades of documents.
+    """Runs judged with the highest grade, and the probabilities of the grades of documents."""
 
-    judged: the runs judged with the highest grade for every document with probabilities. Its
-        judgments have a column `row`, the index of their row of probabilities.
-    """
-
-    judged: JudgedRuns
+    judged: JudgedRuns  # with a column `row` of judgments, the index of their probabilities
     probabilities: Probabilities
 
     @property
@@ -74,7 +71,7 @@ def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
     is_ratio = uncondensed.name in RATIOS
     if uncondensed.name in BINARY_RATIOS and grades.size == 2:
         # Documents of the lowest grade must not add to the score.
-        is_ratio = not score_rankings(uncondensed, runs.judged, rank, lowest, grades).any()
+        is_ratio = not _score_on_topic(uncondensed, runs.judged, rank, lowest, grades).any()
     return _ratio_moments(runs, measure) if is_ratio else None
 
 
@@ -103,39 +100,23 @@ def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints)
     deepest = int(rank.max(initial=1))
     pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
     grades, ranks = np.divmod(pairs, deepest + 1)
-    pair_scores = score_rankings(measure, judged, ranks[None], grades[None], grades)
+    pair_scores = _score_on_topic(measure, judged, ranks[None], grades[None], grades)
     return np.asarray(pair_scores[pair])
 
 
-def score_rankings(
+def _score_on_topic(
     measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, judgments: Ints
 ) -> Floats:
-    """Score rankings of a few documents on one topic; shape (rankings,).
-
-    judged: runs whose policies apply. ranks, grades: ascending ranks of documents, and their
-        grades; shape (documents, rankings). judgments: the grades of all judgments of the topic.
-    """
-    shape = (1, ranks.shape[1])
-    cell = np.repeat(np.arange(shape[1]), len(ranks))
-    rankings = replace(
-        judged,
-        topics=("topic",),
-        systems=tuple(map(str, range(shape[1]))),
-        documents=Rows(cell, ranks.T.ravel(), grades.T.ravel(), shape),
-        retrieved=np.full(shape, int(ranks.max(initial=1))),
-        judgments=replace(
-            judged.judgments,
-            topics=1,
-            topic=np.zeros(judgments.size, dtype=np.int64),
-            grade=np.sort(judgments)[::-1],
-            columns={},
-        ),
-        scored=np.ones(shape, dtype=bool),
-        annotations=Annotations(),
-        ties=NO_TIES,
-        views={},
+    """Score rankings on one topic with the grades of `judgments`; see :func:`score_rankings`."""
+    on_topic = replace(
+        judged.judgments,
+        topics=1,
+        topic=np.zeros(judgments.size, dtype=np.int64),
+        grade=np.sort(judgments)[::-1],
+        columns={},
     )
-    return np.asarray(measure.score(rankings)[0])
+    judged = replace(judged, topics=("topic",), judgments=on_topic)
+    return np.asarray(score_rankings(measure, judged, ranks, grades, int(ranks.max(initial=1)))[0])
 
 
 def _linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
@@ -162,9 +143,9 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     judged, grades = runs.judged, runs.probabilities.grades
     deepest = int(rows.rank.max(initial=1))
     no_documents = np.zeros((0, 1), dtype=np.int64)
-    empty_score = score_rankings(measure, judged, no_documents, no_documents, grades)[0]
+    empty_score = _score_on_topic(measure, judged, no_documents, no_documents, grades)[0]
     ranks = np.tile(np.arange(1, deepest + 1), (1, grades.size))
-    scores = score_rankings(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
+    scores = _score_on_topic(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
     gains = (scores - empty_score).reshape(grades.size, deepest)
     if deepest == 1:
         # Only the product of probability and worth matters, so the scale of one is arbitrary.
@@ -172,7 +153,7 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.
         pair_ranks = np.repeat([[1], [2]], grades.size, axis=1)
-        scores = score_rankings(measure, judged, pair_ranks, np.stack([grades, grades]), grades)
+        scores = _score_on_topic(measure, judged, pair_ranks, np.stack([grades, grades]), grades)
         added_gain = scores - empty_score - gains[:, 0]
         survival = np.ones(grades.size)
         np.divide(added_gain, gains[:, 1], out=survival, where=gains[:, 1] != 0)
@@ -212,7 +193,7 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     mean, second_moment = np.zeros(judged.shape), np.zeros(judged.shape)
     deepest = int(rows.rank.max(initial=1))
     rank, grade = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
-    gains = score_rankings(measure, judged, rank, np.repeat(grade, deepest)[None], grade)
+    gains = _score_on_topic(measure, judged, rank, np.repeat(grade, deepest)[None], grade)
     # Documents that are not retrieved have a rank without gain.
     gains = np.append(gains, 0.0)
     inverse_divisors = [0.0, 1.0]
@@ -233,7 +214,7 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
         )
         while len(inverse_divisors) < sums.shape[2]:
             relevant = np.repeat(grade, len(inverse_divisors))
-            score = score_rankings(measure, judged, rank[:, :1], grade[None], relevant)[0]
+            score = _score_on_topic(measure, judged, rank[:, :1], grade[None], relevant)[0]
             inverse_divisors.append(score / gains[0])
         inverse = np.array(inverse_divisors[: sums.shape[2]])
         mean[topic], second_moment[topic] = sums[0] @ inverse, sums[1] @ inverse**2
@@ -243,9 +224,8 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
 def _joint_moments(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
     """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
 
-    probability, gain: probability of relevance of each document, and its contribution to S if it is
-        relevant, in order of rank; shape (systems, documents). is_precision: whether to multiply
-        the contribution by the number of relevant documents up to that rank.
+    Documents are in order of rank, shape (systems, documents); with `is_precision`, their gain is
+    multiplied by the number of relevant documents up to that rank.
     """
     n_systems, n_documents = probability.shape
     # By Bernstein's inequality, P(R > largest) < 1e-18.

@@ -324,11 +324,12 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
         # Zero differences do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         n = max(1, int((differences != 0).sum(axis=1).max(initial=0)))
-        integers, _ = as_integers(np.take_along_axis(differences, order, axis=1)[:, :n], n)
+        nonzero = np.take_along_axis(differences, order, axis=1)[:, :n]
+        integers = as_integers(nonzero, n)[0]
         halves = integers[:, : n // 2], integers[:, n // 2 :]
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
-        half_sums = (np.sort(_signed_sums(half), axis=1) for half in halves)
-        n_reaching = _count_pairs(*half_sums, threshold)
+        first_sums, second_sums = (np.sort(_signed_sums(half), axis=1) for half in halves)
+        n_reaching = _count_pairs(first_sums, second_sums, threshold)
         if options.two_sided:
             # The sums are symmetric around 0; the tails overlap only if they contain all sums.
             n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)

@@ -37,11 +37,7 @@ def refuse_infinite(scores: Floats) -> Floats:
 
 
 class Fusion(Spec):
-    """Base class of methods that fuse several rankings into one.
-
-    The text form is the identity of a method. Case, blanks, hyphens and underscores in names are
-    ignored.
-    """
+    """Base class of methods that fuse several rankings into one."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -299,19 +295,12 @@ _ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the d
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """Scores of all documents, sorted by document, then ascending.
-
-    values: all scores.
-    starts, sizes: first score of each document, and number of its scores.
-    n_counted: number of scores that count in means and factors, by document.
-    n_runs: number of runs with documents for the topic of each document.
-    """
+    """Scores of all documents, sorted by document, then ascending."""
 
     values: Floats
-    starts: Ints
-    sizes: Ints
-    n_counted: Ints
-    n_runs: Ints
+    starts: Ints  # index of the first score of each document
+    sizes: Ints  # number of scores of each document
+    n_runs: Ints  # number of runs with documents for the topic of each document
 
     def sums(self) -> Floats:
         """Sum the scores of each document."""
@@ -341,7 +330,7 @@ class Combination(Fusion):
             sizes, values = is_score.sum(axis=1), table[is_score]
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         n_runs = rankings.runs_of_topic[rankings.topic]
-        return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))
+        return self.combine(DocumentScores(values, starts, sizes, n_runs))
 
     def combine(self, scores: DocumentScores) -> Floats:
         """Return the combined score of each document."""
@@ -365,7 +354,7 @@ class CombMnz(Combination):
     aliases = ("mnz",)
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return scores.sums() * scores.n_counted
+        return scores.sums() * scores.sizes
 
 
 class CombGmnz(Combination):
@@ -377,7 +366,7 @@ class CombGmnz(Combination):
     gamma: float = parameter(1.0, number(0), "exponent; 0 is CombSUM, 1 is CombMNZ")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return np.asarray(scores.sums() * scores.n_counted**self.gamma)
+        return np.asarray(scores.sums() * scores.sizes**self.gamma)
 
 
 class CombMax(Combination):
@@ -419,7 +408,7 @@ class CombAnz(Combination):
     aliases = ("anz", "mean")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return ratio(scores.sums(), scores.n_counted)
+        return ratio(scores.sums(), scores.sizes)
 
 
 class CombMin(Combination):
@@ -437,8 +426,5 @@ class CombMin(Combination):
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(
-    "fusion method",
-    "methods",
-    package="cranfield.fusion",
-    base=Fusion,
+    "fusion method", "methods", package="cranfield.fusion", base=Fusion
 )

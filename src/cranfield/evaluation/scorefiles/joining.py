@@ -26,16 +26,11 @@ AGGREGATE = "all"  # topic of the overall values of trec_eval and ir_measures
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Source of scores.
+    """Source of scores."""
 
-    name: name in messages.
-    stem: name of the system if the data do not contain one.
-    requested: measures that the caller requests, which help to recognise names of measures.
-    """
-
-    name: str = "scores"
-    stem: str = "run"
-    requested: Sequence[str] = ()
+    name: str = "scores"  # in messages
+    stem: str = "run"  # name of the system if the data do not contain one
+    requested: Sequence[str] = ()  # measures, which help to recognise names of measures
 
 
 class Entry(NamedTuple):
@@ -51,18 +46,12 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class ScorePart:
-    """The scores of one file or object.
+    """The scores of one file or object."""
 
-    entries: the scores; either all or none have a measure, and either all or none a shard.
-    directions: by measure, whether lower scores are better; only where the source states it.
-    source: name in messages.
-    axis: the meaning of shards: `shard` or `replicate`.
-    """
-
-    entries: list[Entry]
-    directions: Mapping[str | None, bool]
-    source: str = "scores"
-    axis: str = "shard"
+    entries: list[Entry]  # all or none have a measure, and all or none a shard
+    directions: Mapping[str | None, bool]  # whether lower scores are better, if the source says so
+    source: str = "scores"  # name in messages
+    axis: str = "shard"  # meaning of shards: `shard` or `replicate`
 
     @property
     def kinds(self) -> list[str]:
@@ -169,10 +158,11 @@ def _check_compatible(
             continue
         if kind is None or first_kind is None:
             named_part, other_part = (first, part) if kind is None else (part, first)
-            reason = (
+            raise InputError(
                 f"has scores of {kind or first_kind}, but {other_part.source} does not name its"
+                " measure; pass measure=",
+                source=named_part.source,
             )
-            raise InputError(f"{reason} measure; pass measure=", source=named_part.source)
         if not same_measure(kind, first_kind):
             reason = f"expected scores of {first_kind}, as in {first.source}, got {kind}"
             raise InputError(reason, source=part.source)

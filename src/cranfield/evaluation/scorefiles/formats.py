@@ -16,24 +16,22 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
+    AGGREGATE,
     CUTOFF,
     MAX_NAMES,
     SCORES,
+    Entry,
+    ScorePart,
+    ScoreSource,
     are_measures,
     find_roles,
     has_decimal_comma,
     is_missing,
     is_numeric,
+    make_part,
     measure_of,
     read_label,
     resembles_measure,
-)
-from cranfield.evaluation.scorefiles.joining import (
-    AGGREGATE,
-    Entry,
-    ScorePart,
-    ScoreSource,
-    make_part,
 )
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES

@@ -13,7 +13,15 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, in_sour
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import has_decimal_comma, same_measure
+from cranfield.evaluation.scorefiles.cells import (
+    Entry,
+    ScorePart,
+    ScoreSource,
+    has_decimal_comma,
+    join_parts,
+    make_part,
+    same_measure,
+)
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
     is_score_line,
@@ -23,13 +31,6 @@ from cranfield.evaluation.scorefiles.formats import (
     read_table,
     scores_from_frame,
     scores_from_parquet,
-)
-from cranfield.evaluation.scorefiles.joining import (
-    Entry,
-    ScorePart,
-    ScoreSource,
-    join_parts,
-    make_part,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores

@@ -175,9 +175,8 @@ class BayesianComparison(Result):
     p_worse, p_equivalent, p_better
         Posterior probabilities that the first system is worse than the second by more than
         `rope`, that they are practically equivalent, and that the first is better; their sum is 1.
-    rope
-        Half-width of the region of practical equivalence of the mean difference, in the unit of
-        the scores.
+    rope, level
+        Options of :func:`compare_bayes`.
     interval
         Credible interval of the mean difference, first minus second: equal-tailed, and of the
         highest density.
@@ -186,8 +185,6 @@ class BayesianComparison(Result):
         the differences over topics.
     effect_interval
         Equal-tailed credible interval of the effect size.
-    level
-        Probability of the credible intervals.
     lower_is_better
         Whether lower scores are better.
     """

@@ -115,10 +115,14 @@ PAIR: Columns = {
 """Columns of :func:`pair_names`, the first ones of every table of pairs."""
 
 
-def pair_names(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
+def pair_names(
+    systems: Sequence[str], first: Indices, second: Indices, columns: Sequence[str] = tuple(PAIR)
+) -> pl.DataFrame:
     """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
-    return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
+    return pl.DataFrame(
+        [names.gather(first).alias(columns[0]), names.gather(second).alias(columns[1])]
+    )
 
 
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:

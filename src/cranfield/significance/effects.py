@@ -238,14 +238,12 @@ class EffectSizes(TableResult):
 
     Attributes
     ----------
-    kind
-        A name of :data:`KINDS`.
+    kind, confidence
+        Options of :func:`effect_sizes`.
     measure, systems, topics
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
-    confidence
-        Level of the confidence intervals.
     exact
         Whether the intervals are exact for normal scores; otherwise they require many topics.
     notes

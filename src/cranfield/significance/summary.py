@@ -42,10 +42,8 @@ class Summary(TableResult):
     ----------
     measure
         The measure.
-    baseline
-        System with which all others are compared; None if there is none.
-    confidence
-        Confidence level of the intervals.
+    baseline, confidence
+        Options of :func:`summarise`.
     notes
         Notes on excluded topics, and limitations of the intervals.
     """

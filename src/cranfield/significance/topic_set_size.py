@@ -48,26 +48,12 @@ class TopicsNeeded:
 
     Attributes
     ----------
-    design
-        `t`, `anova-1`, `anova-2` or `interval`.
     topics
         Number of topics.
     achieved
         Power with this number of topics; for `interval` the expected width.
-    power, width
-        Required power or width; None for the one that the design does not use.
-    difference
-        The smallest difference to be detected; None for `interval`.
-    variance
-        Variance of a score that the design assumes.
-    systems
-        Number of systems.
-    alpha
-        Significance level; the confidence level is 1 - alpha.
-    alternative
-        Alternative hypothesis of the t-test.
-    epsilon
-        Departure from sphericity, 1 if there is none; for `anova-2` only.
+    design, power, width, difference, variance, systems, alpha, alternative, epsilon
+        Options of :func:`topics_needed`; None for the power or width that the design does not use.
     """
 
     design: str
@@ -316,10 +302,8 @@ class PairPower(TableResult):
         the right direction, among the data sets in which the pair truly differs.
     systems, first, second
         Names of the systems, and indices of the two systems of each pair.
-    difference
-        The true difference; None if systems have the means of the pilot.
-    sets, resamples, seed, alpha, power
-        Number of data sets for each number of topics, number of resamples, and other options.
+    difference, sets, resamples, seed, alpha, power
+        Options of :func:`power_pairs`.
     """
 
     name: ClassVar[str] = "power"

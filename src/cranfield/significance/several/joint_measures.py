@@ -64,16 +64,14 @@ class JointComparison(Result, WithProse):
         Lower and upper bounds of simultaneous intervals for all pairs and measures at confidence
         1 - alpha, each of shape (pairs, measures); NaN where an interval would contradict the
         decision on a pair, as in later steps of `bootstrap-max-t`.
-    alpha
-        Significance level.
     lower_is_better
         Whether lower scores are better, by measure.
     baselines
         Systems with which all others were compared; empty if all pairs were compared.
-    correction, method
-        Name of the correction, and joint name of test and correction.
-    resamples, seed
-        Number of resamples of topics, and the seed.
+    method
+        Joint name of test and correction.
+    correction, alpha, resamples, seed
+        Options of :func:`compare_measures`.
     notes
         Notes for the user.
     """

@@ -330,14 +330,8 @@ class MetaAnalysis(Result):
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
         p-value, I^2; values that require two collections are NaN where a pair has one.
-    standardised
-        Whether differences are in standard deviations of the differences by topic.
-    tau2_by, errors
-        How the variance between collections and the standard error are estimated.
-    correction
-        Correction of the p-values for multiple pairs.
-    alpha
-        Significance level.
+    standardised, tau2_by, errors, correction, alpha, resamples, seed
+        Options of :func:`meta_analysis`.
     raw_pvalues, adjusted_pvalues
         P-values of a pooled difference of 0, by pair, before and after the correction.
     interval
@@ -347,8 +341,6 @@ class MetaAnalysis(Result):
     prediction
         Prediction interval of the true difference on another collection, with probability 1 -
         alpha, by pair.
-    resamples, seed
-        Number of samples and seed of the prediction intervals.
     notes
         Notes for the user.
     """

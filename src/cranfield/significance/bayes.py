@@ -266,13 +266,7 @@ class BayesianComparison(Result):
 
 
 def _format_p(probability: float) -> str:
-    """Format a probability with `=`, or with `<` or `>` if it would round to 0 or 1.
-
-    Examples
-    --------
-    >>> _format_p(0.5), _format_p(1e-9), _format_p(1 - 1e-9)
-    ('= 0.5000', '< 0.0001', '> 0.9999')
-    """
+    """Format a probability with `=`, or with `<` or `>` if it would round to 0 or 1."""
     if probability < 0.00005:
         return "< 0.0001"
     return "> 0.9999" if probability > 0.99995 else f"= {probability:.4f}"

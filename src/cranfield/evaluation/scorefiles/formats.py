@@ -68,11 +68,9 @@ def is_score_line(head: str) -> bool:
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
-    """Read lines of measure, topic and value, in this order or with the topic first.
-
-    Lines of four cells begin with the system. In lines of three, the system is the value of the
-    line `runid`, or the stem of the file.
-    """
+    """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
+    # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
+    # or the stem of the file.
     rows = [(split_cells(line), number) for number, line in lines_of(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
@@ -528,10 +526,7 @@ def _describe_value(value: Any) -> str:
 
 
 def scores_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Read the columns of a data frame; line numbers are row numbers, from 1.
-
-    The index of a pandas frame becomes a column too, unless it has only row numbers.
-    """
+    """Read a data frame, and its index unless it numbers the rows; lines are rows, from 1."""
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("expected one level of column names, got several")

@@ -115,15 +115,11 @@ def read_scores_by_measure(
     lower_is_better: Iterable[str] = (),
     format: str = "auto",
 ) -> dict[str, Scores]:
-    """Read per-topic scores of several measures; each file is read once.
+    """Read per-topic scores of several measures, by default all, as :func:`read_scores` does.
 
-    Data and format are as for :func:`read_scores`. By default all measures are read. Keys are the
-    names in `measures`, or else those in the data. Scores that do not name their measure have an
-    empty key, or the only name in `measures`; if several measures are requested they are an error.
-    `lower_is_better` lists the measures for which lower scores are better.
+    Keys are the names in `measures`, or else those in the data. Scores that do not name their
+    measure have an empty key, or the only name in `measures`; of several it is an error.
 
-    Examples
-    --------
     >>> scores = {"slow": {"q1": {"RR": 0.5, "latency": 2.5}}}
     >>> by_measure = read_scores_by_measure(scores, lower_is_better=["latency"])
     >>> [scores.lower_is_better for scores in by_measure.values()]
@@ -221,10 +217,7 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 def read_file(
     file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
 ) -> ScorePart:
-    """Read a file; the `requested` measures help to recognise names of measures.
-
-    `name` is the system of a file that does not contain a name of its system.
-    """
+    """Read a file; `name` is the system of a file that does not contain a name of its system."""
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)

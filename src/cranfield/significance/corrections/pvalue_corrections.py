@@ -24,27 +24,10 @@ from cranfield.significance.registry import CORRECTIONS, Options, declared_corre
 
 
 def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
-    """Adjust the p-values of multiple comparisons.
+    """Adjust the p-values of multiple comparisons by a name of :data:`ADJUSTMENTS`.
 
-    Parameters
-    ----------
-    pvalues
-        P-values from 0 to 1, any shape. NaN remains NaN and does not count as a comparison.
-    correction
-        `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
+    NaN remains NaN and does not count as a comparison.
 
-    Returns
-    -------
-    array
-        Adjusted p-values, in the same shape.
-
-    Raises
-    ------
-    PolicyError
-        For invalid p-values, and for corrections that require more than p-values.
-
-    Examples
-    --------
     >>> adjust_pvalues([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """

@@ -90,9 +90,8 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
-        If all groups have the same size, the variance of the mean is the mean square between
-        groups, with its degrees of freedom, even if it is smaller than the mean square of the
-        error. Otherwise it is estimated by the model, with Satterthwaite's degrees of freedom from
+        Groups of one size: the variance of the mean is the mean square between groups, with its
+        degrees of freedom. Otherwise: of the model, with Satterthwaite's degrees of freedom from
         the observed information, as in lmerTest; an estimate of 0 between groups counts as known.
         """
         n, groups = self.counts, self.counts.size

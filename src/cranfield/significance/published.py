@@ -25,11 +25,7 @@ from cranfield.sources.values import LABEL, NUMBER, WHOLE
 
 _TESTS = Schema(
     "table of published tests",
-    (
-        schemas.Column("t", NUMBER),
-        schemas.Column("topics", WHOLE),
-        schemas.optional("name", LABEL),
-    ),
+    (schemas.Column("t", NUMBER), schemas.Column("topics", WHOLE), schemas.optional("name", LABEL)),
     noun="the tests",
     otherwise="csv",
     tuples=("t", "topics", "name"),

@@ -27,10 +27,7 @@ from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID
 
 _TOPIC_GROUPS = schema_of_lines(
-    "table of topic groups",
-    TOPIC,
-    FileColumn("group", ID),
-    mapping=two_columns("topic", "group"),
+    "table of topic groups", TOPIC, FileColumn("group", ID), mapping=two_columns("topic", "group")
 )
 
 

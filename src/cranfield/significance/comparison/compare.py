@@ -20,14 +20,7 @@ from cranfield.significance.corrections.resampled import (
     divide_by_errors,
     pvalues_of,
 )
-from cranfield.significance.differences import (
-    Bounds,
-    Interval,
-    Level,
-    Pairs,
-    all_pairs,
-    make_pairs,
-)
+from cranfield.significance.differences import Bounds, Interval, Level, Pairs, all_pairs, make_pairs
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -266,11 +259,7 @@ def compare(
 
 
 def _find_correction(
-    info: TestInfo,
-    requested: str | None,
-    pairs: Pairs,
-    baselines: Sequence[int],
-    options: Options,
+    info: TestInfo, requested: str | None, pairs: Pairs, baselines: Sequence[int], options: Options
 ) -> Correction:
     """Find the requested correction, if the test supports it, or the default of the test."""
     if requested is None:

@@ -114,10 +114,7 @@ class FactorialAnova(Result):
 
 
 def factorial_anova(
-    scores: Any,
-    factors: Any,
-    *,
-    alpha: Annotated[float, UnitInterval()] = 0.05,
+    scores: Any, factors: Any, *, alpha: Annotated[float, UnitInterval()] = 0.05
 ) -> FactorialAnova:
     r"""Estimate the effects of system components and their interactions by analysis of variance.
 

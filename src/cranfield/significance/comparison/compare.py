@@ -262,32 +262,26 @@ def _find_correction(
     info: TestInfo, requested: str | None, pairs: Pairs, baselines: Sequence[int], options: Options
 ) -> Correction:
     """Find the requested correction, if the test supports it, or the default of the test."""
-    if requested is None:
-        return CORRECTIONS[_default_correction(info, pairs, baselines, options)]
-    correction = CORRECTIONS[info.supported(requested)]
-    if correction.one_baseline and len(baselines) != 1:
-        raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
-    if correction.all_pairs and not options.two_sided:
-        raise PolicyError(
-            f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
-        )
-    return correction
-
-
-def _default_correction(
-    info: TestInfo, pairs: Pairs, baselines: Sequence[int], options: Options
-) -> str:
+    if requested is not None:
+        correction = CORRECTIONS[info.supported(requested)]
+        if correction.one_baseline and len(baselines) != 1:
+            raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
+        if correction.all_pairs and not options.two_sided:
+            raise PolicyError(
+                f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
+            )
+        return correction
     if len(pairs) == 1 and not info.model:
-        return "none"
+        return CORRECTIONS["none"]
     if RECOMMENDED in info.corrections:
-        return RECOMMENDED
+        return CORRECTIONS[RECOMMENDED]
     if len(baselines) == 1:
         correction = CORRECTIONS[info.baseline_correction]
         is_applicable = not correction.equal_counts or pairs.paired or info.paired
     else:
         correction = CORRECTIONS[info.correction]
         is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
-    return correction.name if is_applicable else "holm"
+    return correction if is_applicable else CORRECTIONS["holm"]
 
 
 def _negate(interval: Interval, level: Level) -> Bounds:

@@ -300,6 +300,7 @@ class DocumentScores:
     values: Floats
     starts: Ints  # index of the first score of each document
     sizes: Ints  # number of scores of each document
+    n_counted: Ints  # number of scores that count in means and factors, by document
     n_runs: Ints  # number of runs with documents for the topic of each document
 
     def sums(self) -> Floats:
@@ -330,7 +331,7 @@ class Combination(Fusion):
             sizes, values = is_score.sum(axis=1), table[is_score]
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         n_runs = rankings.runs_of_topic[rankings.topic]
-        return self.combine(DocumentScores(values, starts, sizes, n_runs))
+        return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))
 
     def combine(self, scores: DocumentScores) -> Floats:
         """Return the combined score of each document."""
@@ -354,7 +355,7 @@ class CombMnz(Combination):
     aliases = ("mnz",)
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return scores.sums() * scores.sizes
+        return scores.sums() * scores.n_counted
 
 
 class CombGmnz(Combination):
@@ -366,7 +367,7 @@ class CombGmnz(Combination):
     gamma: float = parameter(1.0, number(0), "exponent; 0 is CombSUM, 1 is CombMNZ")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return np.asarray(scores.sums() * scores.sizes**self.gamma)
+        return np.asarray(scores.sums() * scores.n_counted**self.gamma)
 
 
 class CombMax(Combination):
@@ -408,7 +409,7 @@ class CombAnz(Combination):
     aliases = ("anz", "mean")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return ratio(scores.sums(), scores.sizes)
+        return ratio(scores.sums(), scores.n_counted)
 
 
 class CombMin(Combination):

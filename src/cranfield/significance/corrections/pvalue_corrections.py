@@ -173,10 +173,24 @@ def _harmonic(n: int) -> float:
     return float((1 / np.arange(1, n + 1)).sum())
 
 
+def _of_ascending(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
+    """Turn an adjustment of ascending p-values into one of p-values in any order."""
+
+    def adjusted(pvalues: Floats, *options: float) -> Floats:
+        order = np.argsort(pvalues, kind="stable")
+        out = np.empty(pvalues.size)
+        out[order] = np.minimum(1.0, adjust(pvalues[order], *options))
+        return out
+
+    return adjusted
+
+
+@_of_ascending
 def _holm(ascending: Floats) -> Floats:
     return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
 
 
+@_of_ascending
 def _hommel(ascending: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
     n = ascending.size
@@ -190,6 +204,7 @@ def _hommel(ascending: Floats) -> Floats:
     return adjusted_pvalues
 
 
+@_of_ascending
 def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
     multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
     return np.minimum.accumulate(multiplied[::-1])[::-1]
@@ -200,21 +215,13 @@ def _sidak(pvalues: Floats) -> Floats:
         return np.asarray(-np.expm1(pvalues.size * np.log1p(-pvalues)))
 
 
-def _in_order(adjust: Callable[[Floats], Floats], pvalues: Floats) -> Floats:
-    """Adjust p-values by a function of ascending ones."""
-    order = np.argsort(pvalues, kind="stable")
-    out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, adjust(pvalues[order]))
-    return out
-
-
 ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
     "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
     "sidak": _sidak,
-    "holm": partial(_in_order, _holm),
-    "hommel": partial(_in_order, _hommel),
-    "bh": partial(_in_order, _step_up),
-    "by": partial(_in_order, lambda ascending: _step_up(ascending, _harmonic(ascending.size))),
+    "holm": _holm,
+    "hommel": _hommel,
+    "bh": _step_up,
+    "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
 }
 """Functions that adjust p-values, by the name of the correction."""

@@ -80,10 +80,8 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
         deviation = t[:, None] * s - centre[:, None]
         quantile = ndtri(np.clip(ndtr(deviation) @ weights, 1e-300, 1 - 1e-16))
         density = np.exp((quantile[:, None] ** 2 - deviation**2) / 2) @ weights
-        low, high = (
-            np.where(quantile > target, centre, low),
-            np.where(quantile > target, high, centre),
-        )
+        is_above = quantile > target
+        low, high = np.where(is_above, centre, low), np.where(is_above, high, centre)
         with np.errstate(divide="ignore", invalid="ignore"):
             guess = centre + (quantile - target) / density
         is_inside = (guess > low) & (guess < high)

@@ -134,9 +134,8 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
     """Register a function as a correction; its docstring has the texts of the declaration."""
 
     def register(function: Corrector) -> Corrector:
-        CORRECTIONS[name] = Correction(
-            name=name, run=function, **declared, **read_declaration(function)
-        )
+        texts = read_declaration(function)
+        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **texts)
         return function
 
     return register

@@ -27,9 +27,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options
 
 EXACT_BITS = 52  # bits of integers that are exact as floats
-DRAWS_PER_BLOCK = (
-    2**21
-)  # random numbers drawn at a time; results of a seed depend on it: never change it
+DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:

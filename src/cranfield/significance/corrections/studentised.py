@@ -118,10 +118,8 @@ class Studentised:
             low, high = high, high * 4
         # Regula falsi on the smooth logarithm; bisection if the bounds converge slowly.
         log_probability = np.log(probability)
-        at_low, at_high = (
-            (self._log(low) if low > 0 else 0.0) - log_probability,
-            self._log(high) - log_probability,
-        )
+        at_low = (self._log(low) if low > 0 else 0.0) - log_probability
+        at_high = self._log(high) - log_probability
         for _ in range(100):
             if high - low <= 4e-15 * high:
                 break

@@ -86,7 +86,9 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     by_shard, n_shards = _sums_within(columns, shards)
     fit, rank = _fit_additive(columns, topics, shards)
     ss_error = ((columns - fit) ** 2).sum(axis=0)
-    df_error = (systems - 1.0) * (len(cells) - rank)
+    ss_topic, ss_shard = by_shard - ss_error, by_topic - ss_error
+    df_system, df_topic, df_shard = systems - 1.0, rank - n_shards, rank - n_topics
+    df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
     system_means = cells.mean(axis=0)
@@ -96,18 +98,12 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - n_shards),
-            "System": (ss_system, systems - 1.0),
-            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - n_topics),
-            "Topic:System": (
-                float((by_shard - ss_error)[1:].sum()),
-                (systems - 1.0) * (rank - n_shards),
-            ),
+            "Topic": (systems * ss_topic[0], df_topic),
+            "System": (ss_system, df_system),
+            "Shard": (systems * ss_shard[0], df_shard),
+            "Topic:System": (float(ss_topic[1:].sum()), df_system * df_topic),
             "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
-            "System:Shard": (
-                float((by_topic - ss_error)[1:].sum()),
-                (systems - 1.0) * (rank - n_topics),
-            ),
+            "System:Shard": (float(ss_shard[1:].sum()), df_system * df_shard),
         },
         (float(ss_error[1:].sum()), df_error),
         values=values,

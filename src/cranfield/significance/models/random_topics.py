@@ -175,9 +175,8 @@ def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats
     # `products` is the Gram matrix of the rows.
     proportions = weights / weights.sum(axis=1, keepdims=True)
     with_mean = proportions @ products
-    squares = (
-        np.diag(products) - 2 * with_mean + (with_mean * proportions).sum(axis=1, keepdims=True)
-    )
+    squares = np.diag(products) - 2 * with_mean
+    squares += (with_mean * proportions).sum(axis=1, keepdims=True)
     return (weights * squares).sum(axis=1), squares
 
 

@@ -343,9 +343,8 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
             )
             bounds[rows.start + indices] = sign * bound + 0.0
     # If half of the ranks are tied at 0, rounding may put the bounds in the wrong order.
-    return np.where(high < 0, np.minimum(low, high), low), np.where(
-        low > 0, np.maximum(low, high), high
-    )
+    lowest, highest = np.minimum(low, high), np.maximum(low, high)
+    return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
 
 @declared_test(

@@ -225,21 +225,9 @@ class BayesianComparison(Result):
     lower_is_better: bool = False
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "first": [self.systems[0]],
-                "second": [self.systems[1]],
-                "difference": [self.difference],
-                "low": [self.interval[0]],
-                "high": [self.interval[1]],
-                "effect": [self.effect],
-                "effect low": [self.effect_interval[0]],
-                "effect high": [self.effect_interval[1]],
-                "p worse": [self.p_worse],
-                "p equivalent": [self.p_equivalent],
-                "p better": [self.p_better],
-            }
-        )
+        estimates = self.difference, *self.interval, self.effect, *self.effect_interval
+        row = *self.systems, *estimates, self.p_worse, self.p_equivalent, self.p_better
+        return pl.DataFrame([row], list(self.columns), orient="row")
 
     def heading(self) -> list[str]:
         """Return lines on the systems, the number of topics, and the posterior probabilities."""

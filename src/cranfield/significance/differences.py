@@ -125,6 +125,12 @@ def pair_names(
     )
 
 
+def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
+    """Return names of pairs with values, in the order of the other declared columns."""
+    names = [name for name in columns if name not in pairs.columns]
+    return pairs.hstack(pl.DataFrame(dict(zip(names, values, strict=True))))
+
+
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Pair all other systems with each baseline, the second system; without one, all systems."""
     if not baselines:

@@ -20,7 +20,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
-from cranfield.significance.differences import make_pairs, pair_names
+from cranfield.significance.differences import make_pairs, pair_names, with_values
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
@@ -237,16 +237,11 @@ def compare_preferences(
             values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = binomial_pvalues(wins, losses)
-        columns = {
-            "mean": values.mean(axis=0),
-            "wins": wins,
-            "losses": losses,
-            "ties": topics - wins - losses,
-            "p": pvalues,
-            "adjusted p": adjust_pvalues(pvalues, correction),
-        }
-        frame = labels.hstack(pl.DataFrame(columns))
-        frames.append(frame.select(pl.lit(name).alias("preference"), pl.all()))
+        counts = wins, losses, topics - wins - losses
+        adjusted_pvalues = adjust_pvalues(pvalues, correction)
+        named_pairs = labels.select(pl.lit(name).alias("preference"), pl.all())
+        columns = values.mean(axis=0), *counts, pvalues, adjusted_pvalues
+        frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - topics:
         notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
@@ -400,17 +395,11 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     gain = -difference if comparison.scores.lower_is_better else difference
     agreement = np.where(pvalues <= comparison.alpha, np.sign(gain) * np.sign(better - worse), 0)
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
-    columns = {
-        "difference": difference,
-        "p": comparison.adjusted_pvalues,
-        "better": better,
-        "worse": worse,
-        "same": same,
-        "open": open_,
-        "innate p": pvalues,
-        "corroborated": outcomes.set(pl.Series(~comparison.is_significant()), None),
-    }
-    rows = pair_names(comparison.systems, first, second, OF_PAIR).hstack(pl.DataFrame(columns))
+    outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
+    names = pair_names(comparison.systems, first, second, OF_PAIR)
+    counts = better, worse, same, open_
+    columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
+    rows = with_values(names, Corroboration.columns, *columns)
     return Corroboration(
         rows,
         str(measure),

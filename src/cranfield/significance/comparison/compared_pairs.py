@@ -28,6 +28,7 @@ from cranfield.significance.differences import (
     SIDAK,
     Interval,
     pair_names,
+    with_values,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -487,17 +488,8 @@ class ComparedPairs:
             The level; by default that of the comparison.
         """
         low, high = self.interval if alpha is None else self.interval_at(alpha)
-        columns = {
-            "difference": self.difference,
-            "low": low,
-            "high": high,
-            "statistic": self.statistic,
-            "raw p": self.raw_pvalues,
-            "p": self.adjusted_pvalues,
-            "effect": self.effect,
-            "n": self.n,
-            "zeros": self.zeros,
-            "ties": self.ties,
-            "significant": self.is_significant(alpha),
-        }
-        return pair_names(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))
+        pvalues = self.raw_pvalues, self.adjusted_pvalues
+        counts = self.n, self.zeros, self.ties
+        values = self.difference, low, high, self.statistic, *pvalues, self.effect, *counts
+        names = pair_names(self.systems, self.first, self.second)
+        return with_values(names, PAIRS, *values, self.is_significant(alpha))

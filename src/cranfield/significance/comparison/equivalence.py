@@ -22,6 +22,7 @@ from cranfield.significance.differences import (
     PAIR,
     Interval,
     pair_names,
+    with_values,
 )
 
 VERDICTS = (
@@ -224,22 +225,10 @@ class Equivalence(Result):
 
     def _frame(self) -> pl.DataFrame:
         comparison = self.comparison
-        low, high = self.interval
-        not_worse, not_better = self.pvalues
-        columns = {
-            "difference": comparison.difference,
-            "low": low,
-            "high": high,
-            "margin": self.margin,
-            "p difference": comparison.adjusted_pvalues,
-            "p equivalence": self.p_equivalent,
-            "p non-inferiority": not_worse,
-            "p non-superiority": not_better,
-            "ruled out": self.ruled_out,
-            "verdict": self.verdicts,
-        }
         names = pair_names(comparison.systems, comparison.first, comparison.second)
-        return names.hstack(pl.DataFrame(columns))
+        bounds = comparison.difference, *self.interval, self.margin
+        pvalues = comparison.adjusted_pvalues, self.p_equivalent, *self.pvalues
+        return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
         """Return the lines above the table: margin, test, verdicts, meaning of columns."""

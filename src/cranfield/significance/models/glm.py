@@ -33,6 +33,7 @@ from cranfield.significance.differences import (
     pair_names,
     standardised_difference,
     t_interval,
+    with_values,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
@@ -413,15 +414,10 @@ def compare_glm(
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
-    columns = {
-        "estimate": fitted.differences(pairs),
-        "se": fitted.standard_errors(pairs),
-        "t": outcome.statistic,
-        "raw p": outcome.pvalue,
-        "p": pvalues,
-        "difference": outcome.effect,
-    }
-    rows = pair_names(table.systems, pairs.first, pairs.second)
+    estimates = fitted.differences(pairs), fitted.standard_errors(pairs), outcome.statistic
+    names = pair_names(table.systems, pairs.first, pairs.second)
+    values = *estimates, outcome.pvalue, pvalues, outcome.effect
+    rows = with_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(excluded_topics(topics))
@@ -431,7 +427,7 @@ def compare_glm(
             f" test: {some_of(map(quoted, systems), 3)}"
         )
     return GlmComparison(
-        rows.with_columns(**columns).fill_nan(None),
+        rows.fill_nan(None),
         measure=table.measure or "",
         model=str(spec),
         correction=name,

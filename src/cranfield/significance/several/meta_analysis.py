@@ -32,6 +32,7 @@ from cranfield.significance.differences import (
     pair_names,
     standardised_difference,
     t_interval,
+    with_values,
 )
 from cranfield.significance.effects import bias_correction
 from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
@@ -386,21 +387,10 @@ class MetaAnalysis(Result):
 
     def _frame(self) -> pl.DataFrame:
         pooled = self.pooled
-        columns = {
-            "difference": pooled.estimate,
-            "low": self.interval[0],
-            "high": self.interval[1],
-            "p": self.adjusted_pvalues,
-            "predicted low": self.prediction[0],
-            "predicted high": self.prediction[1],
-            "tau": np.sqrt(pooled.tau2),
-            "I^2": pooled.i2,
-            "Q": pooled.q,
-            "p of Q": pooled.q_pvalue,
-        }
-        series = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
-        n_collections = pl.Series("collections", pooled.places)
-        return self.pairs.frame().with_columns(n_collections, **series)
+        estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
+        heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
+        values = pooled.places, *estimates, *heterogeneity
+        return with_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.

@@ -212,16 +212,12 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
         judged_rows = judged_rows[relevance[judged_rows] > 0]
         is_selected = (rows.topic == topic) & (relevance[row] > 0)
         ranks = np.full((n_systems, judged_rows.size), deepest + 1)
-        positions = (
-            rows.cell[is_selected] // n_topics,
-            np.searchsorted(judged_rows, row[is_selected]),
-        )
-        ranks[positions] = rows.rank[is_selected]
+        column = np.searchsorted(judged_rows, row[is_selected])
+        ranks[rows.cell[is_selected] // n_topics, column] = rows.rank[is_selected]
         order = ranks.argsort(axis=1, kind="stable")
-        ordered = np.take_along_axis(ranks, order, axis=1)
-        sums = _joint_moments(
-            relevance[judged_rows][order], gains[ordered - 1], measure.name == "AP"
-        )
+        ordered_gains = gains[np.take_along_axis(ranks, order, axis=1) - 1]
+        is_precision = measure.name == "AP"
+        sums = _joint_moments(relevance[judged_rows][order], ordered_gains, is_precision)
         while len(inverse_divisors) < sums.shape[2]:
             relevant = np.repeat(grade, len(inverse_divisors))
             score = _score_on_topic(measure, judged, rank[:, :1], grade[None], relevant)[0]

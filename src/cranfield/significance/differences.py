@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -347,6 +348,20 @@ class Outcome:
     def required_model(self) -> Model:
         assert self.model is not None
         return self.model
+
+
+def t_outcome(
+    difference: Floats, error: Floats, df: Floats | float, side: str, unit: Floats, **results: Any
+) -> Outcome:
+    """Return the outcome of a test by Student's t; `side` is the alternative hypothesis."""
+    t = standardised_difference(difference, error)
+    return Outcome(
+        statistic=t,
+        pvalue=difference_pvalues(t, error, df, side),
+        effect=standardised_difference(difference, unit),
+        interval=partial(t_interval, difference, error, df),
+        **results,
+    )
 
 
 @dataclass(frozen=True, eq=False)

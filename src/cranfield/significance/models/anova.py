@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,10 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    difference_pvalues,
     doubled_mid_ranks,
     group_means,
     rank_all,
-    standardised_difference,
-    t_interval,
+    t_outcome,
 )
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
@@ -166,7 +163,6 @@ def compare_by_model(
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
-    t = standardised_difference(difference, error)
     unit = np.sqrt(np.full(len(pairs), model.error))
     zeros: Indices | int = 0
     if paired:
@@ -177,16 +173,8 @@ def compare_by_model(
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)
         n = counts[pairs.first] + counts[pairs.second]
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, model.df, options.alternative),
-        effect=standardised_difference(difference, unit),
-        interval=partial(t_interval, difference, error, model.df),
-        n=n,
-        zeros=zeros,
-        model=model,
-        **results,
-    )
+    results |= {"n": n, "zeros": zeros, "model": model}
+    return t_outcome(difference, error, model.df, options.alternative, unit, **results)
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:

@@ -19,12 +19,11 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    difference_pvalues,
     infinite_bounds,
     order_statistics,
     orient,
     standardised_difference,
-    t_interval,
+    t_outcome,
 )
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
@@ -128,18 +127,9 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     """
     mean, deviation, zeros = pairs.moments()
-    df = pairs.topics - 1
-    error = deviation / np.sqrt(pairs.topics)
-    t = standardised_difference(mean, error)
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=standardised_difference(mean, deviation),
-        interval=partial(t_interval, mean, error, df),
-        n=np.full(len(pairs), pairs.topics),
-        zeros=zeros,
-        details={"df": float(df)},
-    )
+    df, error = pairs.topics - 1, deviation / np.sqrt(pairs.topics)
+    results = {"n": np.full(len(pairs), pairs.topics), "zeros": zeros, "details": {"df": float(df)}}
+    return t_outcome(mean, error, df, options.alternative, deviation, **results)
 
 
 @declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
@@ -208,15 +198,8 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             )
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
-    t = standardised_difference(difference, error)
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=standardised_difference(difference, np.sqrt(common)),
-        interval=partial(t_interval, difference, error, df),
-        n=n + m,
-        details={"df": df},
-    )
+    results = {"n": n + m, "details": {"df": df}}
+    return t_outcome(difference, error, df, options.alternative, np.sqrt(common), **results)
 
 
 MAX_HALF_SUMS = 2**22  # largest number of half-sums of all pairs for an exact test by default

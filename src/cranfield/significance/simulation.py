@@ -231,12 +231,9 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
         fits.append((cross_loglike, loglike, parameters / n_topics[:, 0], weights))
-    best = np.argmax([fit[0] for fit in fits], axis=0)
-    systems = np.arange(len(counts))
-    loglike, parameters, weights = (
-        np.stack([fit[k] for fit in fits])[best, systems] for k in (1, 2, 3)
-    )
-    return FittedFamily("discrete kernel", loglike, parameters, weights)
+    cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
+    best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
+    return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
 
 
 _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB

@@ -53,7 +53,7 @@ class TopicsNeeded:
     achieved
         Power with this number of topics; for `interval` the expected width.
     design, power, width, difference, variance, systems, alpha, alternative, epsilon
-        Options of :func:`topics_needed`; None for the power or width that the design does not use.
+        Options of :func:`topics_needed`; None for those that the design does not use.
     """
 
     design: str

@@ -37,7 +37,7 @@ from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels
-from cranfield.evaluation.relevance_moments import contributions
+from cranfield.evaluation.probable_scores import contributions
 
 SEED = 20261122
 JUDGES = ("Olz-gpt4o", "NISTRetrieval-instruct1", "TREMA-nuggets")

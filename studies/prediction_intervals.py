@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from cranfield.significance.several.random_effects import pool, predict
+from cranfield.significance.several.meta_analysis import pool, predict
 
 PLACES = (2, 3, 5, 10)
 SHARES = (0.0, 0.3, 0.6, 0.9)

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance import meta_analysis
-from cranfield.significance.several.random_effects import pool, predict
+from cranfield.significance.several.meta_analysis import pool, predict
 from tests.conftest import DATA
 
 KNOWN = json.loads((DATA / "significance" / "metafor.json").read_text())

@@ -12,9 +12,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_number
 
 Signs = NDArray[np.int8]
-
-BLOCK_SIGNS = 2**20
-"""Number of signs in a block: enough to be fast, few enough for processor caches."""
+BLOCK_SIGNS = 2**20  # signs in a block: enough to be fast, few enough for processor caches
 
 
 def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
@@ -58,9 +56,7 @@ def signs(values: Floats, rows: slice) -> Signs:
 
 
 VARIANTS = ("b", "a")
-
-MAX_PAIRWISE_ITEMS = 1_000
-"""Maximum number of items for which all pairs are compared; above it sorting is faster."""
+MAX_PAIRWISE_ITEMS = 1_000  # number of items above which sorting is faster than comparing all pairs
 
 
 def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") -> Floats:

@@ -71,8 +71,7 @@ def with_options(options: type[Any]) -> Callable[[Function], Function]:
     return decorate
 
 
-MAX_SAMPLINGS = 100
-"""Maximum number of partitions; each needs 24 bytes of memory per judged document."""
+MAX_SAMPLINGS = 100  # each partition needs 24 bytes of memory per judged document
 
 
 @with_options(RandomShardOptions)

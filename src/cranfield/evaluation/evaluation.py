@@ -41,44 +41,30 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-TIE_EFFECT = 0.005
-"""Ties are reported if they can change an overall value by more than this."""
+TIE_EFFECT = 0.005  # ties are reported if they can change an overall value by more than this
 
 BY_DOCUMENT = "which documents they are"
 """`Info.beyond_grades` of measures that depend on the identity of documents."""
 
-MAX_RUNS = 3
-"""Maximum number of runs in a note on ties."""
+MAX_RUNS = 3  # maximum number of runs in a note on ties
 
 
 @dataclass(frozen=True)
 class TieEffect:
-    """Largest change of the overall value of a system by the order of tied documents.
+    """Largest change of the overall value of a system by the order of tied documents."""
 
-    Attributes
-    ----------
-    measure, system
-        The measure with the largest change, and the system.
-    effect
-        Difference between the overall values with the best and the worst order of tied documents.
-    tied
-        Proportion of the retrieved documents that are tied with another document of the same topic.
-    """
-
-    measure: str
+    measure: str  # with the largest change
     system: str
-    effect: float
-    tied: float
+    effect: float  # difference between overall values with the best and the worst order
+    tied: float  # proportion of retrieved documents that are tied with another one of the topic
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
     """Return the systems whose overall values can change through ties, the largest effect first.
 
-    The effect is the difference between the scores with each group of ties in descending and in
-    ascending order of grades. For measures that never decrease when a better document moves up
-    (`Info.monotone`) these are the bounds over all orders; for other measures they are the scores
-    of two possible orders. Measures that need more than grades by rank (intents, groups, lengths,
-    the documents themselves, other systems) are ignored.
+    Each group of ties is scored in descending and in ascending order of grades: bounds over all
+    orders for measures that never decrease when a better document moves up (`Info.monotone`).
+    Measures that need more than grades by rank are ignored.
     """
     cells, *_, first, _ = judged.ties
     measures = {

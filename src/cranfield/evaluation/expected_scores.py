@@ -17,15 +17,12 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
 _MAX_RANK = np.iinfo(np.int32).max
-_MAX_CELLS = 1 << 21
-"""Maximum number of rankings that are scored at once, to limit memory."""
+_MAX_CELLS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return True if the scores of the extreme orders of grades are bounds.
-
-    They are not for condensed lists with a depth, which depend on the order of unjudged documents.
-    """
+    """Return True if the scores of the extreme orders of grades are bounds."""
+    # Condensed lists with a depth depend on the order of unjudged documents.
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)
 
@@ -38,13 +35,7 @@ def with_trec_ties(judged: JudgedRuns) -> JudgedRuns:
 
 
 def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
-    """Compute the expected scores of each measure; NaN where the topic policy gives no score.
-
-    Raises
-    ------
-    PolicyError
-        For measures without an exact expectation.
-    """
+    """Compute the expected scores of each measure; NaN where the topic policy gives no score."""
     unsupported = [str(m) for m in measures if not (m.info.expectation and has_bounds(m, judged))]
     if unsupported:
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
@@ -70,19 +61,7 @@ def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
 
 
 class _Ties:
-    """Groups of tied documents that can change the scores of a measure.
-
-    Attributes
-    ----------
-    cell, first, last, size
-        Cell (index of topic and system), first rank, last rank that counts, and size of each group.
-    group, grade, count
-        Number of documents of each group and grade; a grade is an index into `grades`.
-    doc_cell, doc_rank, doc_grade
-        The tied documents, in the order that was judged.
-    deepest
-        The last rank that can change a score.
-    """
+    """Groups of tied documents that can change the scores of a measure."""
 
     def __init__(self, measure: Measure, judged: JudgedRuns) -> None:
         self.judged = judged.condensed() if measure.judged_only else judged
@@ -92,14 +71,18 @@ class _Ties:
         ties = self.judged.ties
         cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
         last_ranks = (first + size - 1, self.judged.documents.rank)
+        # The last rank that can change a score.
         self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in last_ranks)))
+        # Groups: cell (index of topic and system), first rank, size, and last rank that counts.
         keys, starts, group = np.unique(cell << 32 | first, return_index=True, return_inverse=True)
         self.cell, self.first, self.size = keys >> 32, keys & 0xFFFFFFFF, size[starts]
         self.last = np.minimum(self.first + self.size - 1, self.deepest)
+        # The number of documents of each group and grade, which is an index into `grades`.
         self.grades = np.unique(np.concatenate([grade, self.judged.documents.grade]))
         codes = np.searchsorted(self.grades, grade)
         pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
+        # The tied documents, in the order that was judged.
         is_counted = rank <= self.deepest
         arrays = (cell, rank, codes)
         self.doc_cell, self.doc_rank, self.doc_grade = (x[is_counted] for x in arrays)
@@ -141,49 +124,46 @@ class _Ties:
         """
         ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
         lower = np.repeat(self.grades, self.deepest)
-        pair = (
-            np.stack([ranks - 1, ranks]),
-            np.stack([np.full_like(lower, self.grades[upper]), lower]),
-        )
-        return self._scores(*pair).reshape(-1, self.grades.size, self.deepest)
+        pair = np.stack([np.full_like(lower, self.grades[upper]), lower])
+        scores = self._scores(np.stack([ranks - 1, ranks]), pair)
+        return scores.reshape(-1, self.grades.size, self.deepest)
 
     def _scores(self, ranks: Ints, grades: Ints) -> Floats:
-        """Score rankings of a few documents on every topic; shape (topics, rankings).
-
-        Parameters are of shape (documents, rankings); documents at rank 0 are not retrieved.
-        """
-        n_topics = self.judged.shape[0]
-        n_chunks = max(1, n_topics * ranks.shape[1] // _MAX_CELLS)
-        scores = []
+        """Score rankings of a few documents on every topic, in chunks; see `score_rankings`."""
+        n_chunks = max(1, self.judged.shape[0] * ranks.shape[1] // _MAX_CELLS)
         chunks = (np.array_split(values, n_chunks, axis=1) for values in (ranks, grades))
-        for chunk_ranks, chunk_grades in zip(*chunks, strict=True):
-            shape = (n_topics, chunk_ranks.shape[1])
-            # Rows are in order of ranking, topic and rank; `ranks` ascend within each ranking.
-            ranking, topic, document = (
-                index.ravel()
-                for index in np.meshgrid(
-                    *map(np.arange, (shape[1], n_topics, len(chunk_ranks))), indexing="ij"
-                )
-            )
-            rank, grade = chunk_ranks[document, ranking], chunk_grades[document, ranking]
-            is_retrieved = rank > 0
-            rankings = replace(
-                self.judged,
-                systems=("",) * shape[1],
-                documents=Rows(
-                    (ranking * n_topics + topic)[is_retrieved],
-                    rank[is_retrieved],
-                    grade[is_retrieved],
-                    shape,
-                ),
-                retrieved=np.full(shape, self.deepest),
-                scored=np.ones(shape, dtype=bool),
-                annotations=Annotations(),
-                ties=NO_TIES,
-                views={},
-            )
-            scores.append(self.measure.score(rankings))
+        scores = [
+            score_rankings(self.measure, self.judged, chunk_ranks, chunk_grades, self.deepest)
+            for chunk_ranks, chunk_grades in zip(*chunks, strict=True)
+        ]
         return np.concatenate(scores, axis=1)
+
+
+def score_rankings(
+    measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, deepest: int
+) -> Floats:
+    """Score rankings of a few documents on every topic of judged runs; shape (topics, rankings).
+
+    `ranks` ascend in each ranking, shape (documents, rankings); those of 0 are not retrieved.
+    """
+    shape = (judged.shape[0], ranks.shape[1])
+    # Rows are in order of ranking, topic and rank.
+    sizes = (shape[1], shape[0], len(ranks))
+    ranking, topic, document = (index.ravel() for index in np.indices(sizes))
+    rank, grade = ranks[document, ranking], grades[document, ranking]
+    is_retrieved = rank > 0
+    cell = (ranking * shape[0] + topic)[is_retrieved]
+    rankings = replace(
+        judged,
+        systems=("",) * shape[1],
+        documents=Rows(cell, rank[is_retrieved], grade[is_retrieved], shape),
+        retrieved=np.full(shape, deepest),
+        scored=np.ones(shape, dtype=bool),
+        annotations=Annotations(),
+        ties=NO_TIES,
+        views={},
+    )
+    return measure.score(rankings)
 
 
 def _cumulate(values: Floats) -> Floats:
@@ -300,9 +280,8 @@ def _stop_probabilities(
 
     The second array is the number of ranks of each group, 0 if it is not counted. Let q(t) be
     the mean, over all subsets of t of k documents, of the product of their survival probabilities.
-    If a document with survival probability s is added, a proportion t / (k + 1) of the subsets of
-    t documents contain it:
-    q'(t) = (1 - t / (k + 1)) q(t) + t / (k + 1) s q(t - 1).
+    With another document, of survival probability s, q'(t) = (1 - t/(k + 1)) q(t) + t/(k + 1) s
+    q(t - 1).
     """
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(size.size + 1))

@@ -34,20 +34,15 @@ from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
 
 Kind = TypeVar("Kind", bound=Measure)
-
-EXPOSURE = ("EEL", "EED", "EER")
-"""Measures of expected exposure."""
-
-EQUITY = ("IAA(browsing='geometric')",)
-"""The measure of equity of attention."""
+EXPOSURE = ("EEL", "EED", "EER")  # measures of expected exposure
+EQUITY = ("IAA(browsing='geometric')",)  # the measure of equity of attention
 
 
 def document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:
     """Return a table of groups in which each document of runs or judgments is its own group."""
     docs = pl.concat([*(run.docs.unique() for run in runs), qrels.docs.unique()]).unique().sort()
-    return DocumentTable(
-        docs.rechunk(), np.ones(len(docs)), np.arange(len(docs)), tuple(docs), "documents"
-    )
+    numbers = np.arange(len(docs))
+    return DocumentTable(docs.rechunk(), np.ones(len(docs)), numbers, tuple(docs), "documents")
 
 
 def expected_exposure(
@@ -291,15 +286,13 @@ def equity_of_attention(
     proportion = ratio(relevance, topic_relevance[topic])
     np.subtract.at(accumulated.T, group, rankings[topic] * proportion[:, None])
     unfairness, n_rankings = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
-    frame = pl.DataFrame(
-        {
-            "system": systems,
-            "rankings": n_rankings.astype(np.int64),
-            "recurring": (n_exposed > 1).sum(axis=1),
-            "unfairness": unfairness,
-            "per ranking": ratio(unfairness, n_rankings),
-        }
-    )
+    columns = {
+        "system": systems,
+        "rankings": n_rankings.astype(np.int64),
+        "recurring": (n_exposed > 1).sum(axis=1),
+        "unfairness": unfairness,
+        "per ranking": ratio(unfairness, n_rankings),
+    }
     n_excluded = int((view.scored & ~is_counted).sum())
     note = f"{counted(n_excluded, 'ranking')} excluded: empty, or without relevant judgments"
-    return EquityOfAttention(frame, str(parsed), (note,) if n_excluded else ())
+    return EquityOfAttention(pl.DataFrame(columns), str(parsed), (note,) if n_excluded else ())

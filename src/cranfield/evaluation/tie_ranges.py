@@ -107,9 +107,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
             key: table.ravel() if by_topic else replace(scores, values=table).overall()
             for key, table in values.items()
         }
-        frames.append(
-            pl.DataFrame({**labels, "measure": [name] * len(columns["score"]), **columns})
-        )
+        frames.append(pl.DataFrame(labels | columns).with_columns(measure=pl.lit(name)))
     rows = pl.concat(frames, how="diagonal").fill_nan(None)
     nulls = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in rows.columns]
     names = [name for name in TieRanges.columns if by_topic or name != "topic"]
@@ -129,11 +127,9 @@ def _score_range(
 ) -> dict[str, Floats]:
     """Return the bounds and the expectation of the scores of a measure, if they are available."""
     measure = scores.definition
-    if (
-        not isinstance(measure, Measure)
-        or not depends_on_grades(measure)
-        or not has_bounds(measure, judged)
-    ):
+    if not (isinstance(measure, Measure) and depends_on_grades(measure)):
+        return {}
+    if not has_bounds(measure, judged):
         return {}
     bounds = {}
     if measure.info.monotone or measure.info.expectation:

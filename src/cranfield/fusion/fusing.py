@@ -37,9 +37,7 @@ from cranfield.sources.chunks import Origin
 DEFAULT_METHOD = "RRF"
 DEFAULT_NORM = "min-max"
 DEFAULT_LIMIT = 1000
-
-_BLOCK_ROWS = 1 << 17
-"""Number of rows to fuse at a time, so that they fit into processor caches."""
+_BLOCK_ROWS = 1 << 17  # number of rows to fuse at a time, so that they fit into processor caches
 
 _FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
 """Rows of a run: topics, documents, scores, ranks."""
@@ -140,7 +138,10 @@ def fuse(
     collection = read_runs(runs)
     if len(collection) < 2:
         raise InputError(f"fusion requires at least 2 runs, got {len(collection)}")
-    _check_weights(weights, fusion)
+    if weights is not None and not fusion.accepts_weights:
+        raise PolicyError(f"weights cannot be combined with method {fusion.name}")
+    if not isinstance(weights, (Sequence, Mapping, type(None))):
+        raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
     top = partial(top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
@@ -148,10 +149,23 @@ def fuse(
     topics = all_topics(tops)
     numbered_tops, ids = number_jointly(tops, topics)
     name = name or str(fusion).replace(" ", "")
-    options: dict[str, Any] = {"method": fusion, "norm": norm or DEFAULT_NORM, "limit": limit}
-    fuse_block = partial(_fuse_block, ids=ids, weights=run_weights, **options)
+
+    def fuse_block(block: tuple[int, list[NumberedTop], Sequence[str]]) -> _FusedRows:
+        first, block_tops, block_topics = block
+        rankings = Rankings.from_tops(block_tops, names, block_topics, 0, ids)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = fusion.values(rankings, run_weights, norm or DEFAULT_NORM)
+            scores = without_noise(refuse_infinite(values))
+        # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
+        rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
+        rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
+        if limit is not None:
+            rows, rank = rows[rank <= limit], rank[rank <= limit]
+        codes = rankings.topic[rows] + np.int32(first)
+        return codes, rankings.docs[rows], scores[rows], rank.astype(np.int32)
+
     blocks = (
-        (first, [run.slice_topics(first, stop) for run in numbered_tops], names, topics[first:stop])
+        (first, [run.slice_topics(first, stop) for run in numbered_tops], topics[first:stop])
         for first, stop in _topic_blocks(numbered_tops, len(topics))
     )
     fused_blocks = list(ordered_results(fuse_block, blocks, jobs or available_threads()))
@@ -187,13 +201,6 @@ def fusion_methods() -> pl.DataFrame:
             "source": attrgetter("source"),
         },
     )
-
-
-def _check_weights(weights: object, method: Fusion) -> None:
-    if weights is not None and not method.accepts_weights:
-        raise PolicyError(f"weights cannot be combined with method {method.name}")
-    if isinstance(weights, str) or not isinstance(weights, (Sequence, Mapping, type(None))):
-        raise PolicyError(f"weights must be a list, or a dict by run, got {quoted(weights)}")
 
 
 def _run_weights(
@@ -232,29 +239,6 @@ def _topic_blocks(tops: Sequence[NumberedTop], n_topics: int) -> Iterator[tuple[
         stop = max(first + 1, int(np.searchsorted(ends, n_before + _BLOCK_ROWS, "right")))
         yield first, stop
         first = stop
-
-
-def _fuse_block(
-    block: tuple[int, list[NumberedTop], Sequence[str], Sequence[str]],
-    *,
-    ids: pl.Series,
-    method: Fusion,
-    weights: Floats,
-    norm: str,
-    limit: int | None,
-) -> _FusedRows:
-    """Rank the documents of a block of topics by their fused scores."""
-    first, tops, systems, topics = block
-    rankings = Rankings.from_tops(tops, systems, topics, 0, ids)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = without_noise(refuse_infinite(method.values(rankings, weights, norm)))
-    # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
-    rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
-    rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
-    if limit is not None:
-        rows, rank = rows[rank <= limit], rank[rank <= limit]
-    codes = rankings.topic[rows] + np.int32(first)
-    return codes, rankings.docs[rows], scores[rows], rank.astype(np.int32)
 
 
 def _describe_fusion(

@@ -37,11 +37,7 @@ def refuse_infinite(scores: Floats) -> Floats:
 
 
 class Fusion(Spec):
-    """Base class of methods that fuse several rankings into one.
-
-    The text form is the identity of a method. Case, blanks, hyphens and underscores in names are
-    ignored.
-    """
+    """Base class of methods that fuse several rankings into one."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
@@ -60,8 +56,7 @@ class Fusion(Spec):
         raise NotImplementedError
 
 
-_BLOCK_PAIRS = 1 << 22
-"""Maximum number of document pairs to compare at a time."""
+_BLOCK_PAIRS = 1 << 22  # maximum number of document pairs to compare at a time
 
 
 class RankSum(Fusion):
@@ -300,19 +295,13 @@ _ABSENT = parameter("zero", choice("zero", "out"), "value of a run without the d
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """Scores of all documents, sorted by document, then ascending.
-
-    values: all scores.
-    starts, sizes: first score of each document, and number of its scores.
-    n_counted: number of scores that count in means and factors, by document.
-    n_runs: number of runs with documents for the topic of each document.
-    """
+    """Scores of all documents, sorted by document, then ascending."""
 
     values: Floats
-    starts: Ints
-    sizes: Ints
-    n_counted: Ints
-    n_runs: Ints
+    starts: Ints  # index of the first score of each document
+    sizes: Ints  # number of scores of each document
+    n_counted: Ints  # number of scores that count in means and factors, by document
+    n_runs: Ints  # number of runs with documents for the topic of each document
 
     def sums(self) -> Floats:
         """Sum the scores of each document."""
@@ -438,8 +427,5 @@ class CombMin(Combination):
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(
-    "fusion method",
-    "methods",
-    package="cranfield.fusion",
-    base=Fusion,
+    "fusion method", "methods", package="cranfield.fusion", base=Fusion
 )

@@ -22,32 +22,23 @@ from cranfield.collection.run import Run
 
 @dataclass(frozen=True, eq=False)
 class RunTop:
-    """The top documents of a run, in order of topic and rank; topics are those of the run.
-
-    sizes: number of documents of each topic; shape (topics,).
-    scores: score of each row; empty unless requested.
-    """
+    """The top documents of a run, in order of topic and rank; topics are those of the run."""
 
     name: str
     stem: str | None
     topics: tuple[str, ...]
-    sizes: Ints
+    sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
-    scores: Floats
+    scores: Floats  # of each row; empty unless requested
 
 
 @dataclass(frozen=True, eq=False)
 class NumberedTop:
-    """The top documents of a run, in order of topic and rank; topics are those of all runs.
+    """The top documents of a run, in order of topic and rank; topics are those of all runs."""
 
-    starts: start of the rows of each topic; shape (topics + 1,).
-    docs: documents as numbers, in the order of the bytes of their ids.
-    scores: score of each row; empty unless requested.
-    """
-
-    starts: Ints
-    docs: Ints
-    scores: Floats
+    starts: Ints  # of the rows of each topic; shape (topics + 1,)
+    docs: Ints  # numbers of documents, in the order of the bytes of their ids
+    scores: Floats  # of each row; empty unless requested
 
     def slice_topics(self, first: int, stop: int) -> NumberedTop:
         """Return the rows of a range of topics."""
@@ -115,40 +106,20 @@ _MAX_SPARSITY = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings(Pairs):
-    """The top documents of several runs by topic, and the runs that rank each document.
+    """The top documents of several runs by topic, and the runs that rank each document."""
 
-    Attributes
-    ----------
-    topics
-        Ids of the topics, in numerical order if all are numbers, else by bytes.
-    systems
-        Names of the systems.
-    depth
-        Number of ranks used of each ranking.
-    docs
-        Document ids, a polars string column, by topic. Other arrays contain indices into it.
-    starts
-        Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`;
-        shape (topics + 1,).
-    ranked
-        The concatenated rankings: the document, an index into `docs`, at each rank, in order of
-        topic, system and rank; shape (rows,).
-    lists
-        Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
-        `i = topic * len(systems) + system` is the ranking of a system for a topic, the best
-        document first; shape (topics * systems + 1,).
-    scores
-        The score of each row of `ranked`; shape (rows,).
-    """
-
-    topics: tuple[str, ...]
+    topics: tuple[str, ...]  # in numerical order if all are numbers, else by bytes
     systems: tuple[str, ...]
-    depth: int
-    docs: pl.Series
+    depth: int  # number of ranks used of each ranking
+    docs: pl.Series  # ids of documents by topic; other arrays contain indices into it
     starts: Ints
+    """Documents of topic t are `starts[t]:starts[t + 1]`; shape (topics + 1,)."""
     ranked: NDArray[np.int32]
+    """Document at each rank, in order of topic, system and rank; shape (rows,)."""
     lists: Ints
-    scores: Floats
+    """The ranking `ranked[lists[i]:lists[i + 1]]` with `i = topic * len(systems) + system` is that
+    of a system for a topic, the best document first; shape (topics * systems + 1,)."""
+    scores: Floats  # score of each row of `ranked`; shape (rows,)
 
     @property
     def size(self) -> int:
@@ -241,10 +212,7 @@ class Rankings(Pairs):
         )
 
     def ascending(self, values: Floats) -> Floats:
-        """Sort values of rows by document, then in ascending order.
-
-        Sums then do not depend on the order of the runs.
-        """
+        """Sort values of rows by document, then ascending, so that sums depend on no order."""
         cells = self.size * len(self.systems)
         if cells > _MAX_SPARSITY * values.size:
             return values[np.lexsort((values, self.ranked))]

@@ -20,10 +20,7 @@ from .models.glm import (
     GlmComparison as GlmComparison,
     compare_glm as compare_glm,
 )
-from .models.assumptions import (
-    Assumptions as Assumptions,
-    check_assumptions as check_assumptions,
-)
+from .models.assumptions import Assumptions as Assumptions, check_assumptions as check_assumptions
 from .topic_set_size import PairPower as PairPower, power_pairs as power_pairs
 from .effects import anova_effect_sizes as anova_effect_sizes
 from .power_and_width import (
@@ -41,10 +38,7 @@ from .several.joint_measures import (
     JointComparison as JointComparison,
     compare_measures as compare_measures,
 )
-from .several.meta_analysis import (
-    MetaAnalysis as MetaAnalysis,
-    meta_analysis as meta_analysis,
-)
+from .several.meta_analysis import MetaAnalysis as MetaAnalysis, meta_analysis as meta_analysis
 from .simulation import Resampled as Resampled
 from .simulation import Simulator as Simulator, fit_simulator as fit_simulator
 from .registry import TESTS as TESTS, find_test as find_test

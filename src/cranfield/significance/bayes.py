@@ -175,9 +175,8 @@ class BayesianComparison(Result):
     p_worse, p_equivalent, p_better
         Posterior probabilities that the first system is worse than the second by more than
         `rope`, that they are practically equivalent, and that the first is better; their sum is 1.
-    rope
-        Half-width of the region of practical equivalence of the mean difference, in the unit of
-        the scores.
+    rope, level
+        Options of :func:`compare_bayes`.
     interval
         Credible interval of the mean difference, first minus second: equal-tailed, and of the
         highest density.
@@ -186,8 +185,6 @@ class BayesianComparison(Result):
         the differences over topics.
     effect_interval
         Equal-tailed credible interval of the effect size.
-    level
-        Probability of the credible intervals.
     lower_is_better
         Whether lower scores are better.
     """
@@ -228,21 +225,9 @@ class BayesianComparison(Result):
     lower_is_better: bool = False
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "first": [self.systems[0]],
-                "second": [self.systems[1]],
-                "difference": [self.difference],
-                "low": [self.interval[0]],
-                "high": [self.interval[1]],
-                "effect": [self.effect],
-                "effect low": [self.effect_interval[0]],
-                "effect high": [self.effect_interval[1]],
-                "p worse": [self.p_worse],
-                "p equivalent": [self.p_equivalent],
-                "p better": [self.p_better],
-            }
-        )
+        estimates = self.difference, *self.interval, self.effect, *self.effect_interval
+        row = *self.systems, *estimates, self.p_worse, self.p_equivalent, self.p_better
+        return pl.DataFrame([row], list(self.columns), orient="row")
 
     def heading(self) -> list[str]:
         """Return lines on the systems, the number of topics, and the posterior probabilities."""
@@ -269,13 +254,7 @@ class BayesianComparison(Result):
 
 
 def _format_p(probability: float) -> str:
-    """Format a probability with `=`, or with `<` or `>` if it would round to 0 or 1.
-
-    Examples
-    --------
-    >>> _format_p(0.5), _format_p(1e-9), _format_p(1 - 1e-9)
-    ('= 0.5000', '< 0.0001', '> 0.9999')
-    """
+    """Format a probability with `=`, or with `<` or `>` if it would round to 0 or 1."""
     if probability < 0.00005:
         return "< 0.0001"
     return "> 0.9999" if probability > 0.99995 else f"= {probability:.4f}"

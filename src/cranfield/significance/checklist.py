@@ -28,8 +28,7 @@ MAX_UNJUDGED_DIFFERENCE = 0.05
 """Largest difference between two proportions of unjudged documents that is acceptable; our
 choice."""
 
-MIN_TOPICS, USUAL_TOPICS = 25, 50
-"""Numbers of topics below which a comparison is a mistake, and below which it is unusual."""
+MIN_TOPICS, USUAL_TOPICS = 25, 50  # below these, a comparison is a mistake, or unusual
 
 Decision = tuple[str, str]
 """Status and finding of an item."""
@@ -60,16 +59,14 @@ def _pair_name(comparison: PairwiseComparison, k: int) -> str:
 
 
 def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
-    violations, undeclared = [], []
+    violations, undeclared, first = [], [], inputs.first_comparison
     for measure, comparison in inputs.comparisons.items():
         name, scale = plain(measure) or "the measure", comparison.measure_scale
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
             violations.append(f"{name} is declared {scale}")
-    assumed = (
-        f"the test {inputs.first_comparison.test} assumes {a_scale(inputs.first_comparison.scale)}"
-    )
+    assumed = f"the test {first.test} assumes {a_scale(first.scale)}"
     if violations:
         return DISPUTED, f"{assumed}, but {', '.join(violations)}"
     if undeclared:
@@ -116,10 +113,8 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_relative(inputs: _ChecklistInput) -> Decision:
-    return (
-        AVOIDED,
-        f"each {inputs.first_comparison.difference_name} is absolute, not a percentage of a mean",
-    )
+    name = inputs.first_comparison.difference_name
+    return AVOIDED, f"each {name} is absolute, not a percentage of a mean"
 
 
 def _check_multiple(inputs: _ChecklistInput) -> Decision:

@@ -43,7 +43,7 @@ class CostEffectiveness(TableResult):
     topics
         Number of topics.
     resamples, seed
-        Number of bootstrap samples of topics, and the seed.
+        Options of :func:`cost_effectiveness`.
     lower_is_better
         Whether lower scores of the measure are better.
     notes

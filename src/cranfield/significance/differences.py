@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.parallel import in_threads
 from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
-ROUNDING = 2.0**-44
-"""Relative difference of scores up to which they are equal within rounding."""
-
+ROUNDING = 2.0**-44  # relative difference of scores up to which they are equal within rounding
 MIN_DIFFERENCE = 1e-150  # smaller differences count as 0, as their squares underflow
 
 BLOCK = 2**20
@@ -26,23 +26,12 @@ BLOCK = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Scores and the pairs of systems to compare.
+    """Scores and the pairs of systems to compare; differences are the first minus the second."""
 
-    Attributes
-    ----------
-    values
-        Scores, shape (topics, systems); NaN is 'no score'.
-    first, second
-        Indices of the systems of each pair; differences are the first minus the second.
-    by_shard
-        Scores whose means over shards are `values`, shape (topics, systems, shards); None for
-        scores without shards.
-    """
-
-    values: Floats
-    first: Indices
+    values: Floats  # shape (topics, systems); NaN is 'no score'
+    first: Indices  # index of a system, by pair
     second: Indices
-    by_shard: Floats | None = None
+    by_shard: Floats | None = None  # scores by (topic, system, shard), if `values` are their means
 
     def __len__(self) -> int:
         return int(self.first.size)
@@ -88,15 +77,22 @@ class Pairs:
         difference[np.abs(difference) <= self.rounding] = 0.0
         return difference
 
-    def map_blocks(self, function: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Concatenate the arrays by pair that a function returns for each block of pairs."""
-        parts = [function(block) for _, block in self.blocks()]
+    def map_blocks(
+        self,
+        function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
+        numbers_per_pair: int | None = None,
+        limit: int = BLOCK,
+        jobs: int | None = 1,
+    ) -> list[NDArray[Any]]:
+        """Concatenate the arrays by pair that a function returns for each block; see `blocks`."""
+        blocks = self.blocks(numbers_per_pair, limit)
+        parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def moments(self) -> tuple[Floats, Floats, Indices]:
         """Return the mean, standard deviation and number of zeros of each pair's differences."""
 
-        def block_moments(block: Pairs) -> tuple[Floats, Floats, Indices]:
+        def block_moments(_: slice, block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
             deviation = standard_deviations(differences, mean, block.rounding)
@@ -108,10 +104,7 @@ class Pairs:
     def blocks(
         self, numbers_per_pair: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices of the pairs, and the pairs in them, such that a block bounds the memory.
-
-        A block has at most `limit` numbers; by default, a pair has one number for each topic.
-        """
+        """Yield slices of the pairs, and their pairs: at most `limit` numbers, one per topic."""
         for rows in row_slices(len(self), numbers_per_pair or self.topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
@@ -123,15 +116,28 @@ PAIR: Columns = {
 """Columns of :func:`pair_names`, the first ones of every table of pairs."""
 
 
-def pair_names(systems: Sequence[str], first: Indices, second: Indices) -> pl.DataFrame:
+def pair_names(
+    systems: Sequence[str], first: Indices, second: Indices, columns: Sequence[str] = tuple(PAIR)
+) -> pl.DataFrame:
     """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
-    return pl.DataFrame({"first": names.gather(first), "second": names.gather(second)})
+    return pl.DataFrame(
+        [names.gather(first).alias(columns[0]), names.gather(second).alias(columns[1])]
+    )
+
+
+def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
+    """Return names of pairs with values, in the order of the other declared columns."""
+    names = [name for name in columns if name not in pairs.columns]
+    return pairs.hstack(pl.DataFrame(dict(zip(names, values, strict=True))))
 
 
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Pair all other systems with each baseline, or all systems if there is no baseline."""
-    return baseline_pairs(values, baselines) if baselines else all_pairs(values)
+    """Pair all other systems with each baseline, the second system; without one, all systems."""
+    if not baselines:
+        return all_pairs(values)
+    others = np.setdiff1d(np.arange(values.shape[1]), baselines)
+    return Pairs(values, np.tile(others, len(baselines)), np.repeat(baselines, others.size))
 
 
 def all_pairs(values: Floats) -> Pairs:
@@ -140,19 +146,11 @@ def all_pairs(values: Floats) -> Pairs:
     return Pairs(values, first, second)
 
 
-def baseline_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
-    """Pair all other systems with each baseline, which is the second system."""
-    others = np.setdiff1d(np.arange(values.shape[1]), baselines)
-    first, second = np.tile(others, len(baselines)), np.repeat(baselines, others.size)
-    return Pairs(values, first, second)
-
-
 def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and their tie correction terms.
+    """Return twice the mid-ranks of rows of ascending numbers, and their sums of t^3 - t.
 
-    `ascending` has shape (rows, n) and `gap` shape (rows,): neighbours that differ by at most `gap`
-    are tied. Twice a mid-rank is an integer; infinities have rank 0. The tie correction term is
-    the sum of t^3 - t over groups of t ties.
+    Neighbours that differ by at most `gap`, shape (rows,), are tied; t is the size of a group of
+    ties. Infinities have rank 0.
     """
     rows, n = ascending.shape
     position = np.arange(n)
@@ -291,30 +289,14 @@ def fieller_interval(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Fitted model of all systems: means or mean ranks, with a common error variance.
+    """Fitted model of all systems: means or mean ranks, with a common error variance."""
 
-    Attributes
-    ----------
-    means
-        Mean or mean rank of each system; ranks ascend with the scores.
-    error
-        Mean square of the error: the estimated variance of one observation.
-    counts
-        Number of observations of each system.
-    df
-        Degrees of freedom of the error; infinite if the variance is known.
-    statistic
-        `mean`, `median`, `mean rank` or `effect`.
-    ranks_from
-        `ranks_from` minus a mean rank is the mean rank counted from the highest score.
-    """
-
-    means: Floats
-    error: float
-    counts: Floats
-    df: float
-    statistic: str = "mean"
-    ranks_from: float = 0.0
+    means: Floats  # mean or mean rank of each system; ranks ascend with the scores
+    error: float  # mean square of the error: the estimated variance of one observation
+    counts: Floats  # number of observations of each system
+    df: float  # degrees of freedom of the error; infinite if the variance is known
+    statistic: str = "mean"  # or `median`, `mean rank`, `effect`
+    ranks_from: float = 0.0  # minus a mean rank: the mean rank counted from the highest score
 
     @property
     def is_balanced(self) -> bool:
@@ -347,39 +329,20 @@ Interval = Callable[[Level], Bounds]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of a test, by pair.
-
-    Attributes
-    ----------
-    statistic, pvalue, effect
-        As the test defines them, before any correction.
-    interval
-        Function that computes confidence intervals of the quantity that the test declares.
-    n, zeros, ties
-        Number of topics (of unpaired tests: scores of the two systems), of zero differences, and of
-        differences or scores with tied ranks.
-    details
-        Further results by name.
-    table, model
-        ANOVA table and fitted model, of tests that model all systems.
-    notes
-        Notes for the user.
-    smallest_pvalues
-        Smallest possible p-values, if the test has a minimum that depends on the scores.
-    """
+    """Results of a test, by pair, as the test defines them, before any correction."""
 
     statistic: Floats
     pvalue: Floats
     effect: Floats
-    interval: Interval
-    n: Indices
-    zeros: Indices | int = 0
-    ties: Indices | int = 0
-    details: dict[str, Any] = field(default_factory=dict)
+    interval: Interval  # of the quantity that the test declares
+    n: Indices  # number of topics; of unpaired tests, of the scores of both systems
+    zeros: Indices | int = 0  # number of zero differences
+    ties: Indices | int = 0  # number of differences or scores with tied ranks
+    details: dict[str, Any] = field(default_factory=dict)  # further results by name
     table: AnovaTable | None = None
     model: Model | None = None
     notes: tuple[str, ...] = ()
-    smallest_pvalues: Floats | None = None
+    smallest_pvalues: Floats | None = None  # if the test has a minimum that depends on scores
 
     @property
     def required_model(self) -> Model:
@@ -387,21 +350,30 @@ class Outcome:
         return self.model
 
 
+def t_outcome(
+    difference: Floats, error: Floats, df: Floats | float, side: str, unit: Floats, **results: Any
+) -> Outcome:
+    """Return the outcome of a test by Student's t; `side` is the alternative hypothesis."""
+    t = standardised_difference(difference, error)
+    return Outcome(
+        statistic=t,
+        pvalue=difference_pvalues(t, error, df, side),
+        effect=standardised_difference(difference, unit),
+        interval=partial(t_interval, difference, error, df),
+        **results,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """Results of a correction; None for results that remain those of the test.
-
-    Two systems are significantly different if the intervals of their means, plus and minus
-    `half_widths`, do not overlap. `smallest_pvalue` is a lower bound on all p-values, however large
-    the differences.
-    """
+    """Results of a correction; None for results that remain those of the test."""
 
     pvalue: Floats
     statistic: Floats | None = None
     interval: Interval | None = None
     interval_kind: str = "each pair alone"
-    half_widths: Floats | None = None
-    smallest_pvalue: float | None = None
+    half_widths: Floats | None = None  # systems differ if means plus and minus these do not overlap
+    smallest_pvalue: float | None = None  # lower bound, however large the differences
 
 
 ALL_PAIRS = "all pairs together"

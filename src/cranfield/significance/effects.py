@@ -34,11 +34,8 @@ from cranfield.significance.registry import find_test
 
 
 def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
-    """Return nodes and weights for expectations over S = sqrt(chi-squared / df).
-
-    They are the trapezoidal rule in log S. SciPy's noncentral t and F (1.17) return NaN if they
-    underflow.
-    """
+    """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
+    # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
     scaled = NEGLIGIBLE / df
     low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
     x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
@@ -52,11 +49,8 @@ LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional
 
 
 def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
-    """Return the confidence interval of the noncentrality parameter of Student's t, for each t.
-
-    A larger t has probability (1 - confidence) / 2 under the lower bound, and a smaller t under the
-    upper bound.
-    """
+    """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
+    # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
     scale = np.maximum(np.abs(t) / LARGE, 1.0)
     bounds = np.empty((2, t.size))
@@ -75,11 +69,9 @@ def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
 
 
 def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float) -> Floats:
-    """Return the noncentrality for which a smaller t has probability `probability`.
-
-    Newton's method on the normal quantile of the probability, which is nearly linear in the
-    noncentrality; bisection if a step leaves the bounds of the solution.
-    """
+    """Return the noncentrality for which a smaller t has probability `probability`."""
+    # Newton's method on the normal quantile of the probability, which is nearly linear in the
+    # noncentrality; bisection if a step leaves the bounds of the solution.
     target = float(ndtri(probability))
     high = 10 * np.abs(t) + 40
     low = -high
@@ -88,10 +80,8 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
         deviation = t[:, None] * s - centre[:, None]
         quantile = ndtri(np.clip(ndtr(deviation) @ weights, 1e-300, 1 - 1e-16))
         density = np.exp((quantile[:, None] ** 2 - deviation**2) / 2) @ weights
-        low, high = (
-            np.where(quantile > target, centre, low),
-            np.where(quantile > target, high, centre),
-        )
+        is_above = quantile > target
+        low, high = np.where(is_above, centre, low), np.where(is_above, high, centre)
         with np.errstate(divide="ignore", invalid="ignore"):
             guess = centre + (quantile - target) / density
         is_inside = (guess > low) & (guess < high)
@@ -192,26 +182,21 @@ class Kind(NamedTuple):
     is_exact: bool
 
 
-SD_OF_DIFFERENCES = "the standard deviation of the differences"
+SD = "the standard deviation of the"
 
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind("Hedges' g of the differences", SD_OF_DIFFERENCES, True, True),
-        "cohen": Kind("Cohen's d of the differences", SD_OF_DIFFERENCES, False, True),
+        "hedges": Kind("Hedges' g of the differences", f"{SD} differences", True, True),
+        "cohen": Kind("Cohen's d of the differences", f"{SD} differences", False, True),
         "average": Kind(
             "standardised difference",
             "the root of the mean of both systems' variances",
             True,
             False,
         ),
-        "glass": Kind("Glass's delta", "the standard deviation of the second system", True, False),
-        "anova": Kind(
-            "standardised difference",
-            "the standard deviation of the error of two-way ANOVA",
-            False,
-            True,
-        ),
+        "glass": Kind("Glass's delta", f"{SD} second system", True, False),
+        "anova": Kind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
     },
 )
 """Kinds of effect sizes by name."""
@@ -251,14 +236,12 @@ class EffectSizes(TableResult):
 
     Attributes
     ----------
-    kind
-        A name of :data:`KINDS`.
+    kind, confidence
+        Options of :func:`effect_sizes`.
     measure, systems, topics
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
-    confidence
-        Level of the confidence intervals.
     exact
         Whether the intervals are exact for normal scores; otherwise they require many topics.
     notes
@@ -376,8 +359,8 @@ def effect_sizes(
     kind = KINDS.find(kind)
     check_share("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
-    baselines = baseline_indices(inputs.scores.systems, baseline)
-    pairs = make_pairs(inputs.topic_scores, baselines)
+    table = inputs.scores
+    pairs = make_pairs(inputs.topic_scores, baseline_indices(table.systems, baseline))
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)
@@ -392,37 +375,31 @@ def effect_sizes(
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0
-    n_constant = int((~varies).sum())
-    interval_note = [
-        f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
-        " scores that standardise them, do not vary"
-    ]
-    rows = pair_names(inputs.scores.systems, pairs.first, pairs.second).with_columns(
+    notes = [*inputs.notes, *table.direction_notes()]
+    if n_constant := int((~varies).sum()):
+        notes.append(
+            f"{counted(n_constant, 'pair')} without a confidence interval: the differences, or the"
+            " scores that standardise them, do not vary"
+        )
+    rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=raw * correction, low=low, high=high
     )
     return EffectSizes(
         rows,
         kind=kind,
-        measure=inputs.scores.measure,
-        systems=inputs.scores.systems,
+        measure=table.measure,
+        systems=table.systems,
         topics=pairs.topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
         exact=KINDS[kind].is_exact,
-        notes=(
-            *inputs.notes,
-            *inputs.scores.direction_notes(),
-            *(interval_note if n_constant else []),
-        ),
+        notes=tuple(notes),
     )
 
 
 def bias_correction(df: Floats) -> Floats:
-    """Return Hedges' J, the bias correction of standardised means with `df` degrees of freedom.
-
-    J is 1 for infinite degrees of freedom, and NaN for 1, for which the mean does not exist.
-    """
+    """Return Hedges' J: 1 for infinite degrees of freedom, NaN for 1, where no mean exists."""
     valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

@@ -217,17 +217,13 @@ def _tail(
 def _noncentral_f_sf(
     first: float, second: Floats, half: Floats, x: Floats, *, odd_terms: bool = False
 ) -> Floats:
-    r"""Compute the probability that a noncentral F exceeds a value F, with x = a F / (a F + b).
-
-    A noncentral F is a Poisson mixture of central F distributions,
+    r"""Compute the probability that a noncentral F with df a, b exceeds F; x = a F / (a F + b).
 
     .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2))
 
-    With `odd_terms` the sum is over j + 1/2 instead of j: the difference between the two tails of a
-    noncentral t whose square is F. SciPy's ncfdtr and nctdtr return NaN if they underflow (1.17),
-    and have errors of up to 0.009 in older versions (1.13).
-
-    Degrees of freedom a and b are `first` and `second`; h is `half` the noncentrality.
+    with h `half` the noncentrality. With `odd_terms` the sum is over j + 1/2 instead of j: the
+    difference between the two tails of a noncentral t whose square is F. SciPy's ncfdtr and nctdtr
+    return NaN if they underflow (1.17), and have errors of up to 0.009 in older versions (1.13).
     """
     # A larger noncentrality gives the same result, but imprecise weights.
     half = np.minimum(half, 1e8)[..., None]

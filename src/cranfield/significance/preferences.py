@@ -20,13 +20,11 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
+from cranfield.significance.differences import make_pairs, pair_names, with_values
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
-NOT_RETRIEVED = np.inf
-"""Rank of a relevant document that a system did not retrieve."""
-
-_ROUNDING = 1e-12
-"""Largest rounding error of a mean of signs."""
+NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
+_ROUNDING = 1e-12  # largest rounding error of a mean of signs
 
 Preference = Callable[[Floats, Floats], Floats]
 """Compares ascending ranks of relevant documents, shape (pairs, documents), by pair of systems;
@@ -65,9 +63,8 @@ PREFERENCES: dict[str, Preference] = {
 """Preferences by name."""
 
 DEFAULT = ("RPP", "lexiprecision", "lexirecall", "innate@10")
-
-OPEN = 2
-"""Code of two rankings without an innate order."""
+OF_PAIR = ("system", "other")  # columns with the names of a pair
+OPEN = 2  # code of two rankings without an innate order
 
 
 def innate_order(first: Ints, second: Ints) -> Ints:
@@ -104,10 +101,8 @@ class PreferenceComparison(TableResult):
     ----------
     topics
         Number of topics with a relevant document.
-    rel
-        Lowest relevant grade.
-    correction
-        Correction for the pairs of each preference.
+    rel, correction
+        Options of :func:`compare_preferences`.
     notes
         Notes on excluded topics, and on runs of different depths.
     """
@@ -224,15 +219,14 @@ def compare_preferences(
     systems = judged.systems
     if len(systems) < 2:
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
-    first, second = np.triu_indices(len(systems), 1)
-    if baseline is not None:
-        index = label_index(baseline, systems)
-        first = np.flatnonzero(np.arange(len(systems)) != index)
-        second = np.full_like(first, index)
+    baselines = [] if baseline is None else [label_index(baseline, systems)]
+    pairs = make_pairs(np.empty((0, len(systems))), baselines)
+    first, second = pairs.first, pairs.second
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
-    labels, topics = pl.Series(systems, dtype=pl.String), int(has_relevant.sum())
+    topics = int(has_relevant.sum())
+    labels = pair_names(systems, first, second, OF_PAIR)
     frames = []
     for name in names:
         if depth := _depth_of(name):
@@ -243,17 +237,11 @@ def compare_preferences(
             values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = binomial_pvalues(wins, losses)
-        columns = {
-            "system": labels[first],
-            "other": labels[second],
-            "mean": values.mean(axis=0),
-            "wins": wins,
-            "losses": losses,
-            "ties": topics - wins - losses,
-            "p": pvalues,
-            "adjusted p": adjust_pvalues(pvalues, correction),
-        }
-        frames.append(pl.DataFrame(columns).select(pl.lit(name).alias("preference"), pl.all()))
+        counts = wins, losses, topics - wins - losses
+        adjusted_pvalues = adjust_pvalues(pvalues, correction)
+        named_pairs = labels.select(pl.lit(name).alias("preference"), pl.all())
+        columns = values.mean(axis=0), *counts, pvalues, adjusted_pvalues
+        frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - topics:
         notes.append(f"{counted(n_excluded, 'topic')} without a relevant document excluded")
@@ -396,7 +384,6 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
             f"{measure} has no cutoff; innate orders require one, such as {measure}@10"
         )
     comparison = compare(evaluation, **options)
-    labels = pl.Series(comparison.systems, dtype=pl.String)
     indices = np.array([judged.systems.index(system) for system in comparison.systems])
     first, second = comparison.first, comparison.second
     grades = judged.grades_by_rank(measure.cutoff)
@@ -408,20 +395,11 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     gain = -difference if comparison.scores.lower_is_better else difference
     agreement = np.where(pvalues <= comparison.alpha, np.sign(gain) * np.sign(better - worse), 0)
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
-    rows = pl.DataFrame(
-        {
-            "system": labels[first],
-            "other": labels[second],
-            "difference": difference,
-            "p": comparison.adjusted_pvalues,
-            "better": better,
-            "worse": worse,
-            "same": same,
-            "open": open_,
-            "innate p": pvalues,
-            "corroborated": outcomes.set(pl.Series(~comparison.is_significant()), None),
-        }
-    )
+    outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
+    names = pair_names(comparison.systems, first, second, OF_PAIR)
+    counts = better, worse, same, open_
+    columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
+    rows = with_values(names, Corroboration.columns, *columns)
     return Corroboration(
         rows,
         str(measure),

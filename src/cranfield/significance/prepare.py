@@ -39,21 +39,11 @@ def check_squarable(scores: Scores) -> Scores:
 
 @dataclass(frozen=True, eq=False)
 class PreparedScores:
-    """Scores for a test.
+    """Scores for a test."""
 
-    Attributes
-    ----------
-    scores
-        Scores after the policy for missing scores.
-    topic_scores
-        Means over shards, shape (topics, systems).
-    notes
-        Notes on excluded or imputed scores.
-    """
-
-    scores: Scores
-    topic_scores: Floats
-    notes: tuple[str, ...]
+    scores: Scores  # after the policy for missing scores
+    topic_scores: Floats  # means over shards, shape (topics, systems)
+    notes: tuple[str, ...]  # on excluded or imputed scores
 
 
 def as_scores(scores: Any) -> Scores:
@@ -123,8 +113,10 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
     if by_shard and (not info.shards or info.axis != scores.axis):
+        tests = (test.info for test in TESTS.values())
+        names = (test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(
-            f"{info.name} does not take scores by {scores.axis}; use {_tests_of(scores.axis)}"
+            f"{info.name} does not take scores by {scores.axis}; use {', '.join(names)}"
         )
     if not by_shard and info.shards == "needed":
         raise PolicyError(f"{info.name} requires scores by {info.axis}")
@@ -148,14 +140,12 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         hint = SHARD_ADVICE if info.shards == "needed" else UNPAIRED_ADVICE
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
-    counts = (~np.isnan(values)).sum(axis=0)
-    counts = counts if counts.ndim == 1 else counts.sum(axis=1)
-    too_few = np.flatnonzero(counts < 2)
-    if too_few.size:
-        n_scores = counted(int(counts[too_few[0]]), "score")
+    counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
+    if (counts < 2).any():
+        k = int((counts < 2).argmax())
         raise CranfieldError(
-            f"system {quoted(scores.systems[too_few[0]])} has {n_scores}; a test requires at least"
-            " two"
+            f"system {quoted(scores.systems[k])} has {counted(int(counts[k]), 'score')}; a test"
+            " requires at least two"
         )
     if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
         cell = outside[0]
@@ -163,17 +153,14 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"{info.name} requires scores from 0 to 1, got {values[tuple(cell)]:g} of"
             f" {selection.cell(cell)}"
         )
-    topic_scores = values
-    if by_shard:
-        # A cell without a score of any system is part of the model; a topic without any is not.
-        topic_scores = selection.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
-    return PreparedScores(selection, topic_scores, notes)
+    return PreparedScores(selection, _topic_scores(selection), notes)
 
 
-def _tests_of(axis: str) -> str:
-    """Return the names of the tests that take scores by a third axis."""
-    tests = (test.info for test in TESTS.values())
-    return ", ".join(info.name for info in tests if info.shards and info.axis == axis)
+def _topic_scores(scores: Scores) -> Floats:
+    """Return means over shards, without topics that have no score of any system."""
+    if not scores.shards:
+        return scores.values
+    return scores.over_shards().values[~np.isnan(scores.values).all(axis=(1, 2))]
 
 
 def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:
@@ -200,7 +187,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
         raise CranfieldError(
             f"a comparison requires at least two topics, got {len(complete.topics)}"
         )
-    return PreparedScores(complete, complete.over_shards().values, notes)
+    return PreparedScores(complete, _topic_scores(complete), notes)
 
 
 def _missing_notes(scores: Scores) -> tuple[str, ...]:
@@ -273,11 +260,7 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Transform scores such that their mean is the statistic, or a function of it.
-
-    For geometric means, scores below 1e-5 become 1e-5, as in gm_map of trec_eval, and then their
-    logarithms; for sums, scores are multiplied by the number of topics.
-    """
+    """Transform scores such that their mean is the statistic, or its logarithm."""
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
             raise CranfieldError(
@@ -296,11 +279,9 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
             f"a geometric mean requires scores of at least 0, got {values[tuple(cell)]:g} of"
             f" {inputs.scores.cell(cell)}"
         )
+    # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
     logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
-    topic_scores = logs.values
-    if logs.shards:
-        topic_scores = logs.over_shards().values[~np.isnan(topic_scores).all(axis=(1, 2))]
-    return replace(inputs, scores=logs, topic_scores=topic_scores)
+    return replace(inputs, scores=logs, topic_scores=_topic_scores(logs))
 
 
 def backtransform(means: Floats, statistic: str) -> Floats:
@@ -420,9 +401,7 @@ def cluster_notes(scores: Scores) -> list[str]:
     settings = scores.settings.get("clusters")
     if settings is None:
         return []
-    sizes = f"{settings['smallest']}"
-    if settings["largest"] > settings["smallest"]:
-        sizes += f" to {settings['largest']}"
+    sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
     line = f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}"
     if settings["weight"] == "cluster":
         return [f"{line}, scored by their means: each cluster counts the same"]

@@ -14,7 +14,7 @@ from cranfield.base.errors import check_choice, check_share
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.differences import orient, t_pvalue
+from cranfield.significance.differences import orient, t_pvalue, with_values
 from cranfield.significance.power_and_width import noncentral_t_sf, t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
@@ -25,11 +25,7 @@ from cranfield.sources.values import LABEL, NUMBER, WHOLE
 
 _TESTS = Schema(
     "table of published tests",
-    (
-        schemas.Column("t", NUMBER),
-        schemas.Column("topics", WHOLE),
-        schemas.optional("name", LABEL),
-    ),
+    (schemas.Column("t", NUMBER), schemas.Column("topics", WHOLE), schemas.optional("name", LABEL)),
     noun="the tests",
     otherwise="csv",
     tuples=("t", "topics", "name"),
@@ -156,19 +152,13 @@ def power_of_published(
         pl.Series([_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64)
         for effects in (effect, bound)
     )
-    values = {
-        "p": t_pvalue(t, df, alternative),
-        "effect": effect,
-        "low": low,
-        "high": high,
-        "power": _power(effect, topics, alpha, alternative),
-        "needed": needed,
-        "needed at bound": needed_at_bound,
-    }
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String)
-    rows = table.frame.select(
+    names = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
-    ).hstack(pl.DataFrame(values))
+    )
+    values = t_pvalue(t, df, alternative), effect, low, high
+    powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
+    rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
     notes = [
         f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in unreachable

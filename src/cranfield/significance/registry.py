@@ -29,21 +29,11 @@ TestFunction = Callable[..., "Outcome"]
 
 Fit = Callable[["Floats"], "Model"]
 Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
-
-ALTERNATIVES = ("two-sided", "greater", "less")
-"""Alternative hypotheses."""
-
-MISSING = ("error", "drop", "zero", "available")
-"""Policies for missing scores."""
-
-STATISTICS = ("mean", "sum", "geometric-mean", "median")
-"""Statistics of topic scores that can be compared."""
-
-MAX_RESAMPLES = 10**6
-"""Maximum number of resamples, for which the standard error of a p-value of .05 is .0002."""
-
-RESAMPLES = 10_000
-"""Default number of resamples of tests, corrections and intervals."""
+ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
+MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
+STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
+MAX_RESAMPLES = 10**6  # the standard error of a p-value of .05 is then .0002
+RESAMPLES = 10_000  # default number of resamples of tests, corrections and intervals
 
 
 @dataclass(frozen=True)
@@ -78,11 +68,7 @@ class Options:
 
 
 def read_declaration(function: object) -> dict[str, Any]:
-    """Read a declaration from a docstring: the title, and the entries `name: text`.
-
-    The title is the first line. Entries are in the second paragraph; their continuation lines are
-    indented.
-    """
+    """Read a declaration from a docstring: the title, and then a paragraph of `name: text`."""
     title, entries, *_ = (getdoc(function) or "").split("\n\n")
     lines = re.split(r"\n(?=\w)", entries)
     texts = dict(line.split(": ", 1) for line in lines)
@@ -92,24 +78,17 @@ def read_declaration(function: object) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Correction:
-    """Declaration of a correction for multiple comparisons.
-
-    `controls` is the error rate that is at most alpha: `FWER` (family-wise), `FDR` (false
-    discovery rate), or `each comparison`. `families` are the supported families of tests; None if
-    the correction applies to any p-values. `symbol` denotes its own statistic; empty if it uses the
-    statistic of the test. A letter after a year in `source` distinguishes works of the same authors
-    and year.
-    """
+    """Declaration of a correction for multiple comparisons."""
 
     name: str
     title: str
     run: Corrector
     aliases: tuple[str, ...] = ()
-    source: str = ""
+    source: str = ""  # a letter after a year distinguishes works of the same authors and year
     does: str
     assumes: str = "what the test assumes of each pair"
-    controls: str = "FWER"
-    families: tuple[str, ...] | None = None
+    controls: str = "FWER"  # error rate that is at most alpha; or `FDR`, `each comparison`
+    families: tuple[str, ...] | None = None  # supported families of tests; None: any p-values
     paired: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # assumes that topics are a sample of all topics
     all_pairs: bool = False  # requires a two-sided test of all pairs
@@ -120,7 +99,7 @@ class Correction:
     pooled: bool = False  # its statistic uses one standard error for all pairs
     multiplies: bool = False  # multiplies the smallest p-value by the number of pairs
     random: bool = False  # draws random numbers
-    symbol: str = ""
+    symbol: str = ""  # of its own statistic; empty if it uses the statistic of the test
     heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`
     baseline_heading: str = ""  # the same with a baseline
     baseline_source: str = ""  # source with a baseline, if it is not `source`
@@ -128,11 +107,8 @@ class Correction:
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
         """Return True if the correction supports a test family; upper bounds have no correction."""
         is_supported = family != "bound" if self.families is None else family in self.families
-        return (
-            is_supported
-            and (paired or not self.paired)
-            and (resampled or not self.resamples_topics)
-        )
+        has_topics = (paired or not self.paired) and (resampled or not self.resamples_topics)
+        return is_supported and has_topics
 
 
 CORRECTIONS: Registry[Correction] = Registry(
@@ -158,9 +134,8 @@ def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Cor
     """Register a function as a correction; its docstring has the texts of the declaration."""
 
     def register(function: Corrector) -> Corrector:
-        CORRECTIONS[name] = Correction(
-            name=name, run=function, **declared, **read_declaration(function)
-        )
+        texts = read_declaration(function)
+        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **texts)
         return function
 
     return register
@@ -288,15 +263,14 @@ class TestInfo:
         """Corrections that the test supports, the default first."""
         # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
         resampled = self.paired and self.samples_topics
-        supported = [
-            correction
-            for correction in CORRECTIONS.values()
-            if correction.supports(self.family, paired=self.paired, resampled=resampled)
-        ]
         # Corrections of the family come before corrections of any p-values.
-        supported.sort(key=lambda correction: correction.families is None)
-        names = (correction.name for correction in supported)
-        return tuple(dict.fromkeys((self.correction, *names)))
+        candidates = sorted(CORRECTIONS.values(), key=lambda c: c.families is None)
+        supported = (
+            candidate.name
+            for candidate in candidates
+            if candidate.supports(self.family, paired=self.paired, resampled=resampled)
+        )
+        return tuple(dict.fromkeys((self.correction, *supported)))
 
     def supported(self, correction: str) -> str:
         """Return the name of a correction, given any of its names; raise if it is not supported."""
@@ -321,17 +295,14 @@ class TestInfo:
 
 @dataclass(frozen=True)
 class Test:
-    """A test: its declaration, the function that compares pairs, and the one that fits its model.
-
-    The text form of its `spec`, such as `glm(link='probit')`, names a test with parameters.
-    """
+    """A test: its declaration, the function that compares pairs, and one that fits its model."""
 
     __test__ = False  # not for pytest
 
     info: TestInfo
     run: TestFunction
     fit: Fit
-    spec: Spec | None = None
+    spec: Spec | None = None  # its text form, such as `glm(link='probit')`, has the parameters
 
     def with_parameters(self, text: str) -> Test:
         """Return the test with the parameters of a text form such as `glm(link='probit')`."""
@@ -354,14 +325,12 @@ TESTS: Registry[Test] = Registry(
 )
 """Tests by name."""
 
-BOUNDS = ("anova-2f", "anova-3f")
-"""Names of upper bounds on the number of rejections, which are not tests."""
+BOUNDS = ("anova-2f", "anova-3f")  # upper bounds on the number of rejections, which are not tests
 
 STUDIED = (*BOUNDS, "glm")
 """Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
 
-REPLICATE_TESTS = ("independent-replicates", "shared-replicates")
-"""Names of the tests of scores by replicate."""
+REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
 
 DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "random-topics"}
 """Names of the default tests, by kind of scores."""

@@ -27,16 +27,13 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options
 
 EXACT_BITS = 52  # bits of integers that are exact as floats
-DRAWS_PER_BLOCK = (
-    2**21
-)  # random numbers drawn at a time; results of a seed depend on it: never change it
+DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
     """Scale and round values to integers (as floats), such that sums of `terms` values are exact.
 
-    A sum has at most `bits` bits; NaN remains NaN. Also returns the unit: the value of the
-    integer 1.
+    Also returns the unit: the value of the integer 1. NaN remains NaN.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest <= MIN_DIFFERENCE:
@@ -62,9 +59,8 @@ def count_reaching(
 ) -> NDArray[np.intp]:
     """Count, by pair, the resampled values that are at least as extreme as the observed value.
 
-    `resampled`, shape (pairs, resamples), is changed in place. Values within the tolerance, `slack`
-    plus a fraction `relative` of the observed value, count as equal, as they may differ by
-    rounding.
+    `resampled`, shape (pairs, resamples), is changed in place. Values count as equal if they differ
+    by at most `slack` plus a fraction `relative` of the observed value.
     """
     observed = orient(observed, alternative)
     # A factor instead of a difference, so that infinite values remain infinite.
@@ -140,8 +136,7 @@ class CentredRows:
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return means and variances (divisor n - 1) of resamples, each of shape (rows, resamples).
 
-        `counts` is how often each number is drawn, shape (resamples, n). Variances that are
-        rounding become 0, and so do their means if these are rounding.
+        `counts` is how often each number is drawn, shape (resamples, n).
         """
         n = counts.shape[1]
         mean = multiply_samples(self.numbers, counts)
@@ -149,6 +144,7 @@ class CentredRows:
         mean *= 1 / (n * self.unit)
         variance *= 1 / (n * self.unit)
         variance -= mean**2
+        # Variances that are rounding become 0, and so do their means.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0
@@ -189,13 +185,11 @@ def bootstrap_t_interval(
     options: Options,
     level: Level,
 ) -> Bounds:
-    """Return bootstrap-t intervals, with order statistics of resampled t as quantiles.
+    """Return bootstrap-t intervals, with order statistics of the t of `resample` as quantiles.
 
-    `resample` returns the resampled t of a block of pairs, shape (pairs, resamples). The test by
-    these values rejects at level alpha if at most floor(alpha (B + 1)) - 1 of them are as extreme
-    as the observed t. Bounds use the values of that rank, and are infinite if there are too few
-    resamples. The interval of a two-sided test, which counts absolute values, is symmetric around
-    the difference; otherwise the same number of values is beyond each bound.
+    The test rejects at level alpha if at most floor(alpha (B + 1)) - 1 resampled t are as extreme
+    as the observed one. Bounds use the t of that rank, and are infinite with too few resamples. The
+    interval of a two-sided test, which counts absolute values, is symmetric.
     """
     resamples = options.resamples
     rank = tail_rank((1 - level) / (1 if options.two_sided else 2), resamples)

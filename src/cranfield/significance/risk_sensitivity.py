@@ -31,10 +31,8 @@ class Risk(TableResult):
 
     Attributes
     ----------
-    baseline
-        System with which all others are compared; None if there is none.
-    alpha
-        Additional weight of a loss, relative to a gain.
+    baseline, alpha
+        Options of :func:`risk`.
     topics
         Number of topics.
     """

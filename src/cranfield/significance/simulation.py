@@ -38,41 +38,22 @@ from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.prepare import as_scores, check_squarable
 
-CRITERIA = ("aic", "bic", "likelihood")
-"""Model selection criteria: the smallest AIC or BIC, or the largest likelihood."""
-
+CRITERIA = ("aic", "bic", "likelihood")  # the smallest AIC or BIC, or the largest likelihood
 N_POINTS = 1025  # points from 0 to 1 at which continuous distributions are stored
 EDGE = 1e-6  # smallest distance of a score from 0 and 1, so that beta densities are finite
-
-MIN_SD = 0.05
-"""Smallest standard deviation of a normal distribution before truncation."""
-
-MIN_LOG_SHAPE = -4.0
-"""Logarithm of the smallest shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
-
+MIN_SD = 0.05  # smallest standard deviation of a normal distribution before truncation
+MIN_LOG_SHAPE = -4.0  # log of the smallest shape of a beta-binomial: nearly all scores are 0 or 1
 LogLikelihood = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
 class FittedFamily:
-    """A family of distributions, fitted to the scores of each system.
-
-    Attributes
-    ----------
-    family
-        Name.
-    loglike
-        Log-likelihood of each system's scores, shape (systems,).
-    parameters
-        Effective number of parameters, shape (systems,).
-    weights
-        Probabilities or densities at the points, shape (systems, points).
-    """
+    """A family of distributions, fitted to the scores of each system."""
 
     family: str
-    loglike: Floats
-    parameters: Floats
-    weights: Floats
+    loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
+    parameters: Floats  # effective number of parameters, shape (systems,)
+    weights: Floats  # probabilities or densities at the points, shape (systems, points)
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
@@ -93,11 +74,9 @@ def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
 def _maximise(
     loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
-    """Maximise the likelihood of two parameters, at least `lower`, for all systems at once.
-
-    Compass search: each step moves to the best of eight neighbours; the step is halved if none is
-    better, and grows otherwise.
-    """
+    """Maximise the likelihood of two parameters, at least `lower`, for all systems at once."""
+    # Compass search: each step moves to the best of eight neighbours; the step is halved if none
+    # is better, and grows otherwise.
     directions = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
     systems = np.arange(first.size)
@@ -204,11 +183,9 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     def density(x: Floats) -> Floats:
         return np.asarray(kernel(x[:, None]).mean(axis=1))
 
-    weights = _tabulate(density, points)
-    total = np.trapezoid(weights, points, axis=1)
-    densities = density(interior)
+    weights, densities = _tabulate(density, points), density(interior)
     parameters = (kernel(interior) / densities).mean(axis=0)
-    loglike = np.log(densities / total).sum(axis=0)
+    loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
     return FittedFamily("beta kernel", loglike, parameters, weights)
 
 
@@ -239,11 +216,8 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
-    """Smooth counts by the kernel of Wang and van Ryzin (1981).
-
-    The kernel is 1 - h at distance 0, and (1 - h) h^d / 2 at a distance of d values. The bandwidth
-    h maximises the leave-one-out likelihood.
-    """
+    """Smooth counts by the kernel of Wang and van Ryzin (1981)."""
+    # The bandwidth h maximises the leave-one-out likelihood.
     values = np.arange(counts.shape[1])
     distances = np.abs(np.subtract.outer(values, values))
     n_topics = counts.sum(axis=1, keepdims=True)
@@ -257,12 +231,9 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
         fits.append((cross_loglike, loglike, parameters / n_topics[:, 0], weights))
-    best = np.argmax([fit[0] for fit in fits], axis=0)
-    systems = np.arange(len(counts))
-    loglike, parameters, weights = (
-        np.stack([fit[k] for fit in fits])[best, systems] for k in (1, 2, 3)
-    )
-    return FittedFamily("discrete kernel", loglike, parameters, weights)
+    cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
+    best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
+    return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
 
 
 _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB

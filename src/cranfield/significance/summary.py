@@ -27,10 +27,7 @@ from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID
 
 _TOPIC_GROUPS = schema_of_lines(
-    "table of topic groups",
-    TOPIC,
-    FileColumn("group", ID),
-    mapping=two_columns("topic", "group"),
+    "table of topic groups", TOPIC, FileColumn("group", ID), mapping=two_columns("topic", "group")
 )
 
 
@@ -42,10 +39,8 @@ class Summary(TableResult):
     ----------
     measure
         The measure.
-    baseline
-        System with which all others are compared; None if there is none.
-    confidence
-        Confidence level of the intervals.
+    baseline, confidence
+        Options of :func:`summarise`.
     notes
         Notes on excluded topics, and limitations of the intervals.
     """

@@ -17,24 +17,12 @@ from cranfield.sources.values import ID, Cells, Kind
 
 @dataclass(frozen=True)
 class SystemTable:
-    """A table with a row for each system.
-
-    Attributes
-    ----------
-    table
-        The table.
-    names
-        Names of its columns other than `system`.
-    rows
-        Index of the row of each system; null if it has none.
-    notes
-        Notes on unused rows and columns.
-    """
+    """A table with a row for each system."""
 
     table: Table
-    names: tuple[str, ...]
-    rows: pl.Series
-    notes: tuple[str, ...]
+    names: tuple[str, ...]  # of its columns other than `system`
+    rows: pl.Series  # index of the row of each system; null if it has none
+    notes: tuple[str, ...]  # on unused rows and columns
 
 
 def system_schema(title: str) -> Schema:
@@ -66,9 +54,8 @@ def read_system_table(
         elif k != key_index:
             source = columns.source
             notes.append(f"column {quoted(name)} of {source} has no numbers and is not used")
-    table = columns.table(
-        replace(schema, columns=(key, *(Column(name, kind, None) for name in names)))
-    )
+    value_columns = (Column(name, kind, None) for name in names)
+    table = columns.table(replace(schema, columns=(key, *value_columns)))
     table.refuse(
         ~table.frame["system"].is_first_distinct(),
         lambda row: f"system {quoted(row['system'])} occurs twice",

@@ -48,26 +48,12 @@ class TopicsNeeded:
 
     Attributes
     ----------
-    design
-        `t`, `anova-1`, `anova-2` or `interval`.
     topics
         Number of topics.
     achieved
         Power with this number of topics; for `interval` the expected width.
-    power, width
-        Required power or width; None for the one that the design does not use.
-    difference
-        The smallest difference to be detected; None for `interval`.
-    variance
-        Variance of a score that the design assumes.
-    systems
-        Number of systems.
-    alpha
-        Significance level; the confidence level is 1 - alpha.
-    alternative
-        Alternative hypothesis of the t-test.
-    epsilon
-        Departure from sphericity, 1 if there is none; for `anova-2` only.
+    design, power, width, difference, variance, systems, alpha, alternative, epsilon
+        Options of :func:`topics_needed`; None for those that the design does not use.
     """
 
     design: str
@@ -316,10 +302,8 @@ class PairPower(TableResult):
         the right direction, among the data sets in which the pair truly differs.
     systems, first, second
         Names of the systems, and indices of the two systems of each pair.
-    difference
-        The true difference; None if systems have the means of the pilot.
-    sets, resamples, seed, alpha, power
-        Number of data sets for each number of topics, number of resamples, and other options.
+    difference, sets, resamples, seed, alpha, power
+        Options of :func:`power_pairs`.
     """
 
     name: ClassVar[str] = "power"
@@ -457,15 +441,37 @@ def power_pairs(
     sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
     for size in sizes:
         check_whole("the number of topics", size, 2, MAX_PILOT_TOPICS)
-    if isinstance(pilot, (Simulator, Resampled)):
-        population: Simulator | Resampled = pilot
-    else:
-        population = fit_simulator(pilot)
-    options = {"test": test, "correction": correction, "alpha": alpha, "resamples": resamples}
-    simulate = partial(_simulate_test, population, difference, seed, options)
+    is_population = isinstance(pilot, (Simulator, Resampled))
+    population: Simulator | Resampled = pilot if is_population else fit_simulator(pilot)
+    systems = _system_names(population)
     names: dict[str, str] = {}
     rows: dict[int, tuple[Any, ...]] = {}
     power_by_pair: dict[int, Floats] = {}
+
+    def simulate(n_topics: int, index: int) -> tuple[Bools, Bools, bool, str, str]:
+        """Simulate one data set and test it; a larger data set begins with the same topics."""
+        values, means = population.draw(n_topics, seed, index), population.means.copy()
+        if difference is not None:
+            # Shift by constants, which do not change the variance of differences.
+            shifted_means = np.full(means.size, means.mean())
+            shifted_means[index % means.size] += difference
+            values += shifted_means - means
+            means = shifted_means
+        result = compare(
+            Scores(values, tuple(map(str, range(n_topics))), systems),
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            resamples=resamples,
+            seed=int(stream(seed, index, 1).integers(2**31)),
+            jobs=1,
+        )
+        true_difference = all_pairs(values).mean_differences(means)
+        differs, is_significant = true_difference != 0, result.is_significant()
+        is_right = np.sign(true_difference) == np.sign(result.difference)
+        correct = is_significant & differs & is_right
+        has_error = bool((is_significant & ~correct).any())
+        return correct, differs, has_error, result.test, result.correction
 
     def average_power(n_topics: int) -> float:
         results = in_threads(partial(simulate, n_topics), range(sets), jobs)
@@ -492,7 +498,7 @@ def power_pairs(
         pl.DataFrame([rows[n] for n in simulated_sizes], list(PairPower.columns), orient="row"),
         **names,
         power_by_pair=np.array([power_by_pair[n] for n in simulated_sizes]),
-        systems=_system_names(population),
+        systems=systems,
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -502,33 +508,6 @@ def power_pairs(
         alpha=alpha,
         power=power,
     )
-
-
-def _simulate_test(
-    population: Simulator | Resampled,
-    difference: float | None,
-    seed: int,
-    options: dict[str, Any],
-    topics: int,
-    index: int,
-) -> tuple[Bools, Bools, bool, str, str]:
-    """Simulate one data set and test it; a larger data set begins with the same topics."""
-    values, means = population.draw(topics, seed, index), population.means.copy()
-    if difference is not None:
-        # Shift by constants, which do not change the variance of differences.
-        shifted_means = np.full(means.size, means.mean())
-        shifted_means[index % means.size] += difference
-        values += shifted_means - means
-        means = shifted_means
-    names = _system_names(population)
-    scores = Scores(values, tuple(map(str, range(topics))), names)
-    random_seed = int(stream(seed, index, 1).integers(2**31))
-    result = compare(scores, seed=random_seed, jobs=1, **options)
-    true_difference = all_pairs(values).mean_differences(means)
-    differs, is_significant = true_difference != 0, result.is_significant()
-    correct = is_significant & differs & (np.sign(true_difference) == np.sign(result.difference))
-    has_error = bool((is_significant & ~correct).any())
-    return correct, differs, has_error, result.test, result.correction
 
 
 def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:

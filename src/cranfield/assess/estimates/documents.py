@@ -24,7 +24,7 @@ from cranfield.base.streams import stream
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
-from cranfield.evaluation.relevance_moments import contributions
+from cranfield.evaluation.probable_scores import contributions
 from cranfield.measures.base import Measure
 
 

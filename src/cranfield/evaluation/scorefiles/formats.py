@@ -16,24 +16,22 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.evaluation.scorefiles.cells import (
+    AGGREGATE,
     CUTOFF,
     MAX_NAMES,
     SCORES,
+    Entry,
+    ScorePart,
+    ScoreSource,
     are_measures,
     find_roles,
     has_decimal_comma,
     is_missing,
     is_numeric,
+    make_part,
     measure_of,
     read_label,
     resembles_measure,
-)
-from cranfield.evaluation.scorefiles.joining import (
-    AGGREGATE,
-    Entry,
-    ScorePart,
-    ScoreSource,
-    make_part,
 )
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
@@ -49,11 +47,8 @@ from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 from cranfield.sources.text import json_lines, lines_of, parsed_json
 from cranfield.sources.values import LABEL, is_number
 
-RUNID = "runid"
-"""First field of the line of trec_eval's output that contains the run tag."""
-
-Row = tuple[list[str], int]
-"""The cells of a line, and its number."""
+RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
+Row = tuple[list[str], int]  # the cells of a line, and its number
 
 
 def split_cells(line: str) -> list[str]:
@@ -73,11 +68,9 @@ def is_score_line(head: str) -> bool:
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
-    """Read lines of measure, topic and value, in this order or with the topic first.
-
-    Lines of four cells begin with the system. In lines of three, the system is the value of the
-    line `runid`, or the stem of the file.
-    """
+    """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
+    # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
+    # or the stem of the file.
     rows = [(split_cells(line), number) for number, line in lines_of(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
@@ -154,14 +147,11 @@ def _assign_systems(
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table of scores and its source.
-
-    decimal: the decimal separator of numbers in text cells.
-    """
+    """A table of scores and its source."""
 
     source: ScoreSource
     columns: Columns
-    decimal: str = "."
+    decimal: str = "."  # decimal separator of numbers in text cells
 
     @property
     def names(self) -> list[str]:
@@ -210,12 +200,8 @@ def read_table(table: ScoreTable) -> ScorePart:
         )
         if are_scores and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
-    topic_column = roles.get("topic", -1)
-    if (
-        topic_column >= 0
-        and spelt(table.names[topic_column]) == "q"
-        and _has_fractions(table, topic_column)
-    ):
+    k = roles.get("topic", -1)
+    if k >= 0 and spelt(table.names[k]) == "q" and _has_fractions(table, k):
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -327,11 +313,7 @@ def _find_topics(
             " topic if it has the topics"
         )
     # Topics that are numbers would otherwise be read as scores of a system.
-    if (
-        len(cells) > 1
-        and _are_distinct_integers(cells)
-        and {float(cell) for cell in cells} != {0, 1}
-    ):
+    if len(cells) > 1 and _are_distinct_integers(cells) and {*map(float, cells)} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -388,9 +370,9 @@ def _table_entries(
         if table.names.count(name) > 1:
             raise InputError(f"duplicate column {quoted(name)}")
     # A table with a column for each measure describes a single run.
-    has_measure_columns = False
-    if not has_score_column and "measure" not in roles:
-        has_measure_columns = is_long or are_measures(names, table.source.requested, "columns")
+    has_measure_columns = not (has_score_column or "measure" in roles) and (
+        is_long or are_measures(names, table.source.requested, "columns")
+    )
     if not (is_long or has_measure_columns):
         _warn_about_statistics(table, columns)
     cells = [table.scores(k) for k in columns]
@@ -431,9 +413,8 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
-    Other accepted mappings are {topic: {measure: score}} of one system (pytrec_eval), {system:
-    {measure: {topic: score}}} (ranx), the output of `cranfield evaluate --format json`, and {column
-    name: values}.
+    Others: {topic: {measure: score}} of one system (pytrec_eval), {system: {measure: {topic:
+    score}}} (ranx), output of `cranfield evaluate --format json`, and {column name: values}.
     """
     if not data:
         raise InputError("expected at least one system, got none")
@@ -513,13 +494,11 @@ def _system_entries(data: Mapping[Any, Any]) -> Iterator[Entry]:
     """Yield the scores of each system from {topic: score}, {topic: {measure: score}} or a list."""
     for name, system_scores in data.items():
         system = read_label(name, "system")
-        if isinstance(system_scores, Mapping) or (
-            hasattr(system_scores, "items") and hasattr(system_scores, "index")
-        ):
-            topics = dict(system_scores.items())  # a mapping or a pandas series
-        elif isinstance(system_scores, Iterable) and not isinstance(
-            system_scores, (Scores, str, bytes)
-        ):
+        is_series = hasattr(system_scores, "items") and hasattr(system_scores, "index")
+        is_text_or_scores = isinstance(system_scores, (Scores, str, bytes))
+        if isinstance(system_scores, Mapping) or is_series:
+            topics = dict(system_scores.items())
+        elif isinstance(system_scores, Iterable) and not is_text_or_scores:
             topics = dict(enumerate(system_scores, 1))
         else:
             raise InputError(
@@ -547,10 +526,7 @@ def _describe_value(value: Any) -> str:
 
 
 def scores_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
-    """Read the columns of a data frame; line numbers are row numbers, from 1.
-
-    The index of a pandas frame becomes a column too, unless it has only row numbers.
-    """
+    """Read a data frame, and its index unless it numbers the rows; lines are rows, from 1."""
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("expected one level of column names, got several")
@@ -595,13 +571,12 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
         raise InputError(
             f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
         )
-    names: list[object] = [*levels]
     # A level of unknown name contains the topics, unless it only numbers the rows.
     if level_roles == [None]:
         has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table
-        names = [""]
+        levels = [""]
     cells = [*labels, *map(table.column, range(len(table.names)))]
-    columns = replace(table.columns, names=[*names, *table.names], cells=cells.__getitem__)
+    columns = replace(table.columns, names=[*levels, *table.names], cells=cells.__getitem__)
     return replace(table, columns=columns)

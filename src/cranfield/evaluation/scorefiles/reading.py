@@ -13,7 +13,15 @@ from cranfield.base.errors import InputError, PolicyError, check_choice, in_sour
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
-from cranfield.evaluation.scorefiles.cells import has_decimal_comma, same_measure
+from cranfield.evaluation.scorefiles.cells import (
+    Entry,
+    ScorePart,
+    ScoreSource,
+    has_decimal_comma,
+    join_parts,
+    make_part,
+    same_measure,
+)
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
     is_score_line,
@@ -23,13 +31,6 @@ from cranfield.evaluation.scorefiles.formats import (
     read_table,
     scores_from_frame,
     scores_from_parquet,
-)
-from cranfield.evaluation.scorefiles.joining import (
-    Entry,
-    ScorePart,
-    ScoreSource,
-    join_parts,
-    make_part,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -114,15 +115,11 @@ def read_scores_by_measure(
     lower_is_better: Iterable[str] = (),
     format: str = "auto",
 ) -> dict[str, Scores]:
-    """Read per-topic scores of several measures; each file is read once.
+    """Read per-topic scores of several measures, by default all, as :func:`read_scores` does.
 
-    Data and format are as for :func:`read_scores`. By default all measures are read. Keys are the
-    names in `measures`, or else those in the data. Scores that do not name their measure have an
-    empty key, or the only name in `measures`; if several measures are requested they are an error.
-    `lower_is_better` lists the measures for which lower scores are better.
+    Keys are the names in `measures`, or else those in the data. Scores that do not name their
+    measure have an empty key, or the only name in `measures`; of several it is an error.
 
-    Examples
-    --------
     >>> scores = {"slow": {"q1": {"RR": 0.5, "latency": 2.5}}}
     >>> by_measure = read_scores_by_measure(scores, lower_is_better=["latency"])
     >>> [scores.lower_is_better for scores in by_measure.values()]
@@ -220,10 +217,7 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 def read_file(
     file: Source, layout: str, requested: Sequence[str] = (), name: str | None = None
 ) -> ScorePart:
-    """Read a file; the `requested` measures help to recognise names of measures.
-
-    `name` is the system of a file that does not contain a name of its system.
-    """
+    """Read a file; `name` is the system of a file that does not contain a name of its system."""
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)

@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.evaluation.relevance_moments import contributions
+from cranfield.evaluation.probable_scores import contributions
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train

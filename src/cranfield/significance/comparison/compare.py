@@ -12,30 +12,15 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, OneOf
-from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
-from cranfield.significance.comparison.result import (
-    PairwiseComparison,
-    assumption_notes,
-    paired_test_notes,
-    scale_notes,
-    sign_flip_notes,
-    unreachable_notes,
-)
+from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
     divide_by_errors,
     pvalues_of,
 )
-from cranfield.significance.differences import (
-    Bounds,
-    Interval,
-    Level,
-    Pairs,
-    all_pairs,
-    make_pairs,
-)
+from cranfield.significance.differences import Bounds, Interval, Level, Pairs, all_pairs, make_pairs
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -206,7 +191,6 @@ def compare(
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    unreachable = unreachable_notes(info, outcome, selected_correction, corrected, options)
     details = dict(outcome.details)
     if selected_correction.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
@@ -214,12 +198,13 @@ def compare(
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
     mean_kind = "mean" if model is None else model.statistic
-    weight_notes: list[str] = []
+    notes = list(inputs.notes)
     if selected_correction.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
-        weight_notes = _weight_notes(scores)
+        if scores.axis == "shard" and np.isnan(scores.values).any():
+            notes.append(UNWEIGHTED_TOPICS)
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:
@@ -265,57 +250,38 @@ def compare(
         options={**asdict(options), "statistic": statistic},
         details=details,
         notes=(
-            *inputs.notes,
-            *weight_notes,
+            *notes,
             *outcome.notes,
             *scale_notes(scores, info, options),
-            *assumption_notes(pairs, info, selected_correction, is_unreachable=bool(unreachable)),
-            *sign_flip_notes(pairs, info, corrected, options),
-            *paired_test_notes(pairs, selected_correction, corrected, options),
-            *unreachable,
+            *AppliedTest(pairs, info, options, outcome, selected_correction, corrected).notes(),
         ),
     )
 
 
 def _find_correction(
-    info: TestInfo,
-    requested: str | None,
-    pairs: Pairs,
-    baselines: Sequence[int],
-    options: Options,
+    info: TestInfo, requested: str | None, pairs: Pairs, baselines: Sequence[int], options: Options
 ) -> Correction:
     """Find the requested correction, if the test supports it, or the default of the test."""
-    if requested is None:
-        return CORRECTIONS[_default_correction(info, pairs, baselines, options)]
-    correction = CORRECTIONS[info.supported(requested)]
-    if correction.one_baseline and len(baselines) != 1:
-        raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
-    if correction.all_pairs and not options.two_sided:
-        raise PolicyError(
-            f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
-        )
-    return correction
-
-
-def _default_correction(
-    info: TestInfo, pairs: Pairs, baselines: Sequence[int], options: Options
-) -> str:
+    if requested is not None:
+        correction = CORRECTIONS[info.supported(requested)]
+        if correction.one_baseline and len(baselines) != 1:
+            raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
+        if correction.all_pairs and not options.two_sided:
+            raise PolicyError(
+                f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
+            )
+        return correction
     if len(pairs) == 1 and not info.model:
-        return "none"
+        return CORRECTIONS["none"]
     if RECOMMENDED in info.corrections:
-        return RECOMMENDED
+        return CORRECTIONS[RECOMMENDED]
     if len(baselines) == 1:
         correction = CORRECTIONS[info.baseline_correction]
         is_applicable = not correction.equal_counts or pairs.paired or info.paired
     else:
         correction = CORRECTIONS[info.correction]
         is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
-    return correction.name if is_applicable else "holm"
-
-
-def _weight_notes(scores: Scores) -> list[str]:
-    has_gaps = scores.axis == "shard" and bool(np.isnan(scores.values).any())
-    return [UNWEIGHTED_TOPICS] if has_gaps else []
+    return correction if is_applicable else CORRECTIONS["holm"]
 
 
 def _negate(interval: Interval, level: Level) -> Bounds:

@@ -28,6 +28,7 @@ from cranfield.significance.differences import (
     SIDAK,
     Interval,
     pair_names,
+    with_values,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -60,13 +61,11 @@ PAIRS: Columns = {
 
 
 def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Compute the groups of a compact letter display (Piepho 2004; Gramm et al. 2007).
+    """Compute the groups of a compact letter display, in `order` (Piepho 2004; Gramm et al. 2007).
 
-    Two systems share a group exactly if they do not differ significantly. Groups, and the systems
-    in each, are in `order`, from the best system to the worst. They are cliques of the graph that
-    connects systems without a significant difference, added greedily until they contain every edge.
-    If decisions follow the order of means, as with Tukey's HSD on a balanced design, the number of
-    groups is minimal.
+    Groups are cliques of the graph that connects systems without a significant difference, added
+    greedily until they contain every edge. If decisions follow the order of means, as with Tukey's
+    HSD on a balanced design, the number of groups is minimal.
     """
     is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
@@ -271,8 +270,7 @@ class ComparedPairs:
         return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
-        """Return a mask of pairs that are significant although their interval contains 0, or not
-        significant although it excludes 0."""
+        """Return a mask: significant although the interval contains 0, or the other way round."""
         with np.errstate(invalid="ignore"):
             excludes_0 = (low > 0) | (high < 0)
         return np.asarray(excludes_0 != self.is_significant(alpha))
@@ -405,6 +403,7 @@ class ComparedPairs:
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
                 f" {', '.join(names)}; got {correction.name}"
             )
+        controls_directions = correction.pooled or correction.one_variance
         return RankSets(
             measure=self.measure,
             systems=self.systems,
@@ -419,9 +418,7 @@ class ComparedPairs:
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,
-            notes=self.notes
-            if correction.pooled or correction.one_variance
-            else (*self.notes, DIRECTIONS),
+            notes=(*self.notes, *([] if controls_directions else [DIRECTIONS])),
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
@@ -442,10 +439,8 @@ class ComparedPairs:
         ):
             return None
         low, high = (self.matrix(bounds, mirrored=None) for bounds in self.interval)
-        low[self.second, self.first], high[self.second, self.first] = (
-            -high[self.first, self.second],
-            -low[self.first, self.second],
-        )
+        pair, opposite = (self.first, self.second), (self.second, self.first)
+        low[opposite], high[opposite] = -high[pair], -low[pair]
         centre = self.means[reference]
         low[reference, reference] = high[reference, reference] = 0.0
         if self.statistic_of_topics == "geometric-mean":
@@ -493,17 +488,8 @@ class ComparedPairs:
             The level; by default that of the comparison.
         """
         low, high = self.interval if alpha is None else self.interval_at(alpha)
-        columns = {
-            "difference": self.difference,
-            "low": low,
-            "high": high,
-            "statistic": self.statistic,
-            "raw p": self.raw_pvalues,
-            "p": self.adjusted_pvalues,
-            "effect": self.effect,
-            "n": self.n,
-            "zeros": self.zeros,
-            "ties": self.ties,
-            "significant": self.is_significant(alpha),
-        }
-        return pair_names(self.systems, self.first, self.second).hstack(pl.DataFrame(columns))
+        pvalues = self.raw_pvalues, self.adjusted_pvalues
+        counts = self.n, self.zeros, self.ties
+        values = self.difference, low, high, self.statistic, *pvalues, self.effect, *counts
+        names = pair_names(self.systems, self.first, self.second)
+        return with_values(names, PAIRS, *values, self.is_significant(alpha))

@@ -22,6 +22,7 @@ from cranfield.significance.differences import (
     PAIR,
     Interval,
     pair_names,
+    with_values,
 )
 
 VERDICTS = (
@@ -88,31 +89,23 @@ class Equivalence(Result):
         "high": Column("Upper bound of the interval."),
         "margin": Column("Margin, in the unit of the difference."),
         "p difference": Column(
-            (
-                "Adjusted p-value of the comparison, against the hypothesis that the systems do"
-                " not differ."
-            ),
+            "Adjusted p-value of the comparison, against the hypothesis that the systems do not"
+            " differ.",
             pvalue=True,
         ),
         "p equivalence": Column(
-            (
-                "p-value of the two one-sided tests against the hypothesis that the systems"
-                " differ by the margin or more."
-            ),
+            "p-value of the two one-sided tests against the hypothesis that the systems differ by"
+            " the margin or more.",
             pvalue=True,
         ),
         "p non-inferiority": Column(
-            (
-                "p-value of the one-sided test against the hypothesis that the first system is"
-                " worse by the margin or more."
-            ),
+            "p-value of the one-sided test against the hypothesis that the first system is worse by"
+            " the margin or more.",
             pvalue=True,
         ),
         "p non-superiority": Column(
-            (
-                "p-value of the one-sided test against the hypothesis that the first system is"
-                " better by the margin or more."
-            ),
+            "p-value of the one-sided test against the hypothesis that the first system is better"
+            " by the margin or more.",
             pvalue=True,
             display=False,
         ),
@@ -183,14 +176,8 @@ class Equivalence(Result):
             has_better_mean = comparison.difference < 0
         differs, is_within = comparison.is_significant(), not_worse & not_better
         may_exceed = differs & ~is_within
-        cases = (
-            may_exceed & has_better_mean,
-            may_exceed,
-            differs,
-            is_within,
-            not_worse,
-            not_better,
-        )
+        is_superior = may_exceed & has_better_mean
+        cases = (is_superior, may_exceed, differs, is_within, not_worse, not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 
     @cached_property
@@ -238,22 +225,10 @@ class Equivalence(Result):
 
     def _frame(self) -> pl.DataFrame:
         comparison = self.comparison
-        low, high = self.interval
-        not_worse, not_better = self.pvalues
-        columns = {
-            "difference": comparison.difference,
-            "low": low,
-            "high": high,
-            "margin": self.margin,
-            "p difference": comparison.adjusted_pvalues,
-            "p equivalence": self.p_equivalent,
-            "p non-inferiority": not_worse,
-            "p non-superiority": not_better,
-            "ruled out": self.ruled_out,
-            "verdict": self.verdicts,
-        }
         names = pair_names(comparison.systems, comparison.first, comparison.second)
-        return names.hstack(pl.DataFrame(columns))
+        bounds = comparison.difference, *self.interval, self.margin
+        pvalues = comparison.adjusted_pvalues, self.p_equivalent, *self.pvalues
+        return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
         """Return the lines above the table: margin, test, verdicts, meaning of columns."""
@@ -271,13 +246,15 @@ class Equivalence(Result):
             " margin or more",
             "ruled out: a difference of that size or more, in either direction",
         ]
-        if "%" in self.requested_margin:
+        if "%" in self.requested_margin and comparison.mean_of == "geometric mean":
             lines.append(
                 f"the margin is the log ratio of geometric means that are {self.requested_margin}"
-                f" apart"
-                if comparison.mean_of == "geometric mean"
-                else f"the margin is that percentage of the {comparison.mean_of} of the second"
-                " system, taken as known"
+                " apart"
+            )
+        elif "%" in self.requested_margin:
+            lines.append(
+                f"the margin is that percentage of the {comparison.mean_of} of the second system,"
+                " taken as known"
             )
         return lines
 
@@ -315,28 +292,24 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
 def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, is_percentage = read_margin(margin)
+    measure = comparison.scores.definition
+    low, high = (-np.inf, np.inf) if measure is None else measure.info.range
     if comparison.mean_of == "geometric mean":
         if not is_percentage:
             raise PolicyError(
                 f"a margin of geometric means must be a percentage such as '2%', got {margin}"
             )
         return np.full(len(comparison), np.log1p(size / 100))
-    if not is_percentage:
-        _check_width(comparison, size)
-        return np.full(len(comparison), size)
-    if comparison.mean_of not in LINEAR:
-        raise PolicyError(
-            f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage"
-        )
-    return size / 100 * np.abs(comparison.means[comparison.second])
-
-
-def _check_width(comparison: ComparedPairs, size: float) -> None:
-    """Raise if no two scores can differ by the margin."""
-    measure = comparison.scores.definition
-    low, high = (-np.inf, np.inf) if measure is None else measure.info.range
+    if is_percentage:
+        if comparison.mean_of not in LINEAR:
+            raise PolicyError(
+                f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage"
+            )
+        return size / 100 * np.abs(comparison.means[comparison.second])
+    # No two scores can differ by more than the range of the measure.
     if comparison.mean_of == "mean" and size >= high - low:
         raise PolicyError(
             f"a margin of {size:g} is as wide as the range of {comparison.measure}, {low:g} to"
             f" {high:g}; a percentage is written as '{size:g}%'"
         )
+    return np.full(len(comparison), size)

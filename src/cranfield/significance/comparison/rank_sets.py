@@ -112,12 +112,10 @@ class RankSets(Result):
         return None if self.own_pvalues is None else self._rank_bounds(self.own_pvalues)
 
     def _rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
-        is_significant = pvalues <= self.alpha
-        better, worse = (
-            is_significant & (self._advantage > 0),
-            is_significant & (self._advantage < 0),
+        is_better, is_worse = (
+            (pvalues <= self.alpha) & (sign * self._advantage > 0) for sign in (1, -1)
         )
-        return 1 + worse.sum(axis=1), len(self.systems) - better.sum(axis=1)
+        return 1 + is_worse.sum(axis=1), len(self.systems) - is_better.sum(axis=1)
 
     def among_best(self, places: int = 1) -> tuple[str, ...]:
         """Return the systems that may be among the best `places` systems, in order of their means.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,14 +40,9 @@ from cranfield.significance.registry import (
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
-
-RESCALING = "results may not survive a rescaling"
-"""End of the note on a measure whose scale is lower than the test assumes."""
-
+RESCALING = "results may not survive a rescaling"  # end of the note on the scale of a measure
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
-
-MIN_SD_RATIO = 1.5
-"""Smallest ratio of a standard deviation of differences to the common estimate that is reported."""
+MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE, MAX_CHANCE_PROBABILITY = 0.001, 0.1
 """Largest p-value of a clear difference by a paired t-test, and largest probability of the number
@@ -74,31 +70,123 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     return notes
 
 
-def assumption_notes(
-    pairs: Pairs, info: TestInfo, correction: Correction, *, is_unreachable: bool
-) -> Iterator[str]:
-    """Yield notes on violated assumptions of the test or the correction.
+@dataclass(frozen=True, eq=False)
+class AppliedTest:
+    """A test of pairs and its correction, with their results."""
 
-    Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised Tukey
-    HSD exchanges the scores of all systems: Type I errors are then too frequent for pairs whose
-    differences vary more than others (docs/calibration.md). The note on few topics is omitted if no
-    difference can be significant (`is_unreachable`).
-    """
-    resamples = correction.resamples_topics or info.name == "bootstrap"
-    assumes_one_variance = correction.one_variance and info.one_variance
-    if resamples and pairs.topics < MIN_BOOTSTRAP_TOPICS:
-        if not is_unreachable:
+    pairs: Pairs
+    info: TestInfo
+    options: Options
+    outcome: Outcome
+    correction: Correction
+    corrected: Corrected
+
+    def notes(self) -> list[str]:
+        """Return notes on violated assumptions, other tests, and limits of p-values."""
+        unreachable = list(self._unreachable_notes())
+        # The note on few topics is omitted if no difference can be significant.
+        assumptions = self._assumption_notes(is_unreachable=bool(unreachable))
+        return [*assumptions, *self._sign_flip_notes(), *self._paired_test_notes(), *unreachable]
+
+    def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
+        """Yield notes on assumptions whose violation makes Type I errors too frequent.
+
+        Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised
+        Tukey HSD exchanges the scores of all systems (docs/calibration.md).
+        """
+        pairs, correction = self.pairs, self.correction
+        resamples = correction.resamples_topics or self.info.name == "bootstrap"
+        assumes_one_variance = correction.one_variance and self.info.one_variance
+        if resamples and pairs.topics < MIN_BOOTSTRAP_TOPICS:
+            if not is_unreachable:
+                yield (
+                    f"{counted(pairs.topics, 'topic')} are few for resampling topics (about"
+                    f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be"
+                    " significant"
+                )
+        elif correction.symmetric and len(pairs) > 1:
             yield (
-                f"{counted(pairs.topics, 'topic')} are few for resampling topics (about"
-                f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be significant"
+                f"{correction.name} assumes that differences are symmetric around their mean, which"
+                f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-    elif correction.symmetric and len(pairs) > 1:
-        yield (
-            f"{correction.name} assumes that differences are symmetric around their mean, which is"
-            f" rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
-        )
-    elif assumes_one_variance and pairs.systems > 2 and pairs.paired:
-        yield from _unequal_variances(pairs)
+        elif assumes_one_variance and pairs.systems > 2 and pairs.paired:
+            yield from _unequal_variances(pairs)
+
+    def _paired_test_notes(self) -> Iterator[str]:
+        """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
+
+        A system and its variant may differ slightly on nearly every topic. Such a difference is not
+        significant if all pairs share one error term, but is in the paired t-test of this pair.
+        """
+        if not self.correction.pooled or self.pairs.systems < 3:
+            return
+        raw_pvalues = paired_t_pvalues(self.pairs)
+        n_pairs, not_significant = len(self.pairs), self.corrected.pvalue > self.options.alpha
+        n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & not_significant).sum())
+        if not n_missed:
+            return
+        # Report an improbable number, or a pair that is significant after Bonferroni's correction.
+        is_clear = raw_pvalues[not_significant].min() * n_pairs <= self.options.alpha
+        n_expected = n_pairs * MAX_CLEAR_PVALUE
+        if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_CHANCE_PROBABILITY:
+            has, are = ("has", "is") if n_missed == 1 else ("have", "are")
+            yield (
+                f"{n_missed:,} of {counted(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
+                f" unadjusted two-sided paired t-test but {are} not significant here, where all"
+                f" pairs share one error term (about {n_expected:.2g}"
+                f" {'is' if n_expected == 1 else 'are'} expected by chance); compare the two"
+                " systems of such a pair alone"
+            )
+
+    def _sign_flip_notes(self) -> Iterator[str]:
+        """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
+        pairs, options = self.pairs, self.options
+        is_of_pair = self.info.name == "bootstrap" and len(pairs) == 1
+        if not is_of_pair or pairs.topics >= MIN_RESAMPLED_TOPICS:
+            return
+        exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
+        pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
+        if pvalue != self.corrected.pvalue[0]:
+            smallest = 0.5 ** (pairs.topics - options.two_sided)
+            yield (
+                f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; with"
+                f" {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
+            )
+
+    def _unreachable_notes(self) -> Iterator[str]:
+        """Yield a note if no difference could be significant, however large."""
+        outcome, correction, options = self.outcome, self.correction, self.options
+        raw_pvalues, details = outcome.pvalue, outcome.details
+        if not raw_pvalues.size or self.corrected.pvalue.min() <= options.alpha:
+            return
+        smallest, topics = self.corrected.smallest_pvalue, int(outcome.n.max())
+        if smallest is None and outcome.smallest_pvalues is not None:
+            smallest = float(outcome.smallest_pvalues.min())
+        if smallest is not None and smallest > options.alpha:
+            yield (
+                f"no difference can be significant at {options.alpha:g} with"
+                f" {counted(topics, 'topic')}: no p-value can be below {smallest:.2g}"
+            )
+            return
+        if "resamples" in details or correction.random:
+            min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
+            advice = "use more resamples, or another correction"
+        elif details.get("exact") or details.get("exact pairs") or self.info.always_exact:
+            if topics == 0:
+                yield "all systems have the same score on every topic, so there is nothing to test"
+                return
+            min_pvalue = 0.5 ** (topics - options.two_sided)
+            limitation = counted(topics, "difference")
+            advice = "use more topics, or another correction"
+        else:
+            return
+        factor = raw_pvalues.size if correction.multiplies else 1
+        is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
+        if min_pvalue * factor > options.alpha or (is_minimal and correction.controls == "FDR"):
+            yield (
+                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
+                f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
+            )
 
 
 def _unequal_variances(pairs: Pairs) -> Iterator[str]:
@@ -106,8 +194,7 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     products = centred.T @ centred
     squares = np.diag(products)
     variances = squares[:, None] + squares - 2 * products
-    indices = np.triu_indices(pairs.systems, 1)
-    common = variances[indices].mean()
+    common = variances[np.triu_indices(pairs.systems, 1)].mean()
     largest = variances[pairs.first, pairs.second].max()
     if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (
@@ -117,93 +204,10 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
         )
 
 
-def paired_test_notes(
-    pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
-) -> Iterator[str]:
-    """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
-
-    A system and its variant may differ slightly on nearly every topic. Such a difference is not
-    significant if all pairs share one error term, but is in the paired t-test of this pair.
-    """
-    if not correction.pooled or pairs.systems < 3:
-        return
-    test = find_test("t")
-    # As in a comparison of one pair, a constant difference has the p-value of exact sign flips.
-    outcome = apply_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
-    raw_pvalues = outcome.pvalue
-    n_pairs, not_significant = len(pairs), corrected.pvalue > options.alpha
-    n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & not_significant).sum())
-    if not n_missed:
-        return
-    # Report an improbable number, or a pair that is significant after Bonferroni's correction.
-    is_clear = raw_pvalues[not_significant].min() * n_pairs <= options.alpha
-    n_expected = n_pairs * MAX_CLEAR_PVALUE
-    if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_CHANCE_PROBABILITY:
-        yield (
-            f"{n_missed:,} of {counted(n_pairs, 'pair')} {'has' if n_missed == 1 else 'have'}"
-            f" p < {MAX_CLEAR_PVALUE:g} in an unadjusted two-sided paired t-test but"
-            f" {'is' if n_missed == 1 else 'are'} not significant here, where all pairs share one"
-            f" error term (about {n_expected:.2g} {'is' if n_expected == 1 else 'are'}"
-            " expected by chance); compare the two systems of such a pair alone"
-        )
-
-
-def sign_flip_notes(
-    pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
-) -> Iterator[str]:
-    """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
-    if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= MIN_RESAMPLED_TOPICS:
-        return
-    exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
-    pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
-    if pvalue != corrected.pvalue[0]:
-        smallest = 0.5 ** (pairs.topics - options.two_sided)
-        yield (
-            f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
-            f" with {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
-        )
-
-
-def unreachable_notes(
-    info: TestInfo,
-    outcome: Outcome,
-    correction: Correction,
-    corrected: Corrected,
-    options: Options,
-) -> list[str]:
-    """Return a note if no difference could be significant, however large."""
-    raw_pvalues, details = outcome.pvalue, outcome.details
-    if not raw_pvalues.size or corrected.pvalue.min() <= options.alpha:
-        return []
-    smallest = corrected.smallest_pvalue
-    if smallest is None and outcome.smallest_pvalues is not None:
-        smallest = float(outcome.smallest_pvalues.min())
-    if smallest is not None and smallest > options.alpha:
-        n_topics = counted(int(outcome.n.max()), "topic")
-        return [
-            f"no difference can be significant at {options.alpha:g} with {n_topics}: no p-value can"
-            f" be below {smallest:.2g}"
-        ]
-    if "resamples" in details or correction.random:
-        min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
-        advice = "use more resamples, or another correction"
-    elif details.get("exact") or details.get("exact pairs") or info.always_exact:
-        topics = int(outcome.n.max())
-        if topics == 0:
-            return ["all systems have the same score on every topic, so there is nothing to test"]
-        min_pvalue = 0.5 ** (topics - options.two_sided)
-        limitation, advice = counted(topics, "difference"), "use more topics, or another correction"
-    else:
-        return []
-    factor = raw_pvalues.size if correction.multiplies else 1
-    is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
-    controls_fdr = correction.controls == "FDR"
-    if min_pvalue * factor <= options.alpha and not (is_minimal and controls_fdr):
-        return []
-    return [
-        f"{limitation} cannot give a p-value below {min_pvalue:.2g}, too large for"
-        f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
-    ]
+def paired_t_pvalues(pairs: Pairs) -> Floats:
+    """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
+    test, options = find_test("t"), Options()
+    return apply_exchange_tests(test.run(pairs, options), pairs, test.info, options).pvalue
 
 
 Rows = list[list[str | Cell]]

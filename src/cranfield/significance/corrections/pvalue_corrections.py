@@ -24,27 +24,10 @@ from cranfield.significance.registry import CORRECTIONS, Options, declared_corre
 
 
 def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
-    """Adjust the p-values of multiple comparisons.
+    """Adjust the p-values of multiple comparisons by a name of :data:`ADJUSTMENTS`.
 
-    Parameters
-    ----------
-    pvalues
-        P-values from 0 to 1, any shape. NaN remains NaN and does not count as a comparison.
-    correction
-        `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
+    NaN remains NaN and does not count as a comparison.
 
-    Returns
-    -------
-    array
-        Adjusted p-values, in the same shape.
-
-    Raises
-    ------
-    PolicyError
-        For invalid p-values, and for corrections that require more than p-values.
-
-    Examples
-    --------
     >>> adjust_pvalues([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -95,23 +78,20 @@ def _correct(
 
 
 def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return simultaneous intervals by Bonferroni's inequality."""
     return interval(1 - (1 - level) / pvalue.size)
 
 
 def sidak_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
-    """Return simultaneous intervals by Sidak's inequality."""
     return interval(level ** (1 / pvalue.size))
 
 
 def selected_interval(
     interval: Interval, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
-    """Return intervals that control the false coverage rate of the significant pairs.
+    """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
 
-    If R of m pairs are rejected at level q, each interval has level 1 - R q / m, and excludes 0
-    exactly if the pair is rejected. For dependent p-values, q is divided by `dependence`, the sum
-    of 1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    If R of m pairs are rejected at level q, each interval has level 1 - R q / m. For dependent
+    p-values, q is divided by `dependence`, the sum of 1 / i up to m.
     """
     tail = 1 - np.asarray(level)
     # 1 - level differs from alpha by rounding.
@@ -193,19 +173,27 @@ def _harmonic(n: int) -> float:
     return float((1 / np.arange(1, n + 1)).sum())
 
 
-def _holm(pvalues: Floats) -> Floats:
-    order = np.argsort(pvalues, kind="stable")
-    multiplied = pvalues[order] * np.arange(pvalues.size, 0, -1)
-    out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.maximum.accumulate(multiplied))
-    return out
+def _of_ascending(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
+    """Turn an adjustment of ascending p-values into one of p-values in any order."""
+
+    def adjusted(pvalues: Floats, *options: float) -> Floats:
+        order = np.argsort(pvalues, kind="stable")
+        out = np.empty(pvalues.size)
+        out[order] = np.minimum(1.0, adjust(pvalues[order], *options))
+        return out
+
+    return adjusted
 
 
-def _hommel(pvalues: Floats) -> Floats:
+@_of_ascending
+def _holm(ascending: Floats) -> Floats:
+    return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
+
+
+@_of_ascending
+def _hommel(ascending: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
-    n = pvalues.size
-    order = np.argsort(pvalues, kind="stable")
-    ascending = pvalues[order]
+    n = ascending.size
     adjusted_pvalues = ascending.copy()
     for n_true in range(n, 1, -1):
         # Simes' test of the largest p-values, and of each other p-value with all but the first.
@@ -213,22 +201,18 @@ def _hommel(pvalues: Floats) -> Floats:
         closed = np.minimum(simes.min(), n_true * ascending)
         closed[n - n_true + 1 :] = closed[n - n_true]
         np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
-    out = np.empty(n)
-    out[order] = np.minimum(1.0, adjusted_pvalues)
-    return out
+    return adjusted_pvalues
+
+
+@_of_ascending
+def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
+    multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
+    return np.minimum.accumulate(multiplied[::-1])[::-1]
 
 
 def _sidak(pvalues: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(pvalues.size * np.log1p(-pvalues)))
-
-
-def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
-    order = np.argsort(pvalues, kind="stable")
-    multiplied = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
-    out = np.empty(pvalues.size)
-    out[order] = np.minimum(1.0, np.minimum.accumulate(multiplied[::-1])[::-1])
-    return out
 
 
 ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {

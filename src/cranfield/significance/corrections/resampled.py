@@ -92,9 +92,8 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
 def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     """Return the largest statistic of all families in each resample of topics, sorted.
 
-    Families, such as the pairs by several measures, share the resampled topics. The statistic of a
-    resample without variation, such as one topic drawn n times, is infinite. Families whose scores
-    do not vary are ignored.
+    The statistic of a resample without variation, such as one topic drawn n times, is infinite.
+    Families, such as the pairs by several measures, are ignored if their scores do not vary.
     """
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
@@ -177,8 +176,7 @@ def simultaneous_interval(
 ) -> Bounds:
     """Return simultaneous intervals: differences plus and minus the critical value times the error.
 
-    An interval excludes 0 exactly if the adjusted p-value is at most 1 - level; for a one-sided
-    test, at most half of 1 - level.
+    They exclude 0 exactly if the adjusted p-value is at most 1 - level, one-sided half of it.
     """
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
@@ -192,10 +190,7 @@ def simultaneous_interval(
 
 
 class CentredPairs:
-    """Mean differences of pairs, each with its own standard error, observed and resampled.
-
-    The standard error of a pair with the same difference on all topics is 0.
-    """
+    """Mean differences of pairs, each with its own error, 0 if constant; observed and resampled."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
@@ -246,14 +241,9 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
-    r"""Return adjusted p-values of all pairs of all families, and each resample's largest t.
+    """Return adjusted p-values of all pairs of all families, and each resample's largest t.
 
-    Topics are drawn with replacement, the same for all families, such as measures. The statistic is
-
-    .. math:: t^*_p = \frac{\bar{d}^*_p - \bar{d}_p}{s^*_p / \sqrt{n}}
-
-    Source: Romano and Wolf (2005), with studentised statistics. Topics are assumed to be a random
-    sample; no distributional form is assumed.
+    Families, such as the pairs by several measures, share the resampled topics.
     """
     distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
@@ -278,20 +268,8 @@ def step_down_pvalues(
     """Return adjusted p-values of the step-down procedure, and the sorted maxima of resamples.
 
     Each pair is compared with the largest resampled statistic of the pairs whose observed statistic
-    is not larger.
-
-    Parameters
-    ----------
-    distance
-        Observed statistics, oriented towards the alternative, by pair.
-    thresholds
-        Smallest resampled values that count as at least as large as the observed ones.
-    resample
-        Returns the statistics of a slice of the resamples, shape (pairs, resamples).
-    slices
-        Slices of the resamples.
-    options
-        Options of the comparison.
+    (`distance`, oriented towards the alternative) is not larger. Resampled values that reach
+    `thresholds` count; `resample` returns those of a slice, shape (pairs, resamples).
     """
     order = np.argsort(distance, kind="stable")
     thresholds = thresholds[order]
@@ -329,20 +307,17 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
-    r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
+    r"""Return adjusted p-values by pair (Westfall and Young 1993, algorithm 4.1).
 
-    The signs of all differences on a topic are kept or flipped jointly, which preserves the
-    dependence between pairs. Each pair is divided by its own error: systems may differ in variance
-    and be correlated in any way. As the sum of squared differences does not depend on signs, t is
-    an increasing function of
+    The signs of all differences on a topic are kept or flipped jointly. As the sum of squared
+    differences does not depend on signs, t is an increasing function of
 
     .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
 
-    so that the largest u replaces the largest t. Differences of systems that do not differ are
-    assumed to be symmetric around zero. Source: Westfall and Young (1993), algorithm 4.1.
+    so that the largest u replaces the largest t.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
-    [norm] = pairs.map_blocks(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
+    [norm] = pairs.map_blocks(lambda _, block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(norm > 0, unit / norm, 0.0)
     distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)

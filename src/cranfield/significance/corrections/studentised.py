@@ -34,17 +34,11 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options, declared_correction
 
 Tail = Callable[[Floats], Floats]
-
 DEGREE = 20  # degree of the Chebyshev polynomial on each panel
 PANEL = 0.125  # width of a panel, in log(1 + q)
 NEGLIGIBLE = 42.0  # integration ends where an integrand is exp(-42) of its peak
-
-STRIP = 0.05
-"""Largest step of the trapezoidal rule in log S; its integrand is analytic in a strip."""
-
-STEP = 0.1
-"""Step of the trapezoidal rule in the largest normal variable, for an error below 1e-14."""
-
+STRIP = 0.05  # largest step of the trapezoidal rule in log S; its integrand is analytic in a strip
+STEP = 0.1  # step of the trapezoidal rule in the largest normal variable, for an error below 1e-14
 MAX_RANGE = 80.0  # larger ranges of normal variables have probabilities below the smallest float
 MAX_Z = 9.0  # standard deviations beyond which a normal density is negligible
 
@@ -89,8 +83,7 @@ class Interpolator:
                 self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
 
 
-_LARGE, _INFINITE = 1e6, 1e12
-"""Degrees of freedom above which the density of S is narrow, and above which S is constant."""
+_LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and S is constant
 
 
 class Studentised:
@@ -125,10 +118,8 @@ class Studentised:
             low, high = high, high * 4
         # Regula falsi on the smooth logarithm; bisection if the bounds converge slowly.
         log_probability = np.log(probability)
-        at_low, at_high = (
-            (self._log(low) if low > 0 else 0.0) - log_probability,
-            self._log(high) - log_probability,
-        )
+        at_low = (self._log(low) if low > 0 else 0.0) - log_probability
+        at_high = self._log(high) - log_probability
         for _ in range(100):
             if high - low <= 4e-15 * high:
                 break

@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices
@@ -26,12 +24,10 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    difference_pvalues,
     doubled_mid_ranks,
     group_means,
     rank_all,
-    standardised_difference,
-    t_interval,
+    t_outcome,
 )
 from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
@@ -44,9 +40,7 @@ def fit_factorial(
 ) -> AnovaTable:
     """Analyse complete scores by terms such as `Topic` and `Topic:System`, lower-order terms first.
 
-    An effect is a cell mean minus the grand mean and minus the effects of earlier terms that
-    contain a subset of its factors. `Topic:Shard` without `Shard` therefore means shards nested in
-    topics.
+    Without the term `Shard`, `Topic:Shard` means shards nested in topics.
     """
     fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
     effects: dict[str, Floats] = {}
@@ -89,7 +83,9 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     by_shard, n_shards = _sums_within(columns, shards)
     fit, rank = _fit_additive(columns, topics, shards)
     ss_error = ((columns - fit) ** 2).sum(axis=0)
-    df_error = (systems - 1.0) * (len(cells) - rank)
+    ss_topic, ss_shard = by_shard - ss_error, by_topic - ss_error
+    df_system, df_topic, df_shard = systems - 1.0, rank - n_shards, rank - n_topics
+    df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
     system_means = cells.mean(axis=0)
@@ -99,18 +95,12 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     table = make_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",
         {
-            "Topic": (systems * (by_shard[0] - ss_error[0]), rank - n_shards),
-            "System": (ss_system, systems - 1.0),
-            "Shard": (systems * (by_topic[0] - ss_error[0]), rank - n_topics),
-            "Topic:System": (
-                float((by_shard - ss_error)[1:].sum()),
-                (systems - 1.0) * (rank - n_shards),
-            ),
+            "Topic": (systems * ss_topic[0], df_topic),
+            "System": (ss_system, df_system),
+            "Shard": (systems * ss_shard[0], df_shard),
+            "Topic:System": (float(ss_topic[1:].sum()), df_system * df_topic),
             "Topic:Shard": (systems * ss_error[0], len(cells) - rank),
-            "System:Shard": (
-                float((by_topic - ss_error)[1:].sum()),
-                (systems - 1.0) * (rank - n_topics),
-            ),
+            "System:Shard": (float(ss_shard[1:].sum()), df_system * df_shard),
         },
         (float(ss_error[1:].sum()), df_error),
         values=values,
@@ -124,7 +114,7 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     return table, len(cells)
 
 
-def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     """Return the indices of topic and shard of each cell with scores of all systems."""
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
@@ -135,22 +125,20 @@ def scored_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return topics, shards
 
 
-def _means_by_group(values: Floats, group: NDArray[np.intp], n_groups: int) -> Floats:
+def _means_by_group(values: Floats, group: Indices, n_groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
 
 
-def _sums_within(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
+def _sums_within(columns: Floats, group: Indices) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
     index, counts, means = group_means(columns, group)
     return ((columns - means[index]) ** 2).sum(axis=0), float(counts.size)
 
 
-def _fit_additive(
-    columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
-) -> tuple[Floats, float]:
+def _fit_additive(columns: Floats, topics: Indices, shards: Indices) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     _, shard = np.unique(shards, return_inverse=True)
     # After elimination of the topics, the design has only one column for each shard.
@@ -172,33 +160,21 @@ def _fit_additive(
 def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics.
-
-    The effect size of paired means does not depend on the other systems: it is the mean difference
-    divided by the standard deviation of the differences.
-    """
+    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
-    t = standardised_difference(difference, error)
     unit = np.sqrt(np.full(len(pairs), model.error))
     zeros: Indices | int = 0
     if paired:
         n = np.full(len(pairs), pairs.topics)
         _, deviation, zeros = pairs.moments()
+        # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.statistic == "mean" else unit
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)
         n = counts[pairs.first] + counts[pairs.second]
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, model.df, options.alternative),
-        effect=standardised_difference(difference, unit),
-        interval=partial(t_interval, difference, error, model.df),
-        n=n,
-        zeros=zeros,
-        model=model,
-        **results,
-    )
+    results |= {"n": n, "zeros": zeros, "model": model}
+    return t_outcome(difference, error, model.df, options.alternative, unit, **results)
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
 from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Cell, Table, format_pvalue
+from cranfield.tabular import Cell, Table, format_number, format_pvalue
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,7 @@ class Sphericity:
 
 
 def sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Estimate the sphericity of complete scores, shape (topics, systems), and correct F.
-
-    None for fewer than three systems, or scores without error.
-    """
+    """Correct F by the sphericity of complete scores; None for two systems, or without error."""
     topics, systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
@@ -62,10 +59,8 @@ def sphericity(values: Floats, f: float) -> Sphericity | None:
 
 
 def epsilons(residuals: Floats) -> tuple[float, float]:
-    """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals.
-
-    The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
-    """
+    """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals."""
+    # The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
     topics, systems = residuals.shape
     residuals = residuals / np.abs(residuals).max()
     product = residuals @ residuals.T if topics < systems else residuals.T @ residuals
@@ -214,28 +209,20 @@ class AnovaTable(Result):
         return lines
 
     def _frame(self) -> pl.DataFrame:
-        columns = {"SS": self.ss, "DF": self.df, "MS": self.ms, "F": self.f, "p": self.p}
-        columns["omega2"] = self.omega2
-        table = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
-        return pl.DataFrame({"source": self.sources, **table})
+        columns = dict(zip(self.columns, self._columns(), strict=True))
+        return pl.DataFrame(columns).fill_nan(None)
+
+    def _columns(self) -> tuple[Any, ...]:
+        return self.sources, self.ss, self.df, self.ms, self.f, self.p, self.omega2
 
     def tables(self) -> list[Table]:
         """Return the printed table, with a label for the size of each effect."""
         rows = []
-        for k, source in enumerate(self.sources):
-            has_f = not np.isnan(self.f[k])
-            rows.append(
-                [
-                    source,
-                    f"{self.ss[k]:.4f}",
-                    f"{self.df[k]:.0f}",
-                    "" if np.isnan(self.ms[k]) else f"{self.ms[k]:.4f}",
-                    f"{self.f[k]:.4f}" if has_f else "",
-                    format_pvalue(self.p[k]) if has_f else "",
-                    f"{self.omega2[k]:.4f}" if has_f else "",
-                    self.size(source) if has_f else "",
-                ]
-            )
+        for source, ss, df, ms, f, p, omega2 in zip(*self._columns(), strict=True):
+            effect = [""] * 4
+            if not np.isnan(f):
+                effect = [f"{f:.4f}", format_pvalue(p), f"{omega2:.4f}", self.size(source)]
+            rows.append([source, f"{ss:.4f}", f"{df:.0f}", format_number(ms), *effect])
         return [Table("", HEAD, rows, (0, 7))]
 
 
@@ -279,6 +266,13 @@ def make_table(
         dropped=int(np.isnan(values).sum()),
         values=values,
     )
+
+
+def f_ratio(mean_square: float, error: float) -> float:
+    """Return F; infinite if the error is 0, and NaN if both are 0."""
+    if error > 0:
+        return mean_square / error
+    return np.inf if mean_square > 0 else np.nan
 
 
 def p_and_omega2(

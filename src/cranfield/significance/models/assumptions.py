@@ -18,7 +18,6 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import ROUNDING
 
 NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"
-
 MAX_SHAPIRO = 5000  # largest number of residuals for Shapiro and Wilk's test
 
 

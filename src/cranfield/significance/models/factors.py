@@ -27,9 +27,7 @@ from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
 
 _FACTORS = system_schema("table of systems")
-
-TOPIC = "topic"
-"""The factor of topics."""
+TOPIC = "topic"  # the factor of topics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,10 +114,7 @@ class FactorialAnova(Result):
 
 
 def factorial_anova(
-    scores: Any,
-    factors: Any,
-    *,
-    alpha: Annotated[float, UnitInterval()] = 0.05,
+    scores: Any, factors: Any, *, alpha: Annotated[float, UnitInterval()] = 0.05
 ) -> FactorialAnova:
     r"""Estimate the effects of system components and their interactions by analysis of variance.
 

@@ -33,6 +33,7 @@ from cranfield.significance.differences import (
     pair_names,
     standardised_difference,
     t_interval,
+    with_values,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
@@ -157,9 +158,9 @@ class GeneralisedLinearModel(Spec):
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
         """Return masks of the topics and the systems with finite effects."""
         topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
-        n_excluded = -1
-        while self.link != "identity" and n_excluded != (~topics).sum() + (~systems).sum():
-            n_excluded = (~topics).sum() + (~systems).sum()
+        n_included = -1
+        while self.link != "identity" and n_included != topics.sum() + systems.sum():
+            n_included = topics.sum() + systems.sum()
             if systems.any():
                 topics &= _is_inside(values[:, systems].mean(axis=1))
             if topics.any():
@@ -203,28 +204,18 @@ def _is_inside(means: Floats) -> Bools:
 
 
 def _laplacian(weights: Floats) -> Floats:
-    """Return the matrix of the equations of systems, after elimination of the topics.
-
-    The matrix is singular, as effects are determined up to a constant. A constant added to it makes
-    it regular, without changing differences of effects and their variances.
-    """
+    """Return the matrix of the equations of systems, after elimination of the topics."""
     topic_part = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
     matrix = np.diag(weights.sum(axis=0)) - topic_part
+    # A constant makes the matrix regular, without changing differences of effects.
     return np.asarray(matrix + np.trace(matrix) / len(matrix) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkModel(Model):
-    """Effects of systems on the scale of the link; standard errors differ between pairs.
+    """Effects of systems on the scale of the link; standard errors differ between pairs."""
 
-    `covariance` is the covariance matrix of the effects divided by the scale, up to a constant.
-    """
-
-    covariance: Floats
-
-    @property
-    def balanced(self) -> bool:
-        return False
+    covariance: Floats  # of the effects, divided by the scale, up to a constant
 
     def standard_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
@@ -235,28 +226,14 @@ class LinkModel(Model):
 
 @dataclass(frozen=True, eq=False)
 class GlmFit:
-    """A fitted generalised linear model.
+    """A fitted generalised linear model."""
 
-    Attributes
-    ----------
-    topics, systems
-        Masks of the topics and systems that the fit includes.
-    fitted
-        Expected scores, shape (topics, systems), with observed scores in excluded cells.
-    model
-        Effects of systems (NaN for excluded systems), and the scale.
-    deviance
-        Deviance of the included scores.
-    f, pvalue
-        F test that all systems are equal; NaN if no residuals remain.
-    """
-
-    topics: Bools
+    topics: Bools  # mask of the topics that the fit includes
     systems: Bools
-    fitted: Floats
-    model: LinkModel
-    deviance: float
-    f: float
+    fitted: Floats  # expected scores, shape (topics, systems); observed ones in excluded cells
+    model: LinkModel  # effects of systems (NaN for excluded systems), and the scale
+    deviance: float  # of the included scores
+    f: float  # of the test that all systems are equal; NaN if no residuals remain
     pvalue: float
 
 
@@ -313,10 +290,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
 def correct_testable(
     test: Test, correction: str, pairs: Pairs, options: Options
 ) -> tuple[Outcome, Floats]:
-    """Compare pairs; return the outcome and the adjusted p-values.
-
-    Pairs without a p-value have NaN, and the correction does not count them.
-    """
+    """Compare pairs; return the outcome and adjusted p-values, NaN for pairs without a p-value."""
     outcome = test.run(pairs, options)
     is_testable = ~np.isnan(outcome.pvalue)
     pvalues = np.full(len(pairs), np.nan)
@@ -440,15 +414,10 @@ def compare_glm(
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
-    columns = {
-        "estimate": fitted.differences(pairs),
-        "se": fitted.standard_errors(pairs),
-        "t": outcome.statistic,
-        "raw p": outcome.pvalue,
-        "p": pvalues,
-        "difference": outcome.effect,
-    }
-    rows = pair_names(table.systems, pairs.first, pairs.second)
+    estimates = fitted.differences(pairs), fitted.standard_errors(pairs), outcome.statistic
+    names = pair_names(table.systems, pairs.first, pairs.second)
+    values = *estimates, outcome.pvalue, pvalues, outcome.effect
+    rows = with_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
         notes.append(excluded_topics(topics))
@@ -458,7 +427,7 @@ def compare_glm(
             f" test: {some_of(map(quoted, systems), 3)}"
         )
     return GlmComparison(
-        rows.with_columns(**columns).fill_nan(None),
+        rows.fill_nan(None),
         measure=table.measure or "",
         model=str(spec),
         correction=name,

@@ -36,7 +36,7 @@ from cranfield.significance.models.anova import (
     two_way,
     two_way_model,
 )
-from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, f_ratio, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
@@ -71,37 +71,27 @@ class RandomGroups:
 
     Each column has its own mean; all share both variances. The columns are a rotation of `copies`
     independent copies of this model: the number of columns, or one less if rows add up to 0.
-
-    Attributes
-    ----------
-    group
-        Index of the group of each row.
-    counts, means
-        Number of rows and means of each group, shapes (groups,) and (groups, columns).
-    centre
-        Mean of all rows.
-    between, within
-        Sums of squares between and within groups, of deviations larger than `tolerance`.
     """
 
     def __init__(
         self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
     ) -> None:
         self.copies = copies
+        # The group of each row, and the number of rows and the means of each group.
         self.group, self.counts, self.means = group_means(rows, labels)
         self.centre = rows.mean(axis=0)
         self.deviations, residuals = self.means - self.centre, rows - self.means[self.group]
         for values in (self.deviations, residuals):
             values[np.abs(values) <= tolerance] = 0.0
+        # Sums of squares between and within groups.
         self.between = float((self.counts[:, None] * self.deviations**2).sum())
         self.within = float((residuals**2).sum())
 
     def fit(self) -> GroupsFit:
         """Estimate by restricted maximum likelihood.
 
-        If all groups have the same size, the variance of the mean is the mean square between
-        groups, with its degrees of freedom, even if it is smaller than the mean square of the
-        error. Otherwise it is estimated by the model, with Satterthwaite's degrees of freedom from
+        Groups of one size: the variance of the mean is the mean square between groups, with its
+        degrees of freedom. Otherwise: of the model, with Satterthwaite's degrees of freedom from
         the observed information, as in lmerTest; an estimate of 0 between groups counts as known.
         """
         n, groups = self.counts, self.counts.size
@@ -181,15 +171,12 @@ class RandomGroups:
 
 
 def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return weighted sums of squares around weighted means, and the squares of each row.
-
-    `products` is the Gram matrix of the rows; `weights` has shape (sets of weights, rows).
-    """
+    """Return sums of squares around means, for sets of weights of rows, and the squares of rows."""
+    # `products` is the Gram matrix of the rows.
     proportions = weights / weights.sum(axis=1, keepdims=True)
     with_mean = proportions @ products
-    squares = (
-        np.diag(products) - 2 * with_mean + (with_mean * proportions).sum(axis=1, keepdims=True)
-    )
+    squares = np.diag(products) - 2 * with_mean
+    squares += (with_mean * proportions).sum(axis=1, keepdims=True)
     return (weights * squares).sum(axis=1), squares
 
 
@@ -282,12 +269,10 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
 
 
 def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or of none.
+    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none.
 
-    The error of a difference is its variation between topics. It is the mean square of topic by
-    system if all topics have the same number of scores; otherwise it is estimated by restricted
-    maximum likelihood, which weights topics by their information, with Satterthwaite's degrees of
-    freedom.
+    The error of a difference is its variation between topics: the mean square of topic by system if
+    all topics have the same number of scores, otherwise an estimate by :meth:`RandomGroups.fit`.
     """
     labels, shards = scored_cells(values)
     cells = values[labels, :, shards]
@@ -321,34 +306,26 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     # Topics without scores do not count; balanced: all others have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
-    f = np.inf if explained > 0 else np.nan
-    if fit.variance > 0:
-        f = explained / fit.variance
+    f = f_ratio(explained, fit.variance)
     denominator = "Topic:System"
     if not is_balanced:
         denominator = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
     table = table.with_f("System", f, fit.df, groups * systems)
+    components = {
+        "Topic": max(0.0, averages_fit.between - fit.between / systems),
+        "Topic:System": fit.between,
+        "Topic:Shard": max(0.0, averages_fit.within - fit.within / systems),
+        "Error": fit.within,
+    }
     table = replace(
         table,
-        components=_components(averages_fit, fit, systems),
+        components={} if np.isnan(fit.within) else components,
         notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
         sphericity=sphericity(contrasts.means, f) if is_balanced else None,
     )
     error = groups * fit.variance
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
-
-
-def _components(averages: GroupsFit, contrasts: GroupsFit, systems: int) -> dict[str, float]:
-    """Return the variance components, from the fits of means over systems and of deviations."""
-    if np.isnan(contrasts.within):
-        return {}
-    return {
-        "Topic": max(0.0, averages.between - contrasts.between / systems),
-        "Topic:System": contrasts.between,
-        "Topic:Shard": max(0.0, averages.within - contrasts.within / systems),
-        "Error": contrasts.within,
-    }
 
 
 @declared_test(
@@ -398,17 +375,15 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     difference = pairs.mean_differences(means)
     refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
-    t = standardised_difference(difference, np.full(len(pairs), error))
-
-    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
-        rows, block = indexed_block
-        statistics = refits.studentise(block, error)
-        return count_reaching(statistics, t[rows], options.alternative, relative=RELATIVE_TOLERANCE)
-
     resample = partial(refits.studentise, error=error)
     errors = np.full(len(pairs), error)
-    blocks = list(pairs.blocks(options.resamples, 2**17))
-    n_extreme = np.concatenate(in_threads(count, blocks, options.jobs))
+    t = standardised_difference(difference, errors)
+
+    def count(rows: slice, block: Pairs) -> tuple[Indices]:
+        statistics, side = resample(block), options.alternative
+        return (count_reaching(statistics, t[rows], side, relative=RELATIVE_TOLERANCE),)
+
+    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
@@ -423,18 +398,10 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Refits:
-    """Fits of the model to resampled residuals.
+    """Fits of the model to resampled residuals."""
 
-    Attributes
-    ----------
-    effects
-        Mean of each system's resampled residuals, shape (systems, resamples).
-    errors
-        Root mean square of the error of each fit, shape (resamples,).
-    """
-
-    effects: Floats
-    errors: Floats
+    effects: Floats  # mean of each system's resampled residuals, shape (systems, resamples)
+    errors: Floats  # root mean square of the error of each fit, shape (resamples,)
 
     @classmethod
     def draw(cls, residuals: Floats, options: Options) -> Refits:

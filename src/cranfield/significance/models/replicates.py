@@ -17,7 +17,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
-from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, f_ratio, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Replicate")
@@ -60,8 +60,8 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     )
     ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
     df = ss_and_df["Topic:System"][1]
-    table = table.with_f("System", _ratio(ms_system, ms_cell), df, topics * systems)
-    table = table.with_f("Topic", _ratio(ms_topic, ms_cell), df, topics * systems)
+    table = table.with_f("System", f_ratio(ms_system, ms_cell), df, topics * systems)
+    table = table.with_f("Topic", f_ratio(ms_topic, ms_cell), df, topics * systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
@@ -115,8 +115,8 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
             " replicates vary little more than the residuals"
         )
-    table = table.with_f("System", _ratio(ms_system, error), df_error, topics * systems)
-    table = table.with_f("Topic", _ratio(ms_topic, ms_cell), df[0], topics * systems)
+    table = table.with_f("System", f_ratio(ms_system, error), df_error, topics * systems)
+    table = table.with_f("Topic", f_ratio(ms_topic, ms_cell), df[0], topics * systems)
     table = replace(
         table,
         model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
@@ -134,13 +134,6 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     )
     n = np.full(systems, float(topics * replicates))
     return table, Model(table.means["System"], error, n, df_error)
-
-
-def _ratio(mean_square: float, error: float) -> float:
-    """Return F; infinite if the error is 0, and NaN if both are 0."""
-    if error > 0:
-        return mean_square / error
-    return np.inf if mean_square > 0 else np.nan
 
 
 def variance_proportions(components: Mapping[str, float]) -> dict[str, float]:

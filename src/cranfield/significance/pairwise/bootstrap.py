@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -109,26 +110,24 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     statistic = standardised_difference(mean, error)
     resample = resampler(pairs, options, is_studentised)
 
-    def test_block(indexed_block: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
-        rows, block = indexed_block
-        statistics = resample(block)
+    def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
+        statistics, side = resample(block), options.alternative
         n_infinite = np.isinf(statistics).sum(axis=1)
-        alternative = options.alternative
-        n = count_reaching(statistics, statistic[rows], alternative, relative=RELATIVE_TOLERANCE)
+        n = count_reaching(statistics, statistic[rows], side, relative=RELATIVE_TOLERANCE)
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
-    blocks = list(pairs.blocks(options.resamples, 2**19))
-    n_extreme, n_infinite = zip(*in_threads(test_block, blocks, options.jobs), strict=True)
+    blocks = pairs.map_blocks(test_block, options.resamples, 2**19, options.jobs)
+    pvalues, smallest_pvalues = (monte_carlo_pvalues(count, options.resamples) for count in blocks)
     return Outcome(
         statistic=statistic,
-        pvalue=monte_carlo_pvalues(np.concatenate(n_extreme), options.resamples),
+        pvalue=pvalues,
         effect=standardised_difference(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo_pvalues(np.concatenate(n_infinite), options.resamples),
+        smallest_pvalues=smallest_pvalues,
     )
 
 
@@ -190,17 +189,12 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
-    n_extreme = np.concatenate(
-        [
-            count_reaching(
-                centred[block.first] - centred[block.second],
-                difference[rows],
-                options.alternative,
-                relative=RELATIVE_TOLERANCE,
-            )
-            for rows, block in pairs.blocks(options.resamples)
-        ]
-    )
+
+    def count(rows: slice, block: Pairs) -> tuple[Indices]:
+        draws, side = centred[block.first] - centred[block.second], options.alternative
+        return (count_reaching(draws, difference[rows], side, relative=RELATIVE_TOLERANCE),)
+
+    [n_extreme] = pairs.map_blocks(count, options.resamples)
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
@@ -269,8 +263,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     )
 
 
-INTERVAL_KEY = 0
-"""First of the two keys of the random streams of intervals; streams of the test have one key."""
+INTERVAL_KEY = 0  # first of two keys of the random streams of intervals; those of the test have one
 
 
 @declared_test(
@@ -312,14 +305,11 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         sums = pooled_sums(integers, int(n), int(m), options, k)
-        count = partial(
-            _count_extreme, sums=sums, slack=2.0 * n * m, alternative=options.alternative
-        )
         observed = totals[subset.first] * m - totals[subset.second] * n
-        blocks = [
-            (block, observed[rows]) for rows, block in subset.blocks(options.resamples, 2**17)
-        ]
-        n_extreme[indices] = np.concatenate(in_threads(count, blocks, options.jobs))
+        count = partial(
+            _count_extreme, sums, observed, slack=2.0 * n * m, alternative=options.alternative
+        )
+        [n_extreme[indices]] = subset.map_blocks(count, options.resamples, 2**17, options.jobs)
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
@@ -348,9 +338,8 @@ def pooled_sums(
 ) -> tuple[Floats, Floats]:
     """Draw n and m scores from the pooled scores of two systems, and sum them.
 
-    `integers` are the scores of each system, followed by zeros; `stream_key` is the index of the
-    pair of sizes (n, m). Returns the contributions of each system, as the first and as the second
-    system of a pair, to n m (mean of x* - mean of y*), each of shape (systems, resamples).
+    `integers` are the scores of each system, followed by zeros. Returns the contributions of
+    systems, as the first and as the second of a pair, to n m (mean of x* - mean of y*).
     """
     random = stream(options.seed, stream_key)
     total = n + m
@@ -370,12 +359,11 @@ def pooled_sums(
 
 
 def _count_extreme(
-    block: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, alternative: str
-) -> Indices:
-    pairs, observed = block
-    totals = sums[0][pairs.first]
-    totals += sums[1][pairs.second]
-    return count_reaching(totals, observed, alternative, slack=slack)
+    sums: tuple[Floats, Floats], observed: Floats, rows: slice, block: Pairs, **options: Any
+) -> tuple[Indices]:
+    totals = sums[0][block.first]
+    totals += sums[1][block.second]
+    return (count_reaching(totals, observed[rows], **options),)
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:

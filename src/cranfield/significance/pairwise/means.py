@@ -11,7 +11,6 @@ from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads
 from cranfield.base.text import counted
 from cranfield.significance.differences import (
     BLOCK,
@@ -20,12 +19,11 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    difference_pvalues,
     infinite_bounds,
     order_statistics,
     orient,
     standardised_difference,
-    t_interval,
+    t_outcome,
 )
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
@@ -45,9 +43,8 @@ def apply_exchange_tests(
 ) -> Outcome:
     """Replace the infinite t of pairs whose differences do not vary by an exact permutation test.
 
-    Swapping the labels of the two systems on a topic flips the sign of its difference. If all
-    differences are equal, only the observed one of the 2^n assignments is as extreme, and in a
-    two-sided test its mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores.
+    Only the observed one of the 2^n assignments of signs is as extreme, and in a two-sided test its
+    mirror image: p = 2^(1 - n). Unpaired tests permute the n + m scores.
     """
     if info.family not in STUDENTISED_FAMILIES:
         return outcome
@@ -90,9 +87,8 @@ def apply_exchange_tests(
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     if info.model:
         # The common error is 0 only if no difference varies.
-        error = (
-            outcome.table.ms_error if outcome.table is not None else outcome.required_model.error
-        )
+        table = outcome.table
+        error = outcome.required_model.error if table is None else table.ms_error
         return np.full(len(pairs), error == 0)
     if not info.paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
@@ -131,18 +127,9 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     """
     mean, deviation, zeros = pairs.moments()
-    df = pairs.topics - 1
-    error = deviation / np.sqrt(pairs.topics)
-    t = standardised_difference(mean, error)
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=standardised_difference(mean, deviation),
-        interval=partial(t_interval, mean, error, df),
-        n=np.full(len(pairs), pairs.topics),
-        zeros=zeros,
-        details={"df": float(df)},
-    )
+    df, error = pairs.topics - 1, deviation / np.sqrt(pairs.topics)
+    results = {"n": np.full(len(pairs), pairs.topics), "zeros": zeros, "details": {"df": float(df)}}
+    return t_outcome(mean, error, df, options.alternative, deviation, **results)
 
 
 @declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
@@ -211,15 +198,8 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             )
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
-    t = standardised_difference(difference, error)
-    return Outcome(
-        statistic=t,
-        pvalue=difference_pvalues(t, error, df, options.alternative),
-        effect=standardised_difference(difference, np.sqrt(common)),
-        interval=partial(t_interval, difference, error, df),
-        n=n + m,
-        details={"df": df},
-    )
+    results = {"n": n + m, "details": {"df": df}}
+    return t_outcome(difference, error, df, options.alternative, np.sqrt(common), **results)
 
 
 MAX_HALF_SUMS = 2**22  # largest number of half-sums of all pairs for an exact test by default
@@ -306,15 +286,13 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
     # Sums that differ by less than the rounding of their terms are equal.
     slack = 2.0 * pairs.topics
 
-    def count(indexed_block: tuple[slice, Pairs]) -> Indices:
-        _, block = indexed_block
+    def count(_: slice, block: Pairs) -> tuple[Indices]:
         differences = sums[block.first]
         differences -= sums[block.second]
-        return count_reaching(
-            differences, block.subtract(observed), options.alternative, slack=slack
-        )
+        extreme = block.subtract(observed)
+        return (count_reaching(differences, extreme, options.alternative, slack=slack),)
 
-    return np.concatenate(in_threads(count, list(pairs.blocks(len(signs), 2**17)), options.jobs))
+    return pairs.map_blocks(count, len(signs), 2**17, options.jobs)[0]
 
 
 def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
@@ -323,31 +301,24 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
     The signed sums of each half of the topics are enumerated; sorting them gives the number of
     pairs of half-sums that reach the observed sum.
     """
-    pvalues = []
-    half = (pairs.topics + 1) // 2
-    for _, block in pairs.blocks(4 * 2**half, 4 * BLOCK):
+
+    def test_block(_: slice, block: Pairs) -> tuple[Floats]:
         differences = block.differences()
         # Zero differences do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
-        width = int((differences != 0).sum(axis=1).max(initial=0))
-        nonzero = np.take_along_axis(differences, order, axis=1)[:, : max(1, width)]
-        integers, _ = as_integers(nonzero, nonzero.shape[1])
-        pvalues.append(_exact_pvalues_by_halves(integers, options.alternative))
-    return np.concatenate(pvalues)
+        n = max(1, int((differences != 0).sum(axis=1).max(initial=0)))
+        nonzero = np.take_along_axis(differences, order, axis=1)[:, :n]
+        integers = as_integers(nonzero, n)[0]
+        halves = integers[:, : n // 2], integers[:, n // 2 :]
+        threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
+        first_sums, second_sums = (np.sort(_signed_sums(half), axis=1) for half in halves)
+        n_reaching = _count_pairs(first_sums, second_sums, threshold)
+        if options.two_sided:
+            # The sums are symmetric around 0; the tails overlap only if they contain all sums.
+            n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
+        return (np.minimum(1.0, n_reaching / 2.0**n),)
 
-
-def _exact_pvalues_by_halves(integers: Floats, alternative: str) -> Floats:
-    n = integers.shape[1]
-    first_sums, second_sums = (
-        np.sort(_signed_sums(half), axis=1)
-        for half in (integers[:, : n // 2], integers[:, n // 2 :])
-    )
-    threshold = orient(integers.sum(axis=1), alternative) - float(n)
-    n_reaching = _count_pairs(first_sums, second_sums, threshold)
-    if alternative == "two-sided":
-        # The sums are symmetric around 0; the tails overlap only if they contain all sums.
-        n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
-    return np.asarray(np.minimum(1.0, n_reaching / 2.0**n))
+    return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.topics + 1) // 2), 4 * BLOCK)[0]
 
 
 def _signed_sums(integers: Floats) -> Floats:
@@ -372,11 +343,9 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     """Return the interval of shifts that the randomisation test does not reject.
 
     If the signs of a subset of the topics are flipped, the sum of the shifted differences becomes
-    at least as large exactly if the mean of the subset is at most the shift. The lower bound of a
-    one-sided test is therefore the subset mean of a certain rank. In a two-sided test the sum may
-    also become as small as minus the observed sum, which it does if the mean of the other topics is
-    at most the shift; the lower bound therefore uses the smaller of the two means, and the upper
-    bound the larger. The subsets are all subsets (`all_subsets`), or those that the test drew.
+    at least as large exactly if the mean of the subset is at most the shift, and (two-sided) as
+    small as minus the observed sum if the mean of the other topics is. A bound is therefore such a
+    mean of a certain rank, over all subsets (`all_subsets`), or those that the test drew.
     """
     n = pairs.topics
     low, high = infinite_bounds(len(pairs))

@@ -42,8 +42,7 @@ def binomial_pvalues(
 ) -> Floats:
     """Return p-values of the binomial test that a win has the probability `expected`.
 
-    A two-sided p-value is the total probability of all counts that are at most as probable as the
-    observed one. It is 1 if there are no wins and no losses.
+    Two-sided: the total probability of counts at most as probable as the observed one.
     """
     wins, losses = np.asarray(wins, dtype=np.int64), np.asarray(losses, dtype=np.int64)
     n = wins + losses
@@ -90,11 +89,10 @@ def _side(n: int) -> int:
 
 
 def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
-    """Return the k-th smallest of the sums x[i] + y[j], by row, exact to the last bit.
+    """Return the k-th smallest (from 0) of the sums x[i] + y[j], by row, exact to the last bit.
 
-    Rows ascend; shorter rows are padded with infinities. k counts from 0, is one number or one for
-    each row, and is less than the number of finite sums. With `triangle`, x and y are the same
-    and only sums with i <= j count.
+    Rows ascend; shorter rows are padded with infinities. With `triangle`, x and y are the same and
+    only sums with i <= j count.
     """
     if not len(x):
         return np.empty(0)
@@ -216,7 +214,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
             " use exact=False"
         )
 
-    def test_block(block: Pairs) -> tuple[NDArray[Any], ...]:
+    def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
         signed = _SignedRanks(block.differences(), block.rounding, options)
         pvalue = signed.pvalues(options.alternative)
         ties = _count_ties(signed.ranks)
@@ -236,31 +234,19 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 class _SignedRanks:
-    """Signed ranks of the nonzero differences of each pair.
-
-    Attributes
-    ----------
-    n
-        Number of nonzero differences.
-    ranks
-        Twice the mid-ranks of absolute differences (integers), ascending, shape (pairs, topics).
-    plus, total
-        Sum of the `ranks` of positive differences, and of all differences.
-    deviation
-        Standard deviation of `plus / 2` under the null hypothesis.
-    is_exact
-        Whether the exact distribution is used.
-    """
+    """Signed ranks of the nonzero differences of each pair."""
 
     def __init__(self, differences: Floats, rounding: Floats, options: Options) -> None:
         is_zero = differences == 0
         self.n = n = (~is_zero).sum(axis=1)
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
+        # Twice the mid-ranks of absolute differences, which are ascending integers.
         self.ranks, ties = doubled_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         self.plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
+        # Of half of `plus`, under the null hypothesis.
         self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48)
         self.is_exact = (
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
@@ -337,11 +323,7 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
 
 
 def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
-    """Return the interval of the pseudo-median, by inverting the signed rank test.
-
-    It uses the nonzero differences and the distribution of their tied ranks, so that it excludes 0
-    exactly if the test rejects.
-    """
+    """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.blocks(count_cells(pairs.topics)):
@@ -361,9 +343,8 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
             )
             bounds[rows.start + indices] = sign * bound + 0.0
     # If half of the ranks are tied at 0, rounding may put the bounds in the wrong order.
-    return np.where(high < 0, np.minimum(low, high), low), np.where(
-        low > 0, np.maximum(low, high), high
-    )
+    lowest, highest = np.minimum(low, high), np.maximum(low, high)
+    return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
 
 @declared_test(
@@ -399,7 +380,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         alpha.
     """
 
-    def wins_and_losses(block: Pairs) -> tuple[Indices, Indices]:
+    def wins_and_losses(_: slice, block: Pairs) -> tuple[Indices, Indices]:
         differences = _threshold_differences(block, options)
         return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
 
@@ -442,9 +423,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
 
 
 Integers = NDArray[np.integer]
-
-MAX_EXACT_RANK_SUM = 200
-"""Largest number of scores of two systems for which the exact distribution is computed."""
+MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exact distribution
 
 
 @declared_test(
@@ -482,7 +461,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     n, m = counts[pairs.first], counts[pairs.second]
     scores = np.where(codes < 0, np.inf, codes).T
 
-    def rank_block(block: Pairs) -> tuple[NDArray[Any], ...]:
+    def rank_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
@@ -495,8 +474,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
             pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    blocks = [rank_block(block) for _, block in pairs.blocks(2 * pairs.topics)]
-    rank_sum, ties, n_tied, exact = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    rank_sum, ties, n_tied, exact = pairs.map_blocks(rank_block, 2 * pairs.topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
@@ -552,14 +530,11 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
 
 
 class RankSums:
-    """Tail probabilities of the sum of n ranks drawn without replacement.
-
-    The subsets of k ranks with the sum s are counted separately for the lower and the upper half of
-    the ranks, and then combined. `ranks` are ascending integers, twice the mid-ranks. Counts are
-    floats; as they are only added, small tail probabilities keep their relative precision.
-    """
+    """Tail probabilities of the sum of n ranks (ascending, doubled) drawn without replacement."""
 
     def __init__(self, ranks: Integers, n: int) -> None:
+        # The subsets of k ranks with the sum s are counted for each half of the ranks. Counts are
+        # floats that are only added, so that small probabilities keep their relative precision.
         half = ranks.size // 2
         # The smallest rank of the upper half is subtracted, to keep its sums small.
         self.base = int(ranks[half])

@@ -26,7 +26,14 @@ from cranfield.significance.corrections.resampled import (
     simultaneous_interval,
     step_down,
 )
-from cranfield.significance.differences import PAIR, Bounds, Pairs, make_pairs, pair_names
+from cranfield.significance.differences import (
+    PAIR,
+    Bounds,
+    Pairs,
+    make_pairs,
+    pair_names,
+    with_values,
+)
 from cranfield.significance.prepare import (
     as_scores,
     baseline_indices,
@@ -64,16 +71,14 @@ class JointComparison(Result, WithProse):
         Lower and upper bounds of simultaneous intervals for all pairs and measures at confidence
         1 - alpha, each of shape (pairs, measures); NaN where an interval would contradict the
         decision on a pair, as in later steps of `bootstrap-max-t`.
-    alpha
-        Significance level.
     lower_is_better
         Whether lower scores are better, by measure.
     baselines
         Systems with which all others were compared; empty if all pairs were compared.
-    correction, method
-        Name of the correction, and joint name of test and correction.
-    resamples, seed
-        Number of resamples of topics, and the seed.
+    method
+        Joint name of test and correction.
+    correction, alpha, resamples, seed
+        Options of :func:`compare_measures`.
     notes
         Notes for the user.
     """
@@ -136,16 +141,10 @@ class JointComparison(Result, WithProse):
         )
 
     def _frame(self) -> pl.DataFrame:
-        measure = np.tile(np.arange(len(self.measures)), len(self))
-        low, high = self.interval
-        return self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))].with_columns(
-            pl.Series("measure", self.measures, dtype=pl.String).gather(measure),
-            difference=pl.Series(self.difference.ravel()),
-            low=pl.Series(low.ravel()),
-            high=pl.Series(high.ravel()),
-            p=pl.Series(self.pvalues.ravel()),
-            verdict=pl.Series(self.verdicts.ravel()),
-        )
+        names = self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
+        measures = pl.Series(self.measures * len(self), dtype=pl.String)
+        tables = self.difference, *self.interval, self.pvalues, self.verdicts
+        return with_values(names, self.columns, measures, *(table.ravel() for table in tables))
 
     def _pairs(self) -> pl.DataFrame:
         return pair_names(self.systems, self.first, self.second)

@@ -464,12 +464,7 @@ def replicate_scores(
 
 
 def _compare_scores(
-    original: Any,
-    other: Any,
-    kind: str,
-    test: str,
-    bounds: tuple[float, float] | None,
-    seed: int,
+    original: Any, other: Any, kind: str, test: str, bounds: tuple[float, float] | None, seed: int
 ) -> Reproduction:
     test = check_test(test, paired=kind == "reproduction")
     original_scores = _read_by_measure(original, "original")

@@ -121,9 +121,7 @@ class Interval(Wrapping):
         ),
     )
     seed: int = parameter(
-        0,
-        integer(0),
-        "Seed of the sample of rankings, for measures with too many values to count.",
+        0, integer(0), "Seed of the sample of rankings, for measures with too many values to count."
     )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:

@@ -325,10 +325,7 @@ def with_required_cutoff(measure: Measure, length: int) -> Measure:
 
 
 def make_run_set(
-    measure: Measure | str,
-    length: int | None,
-    grades: int,
-    judgments: Sequence[int] | int | None,
+    measure: Measure | str, length: int | None, grades: int, judgments: Sequence[int] | int | None
 ) -> RunSet:
     """Make the set of runs of :func:`cranfield.scale_of` from its arguments."""
     measure = as_measure(measure, length)

@@ -39,14 +39,7 @@ from cranfield.meta.collection_studies.spending import (
     significant_signs,
 )
 from cranfield.meta.study import Study, names_with_value, percent
-from cranfield.meta.study_options import (
-    Rel,
-    Repeats,
-    Resamples,
-    Seed,
-    split_texts,
-    whole_numbers,
-)
+from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, split_texts, whole_numbers
 from cranfield.meta.test_studies.fast_tests import read_choice
 from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.result import Column, Columns

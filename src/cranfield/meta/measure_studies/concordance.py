@@ -64,8 +64,7 @@ class Concordance(Study):
         "both": Column("Number of disagreements in which both are concordant."),
         "neither": Column("Number of disagreements in which neither is concordant."),
         "p": Column(
-            "p-value of the exact two-sided sign test on the wins; 1 without wins.",
-            pvalue=True,
+            "p-value of the exact two-sided sign test on the wins; 1 without wins.", pvalue=True
         ),
     }
 
@@ -96,10 +95,7 @@ class Concordance(Study):
         if rows.is_empty():
             return ()
         net_wins = pl.col("first wins") - pl.col("second wins")
-        winners = [
-            *rows.filter(net_wins > 0)["first"],
-            *rows.filter(net_wins < 0)["second"],
-        ]
+        winners = [*rows.filter(net_wins > 0)["first"], *rows.filter(net_wins < 0)["second"]]
         max_wins = max(map(winners.count, self.measures))
         top_names = [name for name in self.measures if winners.count(name) == max_wins]
         subject, comparison = "none agrees", "another"

@@ -114,9 +114,7 @@ class InnateOrders(Study):
 
 
 def innate_orders(
-    judged: JudgedRuns,
-    depth: int = 10,
-    measures: str | Measure | Iterable[str | Measure] = (),
+    judged: JudgedRuns, depth: int = 10, measures: str | Measure | Iterable[str | Measure] = ()
 ) -> InnateOrders:
     r"""Count the topics on which one of two rankings is better by all measures.
 

@@ -192,12 +192,7 @@ class SplitStudy(Study):
         return rows.select(*names, **differences)
 
     def outcomes(
-        self,
-        column: str,
-        *,
-        second: str | None = None,
-        sets: str = "1-2",
-        group: str | None = None,
+        self, column: str, *, second: str | None = None, sets: str = "1-2", group: str | None = None
     ) -> pl.DataFrame:
         """Return one column of the summary as a table, a row per test and a column per size.
 
@@ -474,11 +469,7 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)
     tables = []
-    for first_set, second_set, (i, j) in (
-        (0, 1, grid),
-        (0, 0, upper),
-        (1, 1, upper),
-    ):
+    for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
         counts = agreement(verdicts[first_set], verdicts[second_set])
         table = {
             "group": group,

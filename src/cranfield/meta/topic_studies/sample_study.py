@@ -16,14 +16,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
-from cranfield.meta.study_options import (
-    Proportion,
-    Repeats,
-    Resamples,
-    Seed,
-    Sizes,
-    whole_numbers,
-)
+from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, whole_numbers
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns

@@ -91,10 +91,7 @@ class Values:
 
 
 def exact_values(
-    measure: Measure,
-    runs: Ints,
-    grades: int = 1,
-    judgments: Sequence[int] | int | None = None,
+    measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> Values:
     """Score runs, of shape (runs, ranks), exactly if the measure has a form.
 

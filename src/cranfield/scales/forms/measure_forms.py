@@ -597,10 +597,7 @@ FORMS: dict[type[Measure], FormMaker] = {
 
 
 def form(
-    measure: Measure,
-    length: int,
-    grades: int = 1,
-    judgments: Sequence[int] | int | None = None,
+    measure: Measure, length: int, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> Form | None:
     """Return the form of a measure's values on runs of a length; None if it has no form.
 

@@ -21,6 +21,7 @@ from cranfield.meta.collection_studies.rankings import (
     LISTS,
     Scoring,
     Teams,
+    join_tables,
     overall_scores,
     rank_correlation,
     rank_systems,
@@ -184,22 +185,19 @@ def _compare(
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         scores_with_all, scores = full_scores[k], scores_without[:, k]
         scores_without_team = scores[team_pools.team_of, np.arange(scores_with_all.size)]
-        rank = rank_systems(scores_with_all, scores_with_all, lower_is_better)
-        rank_without_team = rank_systems(scores_without_team, scores_with_all, lower_is_better)
-        system_columns = (
-            team_pools.by_system()
-            .drop("judged depth")
-            .with_columns(
-                pl.Series("before", scores_with_all),
-                pl.Series("after", scores_without_team),
-                pl.Series("rank before", rank),
-                pl.Series("rank after", rank_without_team),
-            )
+        rank = rank_systems(scores_with_all, lower_is_better)
+        system_columns = team_pools.by_system().with_columns(
+            pl.Series("before", scores_with_all),
+            pl.Series("after", scores_without_team),
+            pl.Series("rank before", rank),
+            pl.Series(
+                "rank after", rank_systems(scores_without_team, lower_is_better, scores_with_all)
+            ),
         )
         systems.append(scoring.frame(k, system_columns))
         drop = scores - scores_with_all if lower_is_better else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
-        rank_changes = [np.abs(rank_systems(row, row, lower_is_better) - rank) for row in scores]
+        rank_changes = [np.abs(rank_systems(row, lower_is_better) - rank) for row in scores]
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
             "tau": [rank_correlation(scores_with_all, row) for row in scores],
@@ -211,15 +209,11 @@ def _compare(
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
-    rank_columns = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
-    compared = pl.concat(systems).with_columns(
+    compared = join_tables(systems).with_columns(
         difference.alias("difference"), change.alias("change %"), rank_change.alias("rank change")
     )
     columns = [name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"]
-    return (
-        compared.fill_nan(None).with_columns(rank_columns).select(columns),
-        pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
-    )
+    return compared.select(columns), join_tables(rankings)
 
 
 def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:

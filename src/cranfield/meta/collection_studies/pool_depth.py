@@ -25,6 +25,7 @@ from cranfield.meta.collection_studies.pools import (
 )
 from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
+    join_tables,
     overall_scores,
     rank_correlation,
     rank_systems,
@@ -219,9 +220,9 @@ def pool_depths(
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
         is_scored = ~np.isnan(before)
-        full_ranks = rank_systems(before, before, lower_is_better)
+        full_ranks = rank_systems(before, lower_is_better)
         for depth, after in zip((*sorted_depths, None), scores[:, k], strict=True):
-            rank = rank_systems(after, after, lower_is_better)
+            rank = rank_systems(after, lower_is_better)
             column = pl.Series([depth] * len(judged_runs.systems), dtype=pl.Int64)
             columns = {"depth": column, "system": judged_runs.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
@@ -246,7 +247,6 @@ def pool_depths(
         (judged / judged.last()).alias("judged proportion"),
         (relevant / relevant.last()).fill_nan(None).alias("relevant proportion"),
     )
-    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
     return PoolDepths(
         call,
         measures=tuple(scoring.names),
@@ -255,6 +255,6 @@ def pool_depths(
         contributors=tuple(judged_runs.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
-        rankings=pl.concat(rankings).fill_nan(None).with_columns(rank_columns),
-        systems=pl.concat(systems).fill_nan(None).with_columns(rank_columns),
+        rankings=join_tables(rankings),
+        systems=join_tables(systems),
     )

@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, schema_of
 from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -445,10 +445,7 @@ def _nrmse_or_none(
 
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
-    schema = {
-        name: pl.String if column.key else pl.Int64 if name.endswith("topics") else pl.Float64
-        for name, column in Reproduction.columns[table].items()
-    }
+    schema = schema_of(Reproduction.columns[table], ["topics", "other topics"])
     columns = {name: [row.get(name) for row in rows] for name in schema}
     return pl.DataFrame(columns, schema=schema).fill_nan(None)
 

@@ -21,7 +21,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study
+from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, schema_of
 from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
@@ -472,20 +472,12 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
 
 _KEYS = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
-_CHANGE = {
-    "test": pl.String,
-    **dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64),
-    **dict.fromkeys(("changed %", "changed % of all"), pl.Float64),
-}
+_CHANGE = schema_of(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
 _PART: dict[str, Any] = {
     **_KEYS,
     **dict.fromkeys(_TAUS, pl.Float64),
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
-    "changes": pl.List(pl.Struct(_CHANGE)),
-}
-_PAIRS: dict[str, Any] = {
-    **{"collection": pl.String, "cutoff": pl.Int64, "first": pl.String, "second": pl.String},
-    **dict.fromkeys(("original", "interval", "change %"), pl.Float64),
+    "changes": pl.List(pl.Struct({name: _CHANGE[name] for name in _CHANGE if name not in _KEYS})),
 }
 
 
@@ -532,7 +524,8 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
-    return pl.DataFrame(rows, _PAIRS, orient="row")
+    schema = schema_of(ScaleStudy.columns["pairs"], ["cutoff"])
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def average_changes(
@@ -563,7 +556,8 @@ def average_changes(
             half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
-    return pl.DataFrame(rows, _HEADLINE, orient="row")
+    schema = schema_of(ScaleStudy.columns["headline"], ["results", "undefined"])
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
@@ -594,12 +588,6 @@ _GROUPS = {
     ("all", "all"): pl.lit(True),
 }
 """Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
-
-_HEADLINE: dict[str, Any] = {
-    **dict.fromkeys(("cutoffs", "measures", "tests"), pl.String),
-    **dict.fromkeys(("results", "undefined"), pl.Int64),
-    **dict.fromkeys(("S2NS %", "NS2S %", "changed %", "sd", "half-width"), pl.Float64),
-}
 
 
 def _suffix(row: Mapping[str, Any]) -> str:

@@ -335,12 +335,13 @@ def make_run_set(
         raise PolicyError("length is required, such as length=10")
     check_size(size, grades)
     complete_measure = with_required_cutoff(measure, size)
-    known_judgments: int | tuple[int, ...] | None = None
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
-        known_judgments = int(judgments)
     documents = document_grades(judgments, size, grades)
     check_whole("the recall base", len(documents), 1)
-    if known_judgments is None and judgments is not None:
-        known_judgments = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]
+    known_judgments: int | tuple[int, ...] | None = None
+    if isinstance(judgments, (int, np.integer)):
+        known_judgments = int(judgments)
+    elif judgments is not None:
+        known_judgments = tuple(map(int, judgments))
     return RunSet(complete_measure, size, grades, known_judgments, documents)

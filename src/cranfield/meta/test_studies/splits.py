@@ -300,17 +300,14 @@ class SplitStudy(Study):
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
                 tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
-            largest = max(self.sizes)
+            largest, columns = max(self.sizes), ["test", *COUNTS, "bias"]
+            counts_by_test = diagonal.filter(pl.col("size") == largest).select(columns)
             rows = [
-                [
-                    row["test"],
-                    *(format_number(row[name], 1) for name in COUNTS),
-                    percent(row["bias"]),
-                ]
-                for row in diagonal.filter(pl.col("size") == largest).iter_rows(named=True)
+                [test, *(format_number(count, 1) for count in counts), percent(bias)]
+                for test, *counts, bias in counts_by_test.iter_rows()
             ]
             title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
-            tables.append(Table(f"{title}; {subject}", ["test", *COUNTS, "bias"], rows))
+            tables.append(Table(f"{title}; {subject}", columns, rows))
             tables += self._cross_tables(group, subject)
         return tables
 

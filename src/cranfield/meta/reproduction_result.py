@@ -44,9 +44,7 @@ def rmse(x: Floats, y: Floats) -> float:
 def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
     r"""Compute the root mean square error divided by its maximum for scores within bounds (a, b).
 
-    .. math::
-
-        \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - a, b - x_t)^2}}
+    .. math:: \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - a, b - x_t)^2}}
     """
     return rmse(x, y) / rmse(np.maximum(x - bounds[0], bounds[1] - x), np.zeros(x.size))
 
@@ -72,9 +70,7 @@ def relative_improvement(base: Floats, advanced: Floats) -> float:
 def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Floats) -> float:
     r"""Compute the ratio of the reproduced to the original mean improvement; NaN if that is 0.
 
-    .. math::
-
-        \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
+    .. math:: \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
         \overline{\Delta} = \frac{1}{T} \sum_{t=1}^{T} (a_t - b_t)
 
     The second effect may be on other topics. Positive affine transformations of all scores do not

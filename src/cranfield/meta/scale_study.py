@@ -92,10 +92,7 @@ class ScaleOptions:
         return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
 
     def require(self, grades: int, runs: int) -> None:
-        """Raise an error if exact ranks cannot be computed for these grades and rankings.
-
-        grades: the highest grade. runs: number of rankings.
-        """
+        """Raise an error if exact ranks cannot be computed for a highest grade and many runs."""
         reasons: dict[str, str] = {}
         for measure, ranked in chain.from_iterable(map(self.versions, self.cutoffs)):
             try:
@@ -531,10 +528,7 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
 def average_changes(
     changes: pl.DataFrame, options: ScaleOptions, grades: Mapping[str, int]
 ) -> pl.DataFrame:
-    """Average the changes in percent of the significant pairs, by groups of measures and tests.
-
-    `grades` contains the highest grade by collection.
-    """
+    """Average the changes in percent by groups of measures; grades: highest by collection."""
     tests = [test for test, _ in options.tests]
     interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
     s2ns, ns2s = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))

@@ -389,9 +389,6 @@ def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) ->
 def default_bins(values: Floats) -> tuple[float, ...]:
     """Choose bins for all differences of scores; shape (topics, systems).
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> default_bins(np.array([[0.0, 0.5]]))[-3:]
     (0.25, 0.3, 0.4)
     >>> default_bins(np.array([[0.0, 7.0]]))[:3], default_bins(np.array([[0.0, 7.0]]))[-1]

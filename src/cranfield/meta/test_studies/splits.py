@@ -127,13 +127,8 @@ class SplitStudy(Study):
             "size": Column("Number of topics of each set.", key=True),
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
-            "AA": Column("Mean number of active agreements.", decimals=1),
-            "AD": Column("Mean number of active disagreements.", decimals=1),
-            "MA": Column("Mean number of mixed agreements.", decimals=1),
-            "MD": Column("Mean number of mixed disagreements.", decimals=1),
-            "neither": Column("Mean number of pairs that neither test rejects.", decimals=1),
-            "jaccard": Column("Mean Jaccard similarity of the significant pairs.", decimals=2),
-            "overlap": Column("Mean overlap coefficient of the significant pairs.", decimals=2),
+            **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
+            **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
             "bias": Column("Publication bias of the mean counts.", decimals=1, percent=True),
             "%MD1": Column(
                 "Difference of the active agreements (AA) from those of one-way ANOVA (MD1 on both"
@@ -453,15 +448,12 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
     verdicts, n_failed = [], []
     for index, topics in enumerate(draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)):
         test_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
-        decisions, is_computed = zip(
-            *(
-                verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
-                for test in inputs.tests
-            ),
-            strict=True,
-        )
-        verdicts.append(decisions)
-        n_failed.append(1 - np.array(is_computed, dtype=np.int64))
+        results = [
+            verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
+            for test in inputs.tests
+        ]
+        verdicts.append([verdict for verdict, _ in results])
+        n_failed.append(np.array([not is_computed for _, is_computed in results], dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)

@@ -99,10 +99,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
 
 
 def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks by means, the best first; shape (samples, systems).
-
-    The tolerance for rounding depends on the largest of the values that were averaged.
-    """
+    """Return twice the mid-ranks by means of values, the best first; shape (samples, systems)."""
     keys = means if lower_is_better else -means
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
@@ -116,9 +113,6 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 
 TAUS = ("tau", "tau ap")
 """Coefficients that compare the rankings by a sample and by all topics."""
-
-TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
-"""Columns of the table of top systems, also if it is empty."""
 
 
 class Stability(Study):
@@ -440,8 +434,7 @@ def stability(
         },
         **work,
     )
-    size_summaries, top_rows = [], []
-    firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
+    size_summaries, top_rows, firsts = [], [], []
     for size in parsed_sizes:
         size_rows = rows.filter(pl.col("topics") == size)
         ranks = size_rows["ranks"].to_numpy()
@@ -463,6 +456,8 @@ def stability(
     }
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
     float_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
+    # The table of top systems may be empty.
+    top_schema = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
     return Stability(
         call,
         measure=table.measure,
@@ -476,7 +471,7 @@ def stability(
             size_summaries,
             schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64),
         ),
-        top=pl.DataFrame(top_rows, schema=TOP_SCHEMA),
+        top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),
         ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
         samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),

@@ -23,7 +23,14 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures.base import Measure
 from cranfield.scales.admissible import admitted_statistics, admitted_tests
-from cranfield.scales.forms.exact_values import TOLERANCE, Values, exact_values, form_values
+from cranfield.scales.forms.exact_values import (
+    TOLERANCE,
+    TooManySumsError,
+    Values,
+    exact_values,
+    form_values,
+    split,
+)
 from cranfield.scales.forms.form import (
     Additive,
     Form,
@@ -33,7 +40,6 @@ from cranfield.scales.forms.form import (
     check_depends_on_grades,
 )
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import TooManySumsError, split
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.orders import rbto, sbto

@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import one_by_one
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.stateful import Bag, Exact, Walk
+from cranfield.scales.forms.exact_values import Bag, Exact, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK = 2**17

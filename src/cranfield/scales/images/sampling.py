@@ -36,7 +36,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
-from cranfield.scales.forms.stateful import Walk
+from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.images.representation import Gaps, flat_ranges
 
 CONFIDENCE = 0.99

@@ -1,6 +1,6 @@
 """Images of additive measures: sums of independent parts, counted without listing them.
 
-The parts (`forms/stateful.py`) are combined into two sides, a long sorted *inner* and a shorter
+The parts (`forms/exact_values.py`) are combined into two sides, a long sorted *inner* and a shorter
 *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly all
 pairs. The few pairs whose sum is within the floats' error of x are decided exactly: a pair that
 consists of the sums of x equals x; every other pair differs from x, and integers with as many
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
+from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
-from cranfield.scales.forms.stateful import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,

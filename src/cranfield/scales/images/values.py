@@ -23,6 +23,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
+from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split
 from cranfield.scales.forms.form import (
     Additive,
     Stateful,
@@ -32,7 +33,6 @@ from cranfield.scales.forms.form import (
     lowest_relevant,
 )
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
 from cranfield.scales.images.representation import (
     MAX_VALUES,
     ConstantImage,

@@ -25,7 +25,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
-from cranfield.scales.forms.stateful import Bag, Exact, Walk
+from cranfield.scales.forms.exact_values import Bag, Exact, Walk
 from cranfield.scales.images.representation import ExactImage, Gaps, check_n_runs, flat_ranges
 
 MAX_PAIRS = 2**32

@@ -388,10 +388,7 @@ def compare_sides(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Compare the scores of both sides by measure; return the attributes of a `Reproduction`.
-
-    The systems are named by their roles. Default bounds are those that each measure declares.
-    """
+    """Compare the scores of both sides by measure; return the attributes of a `Reproduction`."""
     is_paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
@@ -454,10 +451,7 @@ def _common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides; shape (roles, topics).
-
-    Topics without scores of all roles are excluded; if paired, on either side.
-    """
+    """Return the scores of topics with scores of all roles, if paired on both sides."""
     scores_by_side: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         values = scores.select(systems=roles).values

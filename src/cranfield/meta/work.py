@@ -143,10 +143,7 @@ class ResultsFolder:
         return self.path / f"{name}.parquet"
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """Read a finished part; None if it is missing or damaged.
-
-        Damaged parts are recorded for `warn_about_damage`.
-        """
+        """Read a finished part; None if it is missing, or damaged, which is recorded."""
         path = self._file(name)
         try:
             return unseal_part(path.read_bytes(), self.study, name)

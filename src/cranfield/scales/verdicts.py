@@ -257,10 +257,9 @@ MAX_LISTED = 2**18
 
 @dataclass(frozen=True)
 class RunSet:
-    """A measure, and the runs of a length that can be retrieved from a topic's documents.
+    """A measure, and the runs of a length that can be retrieved from documents of some grades.
 
-    `documents` has the grades of the topic's documents. `judgments` are the judgments as passed:
-    grades, a number of relevant documents of unknown grades, or None if every run is possible.
+    `judgments` are those passed: grades, or a number of relevant documents of unknown grades.
     """
 
     measure: Measure

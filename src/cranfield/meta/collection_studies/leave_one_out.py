@@ -178,8 +178,7 @@ def _compare(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare systems and rankings with and without the unique documents of each team.
 
-    full_scores: shape (kinds of score, systems). scores_without: scores without each team; shape
-        (teams, kinds of score, systems).
+    Scores have shape (kinds of score, systems), those without each team (teams, kinds, systems).
     """
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):

@@ -119,10 +119,7 @@ def significant_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | N
 
 
 def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
-    """Judge documents in the order of a method, and score the runs within each budget.
-
-    Rows are by budget, measure and kind of list; scores are arrays in order of the systems.
-    """
+    """Judge documents in the order of a method, and score the runs within each budget."""
     method, repeat = task
     if method is None:
         return _score_budget(inputs, np.flatnonzero(inputs.is_evaluated), method, None, repeat)

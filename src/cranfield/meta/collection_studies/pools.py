@@ -115,10 +115,9 @@ def trace_runs(
     backend: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
-    """Judge runs once, so that judgments can be removed without reading data again.
+    """Judge runs once, as :func:`cranfield.judge`, so that judgments can be removed later.
 
-    Arguments are as for :func:`cranfield.judge`. Traced runs are returned unchanged; with them
-    `qrels` must be None, and policies are not allowed.
+    Traced runs are returned unchanged; with them `qrels` and policies must be None.
     """
     policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
     policies["compat"] = compat
@@ -137,17 +136,13 @@ def trace_runs(
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
-    """Find the largest d such that all top d documents of a system are judged; shape (systems,).
-
-    The depth of a run whose documents are all judged is the largest integer.
-    """
+    """Find the largest d such that all top d documents of a system are judged; shape (systems,)."""
     rows = runs.judged.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
-    max_depth = np.iinfo(np.int64).max
-    return np.asarray(
-        np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth).min(axis=0)
-    )
+    # Rankings whose documents are all judged do not limit the depth.
+    is_limit, unlimited = judged_prefix < count_retrieved(runs), np.iinfo(np.int64).max
+    return np.asarray(np.where(is_limit, judged_prefix, unlimited).min(axis=0))
 
 
 def find_contributors(

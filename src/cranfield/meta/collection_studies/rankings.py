@@ -136,10 +136,7 @@ LISTS = ("raw", "condensed")
 
 @dataclass(frozen=True)
 class Scoring:
-    """Measures and kinds of lists with which judged runs are scored.
-
-    Each combination of a measure and a kind of list is a kind of score.
-    """
+    """Measures and kinds of lists; each combination of the two is a kind of score."""
 
     measures: tuple[Measure, ...]
     lists: tuple[str, ...]

@@ -122,10 +122,7 @@ class Swaps(Study):
         return pl.DataFrame(rows, schema, orient="row")
 
     def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
-        """Join bins, from the highest, until each has enough comparisons.
-
-        Returns tuples of low, comparisons and swaps.
-        """
+        """Join bins, the highest first, to tuples of low, enough comparisons, and swaps."""
         rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         comparisons = swaps = 0

@@ -41,11 +41,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class TestChoice:
-    """A test with its correction and options, for repeated use.
-
-    The default correction is that of the test. By default missing scores are an error, except in
-    scores by shard.
-    """
+    """A test with its correction, by default that of the test, and options, for repeated use."""
 
     __test__ = False  # Prevents pytest from collecting this class.
 
@@ -79,11 +75,7 @@ class TestChoice:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
-        """Test all pairs of systems.
-
-        An array of shape (topics, systems) must be complete, with at least two topics and systems;
-        to save time this is not checked.
-        """
+        """Test all pairs of systems; arrays, shape (topics, systems), must be complete."""
         info = self.info
         is_fast = info.bound or (info.fits and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
@@ -104,6 +96,7 @@ class TestChoice:
         return prepare_scores(scores, self.info, self._missing_policy(scores))
 
     def _missing_policy(self, scores: Scores) -> str | None:
+        # By default missing scores are an error, except in scores by shard.
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
         return self.missing

@@ -42,11 +42,10 @@ def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2"
 
 @dataclass(frozen=True, eq=False)
 class AllTopics:
-    """Scores on all topics, the test of pairs of systems, and results on all topics.
+    """Complete scores on all topics, shape (topics, systems), the test, and its results.
 
-    values: complete scores; shape (topics, systems). choice: the test. replace: whether to draw
-        topics with replacement. ranks: twice the mid-rank of each system, the best first. signs:
-        sign of each significant difference, 0 for others; shape (pairs,).
+    ranks: twice the mid-rank of each system, the best first. signs: sign of each significant
+        difference, 0 for others; shape (pairs,).
     """
 
     values: Floats
@@ -59,10 +58,8 @@ class AllTopics:
 
 
 def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
-    """Draw samples of topics, and return a row for each; `ranks` are twice the mid-ranks.
-
-    Size 0 stands for bootstrap samples of all topics, which are ranked, but not tested.
-    """
+    """Draw samples of topics, and return a row for each; `ranks` are twice the mid-ranks."""
+    # Size 0 stands for bootstrap samples of all topics, which are ranked, but not tested.
     size, start, stop = task
     repeats = np.arange(start, stop)
     n_topics = len(all_topics.values)

@@ -273,10 +273,9 @@ class Walk:
 
     @classmethod
     def _follow(cls, form: Stateful, runs: Ints | None) -> tuple[Walk, list[NDArray[np.int32]]]:
-        """Make the walk, and return for each rank the index of each run's step.
+        """Make the walk along runs, or all runs, and return for each rank each run's step.
 
-        The index of a step is state * (grades + 1) + grade. If `runs` is None, all runs are
-        followed and no indices are returned.
+        The index of a step is state * (grades + 1) + grade.
         """
         states: list[Hashable] = [form.start]
         contributions: list[list[Fraction]] = []
@@ -393,10 +392,9 @@ TOLERANCE = 2.0**-40
 class Values:
     """Values of several runs.
 
-    `keys` has the distinct values, ascending, shape (values, bases). The value of a row is the sum
-    of key * unit / ln(base), divided by `divisor` and multiplied by `factor`, which is known only
-    as a float, plus the constant. If not exact, keys are one column of floats, compared with a
-    tolerance. `index` has the index of each run's value in `keys`.
+    `keys` has the distinct values, ascending, shape (values, bases), and `index` the index of each
+    run's value. The value of a row is the sum of key * unit / ln(base), divided by `divisor` and
+    multiplied by the `factor`, plus the constant. If not exact, keys are one column of floats.
     """
 
     keys: NDArray[Any]
@@ -437,10 +435,7 @@ class Values:
 def exact_values(
     measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> Values:
-    """Score runs, of shape (runs, ranks), exactly if the measure has a form.
-
-    The judgments are those of :func:`.form`.
-    """
+    """Score runs, of shape (runs, ranks), exactly if the measure has a form."""
     # Scoring one run raises the measure's own errors, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
     exact_form = form(measure, runs.shape[1], grades, judgments)

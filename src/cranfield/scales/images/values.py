@@ -485,11 +485,8 @@ def image_of_topic(
     ideal: Sequence[int] | None,
     at_most: int | None = None,
 ) -> Image:
-    """Return the image of a measure whose order of runs depends on a topic's ideal ranking.
-
-    It is not cached. Values that cannot be listed raise an error, as counting them for dozens of
-    topics would be slow.
-    """
+    """Return the image of a measure whose order of runs depends on a topic's ideal ranking."""
+    # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = form(measure, length, grades) is None
     max_runs = MAX_OF_TOPIC[has_no_form]
     if not (has_no_form and exceeds(max_runs, length, grades)):

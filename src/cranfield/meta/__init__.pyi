@@ -3,7 +3,7 @@
 # isort: skip_file
 from .collection_studies.leave_one_out import leave_one_out as leave_one_out
 from .collection_studies.leave_one_out import LeaveOneOut as LeaveOneOut
-from .collection_studies.pool_depth import PoolDepths as PoolDepths, pool_depths as pool_depths
+from .collection_studies.leave_one_out import PoolDepths as PoolDepths, pool_depths as pool_depths
 from .collection_studies.pooling import Pooling as Pooling
 from .collection_studies.pooling import pooling as pooling
 from .collection_studies.pools import Pools as Pools, pools as pools

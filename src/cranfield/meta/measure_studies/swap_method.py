@@ -13,11 +13,10 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_share, check_whole
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
-from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
-from cranfield.meta.test_studies.fast_tests import label_scores
+from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -424,7 +423,8 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     lower_ends = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        sets = draw_topic_sets(seed, len(scores.topics), size, repeat, replacement=replacement)
+        draw = (len(scores.topics), size, repeat, seed)
+        sets = np.stack(draw_topic_sets(*draw, replacement=replacement))
         sums = integers[sets].sum(axis=1)
         difference = sums[:, first] - sums[:, second]
         # Rounding to integers adds an error of at most half a unit per score.
@@ -446,16 +446,6 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
             **dict(zip(("pairs", "comparisons", "swaps", "ties"), totals, strict=True)),
         }
     )
-
-
-def draw_topic_sets(
-    seed: int, n_topics: int, size: int, repeat: int, *, replacement: bool = False
-) -> Indices:
-    """Draw two sets of topics, disjoint unless with replacement; shape (2, size)."""
-    random = stream(seed, size, repeat)
-    if replacement:
-        return random.integers(n_topics, size=(2, size))
-    return np.sort(random.permutation(n_topics)[: 2 * size].reshape(2, size), axis=1)
 
 
 def _mask_pairs(scores: Scores, topics: Indices, options: Any) -> Bools:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.work import fingerprint
@@ -254,6 +255,18 @@ class StudyInputs:
         """Select the scores that a test requires, of some topics and systems."""
         shard_scores = self.by_shard if test.by_shard else None
         return (shard_scores or self.scores).select(topics, systems)
+
+
+def draw_topic_sets(
+    n_topics: int, size: int, repeat: int, seed: int, *, replacement: bool = False
+) -> tuple[Indices, Indices]:
+    """Draw two sets of topics, disjoint unless with replacement; the second may be one smaller."""
+    random = stream(seed, size, repeat)
+    if replacement:
+        first, second = random.integers(n_topics, size=(2, size))
+        return first, second
+    sample = random.permutation(n_topics)[: 2 * size]
+    return np.sort(sample[:size]), np.sort(sample[size:])
 
 
 def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:

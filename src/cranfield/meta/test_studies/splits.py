@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, check_several, numbers
 from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
@@ -19,6 +19,7 @@ from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
     Verdict,
+    draw_topic_sets,
     explain_tests,
     is_bound,
     read_inputs,
@@ -567,12 +568,6 @@ def split_topics(
         repeated=table,
         notes=inputs.notes,
     )
-
-
-def draw_topic_sets(n_topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
-    """Draw two disjoint sets of topics; the second is smaller by one if `size` is rounded up."""
-    sample = stream(seed, size, repeat).permutation(n_topics)[: 2 * size]
-    return np.sort(sample[:size]), np.sort(sample[size:])
 
 
 def _compute_block(

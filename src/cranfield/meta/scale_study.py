@@ -54,14 +54,8 @@ CUTOFFS = (5, 10, 20, 30)
 """The cutoffs of the paper."""
 
 TESTS = (
-    ("sign", "none"),
-    ("rank-sum", "none"),
-    ("signed-rank", "none"),
-    ("t", "none"),
-    ("anova-1", "tukey"),
-    ("kruskal-wallis", "tukey"),
-    ("anova-2", "tukey"),
-    ("friedman", "tukey"),
+    *((test, "none") for test in ("sign", "rank-sum", "signed-rank", "t")),
+    *((test, "tukey") for test in ("anova-1", "kruskal-wallis", "anova-2", "friedman")),
 )
 """The tests of the paper, with their corrections, in the order of its table 5."""
 

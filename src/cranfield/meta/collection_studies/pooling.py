@@ -98,18 +98,14 @@ class PoolingInputs:
     signs: list[Ints | None]
 
 
-def find_judgments(runs: TracedRuns, pool: Pool) -> Ints:
-    """Find the index of the judgment of each document of a pool, or -1; shape (documents,)."""
+def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
+    """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
     numbers = np.arange(runs.topic.size, dtype=np.int32)
     positions = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
     judgments = pool.graded(positions).astype(np.int64)
-    return np.where(judgments == UNJUDGED, -1, judgments)
-
-
-def has_judgments(runs: TracedRuns, pool: Pool) -> Bools:
-    """Return a mask of the documents of a pool whose topics have judgments."""
     topics = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
-    return np.array([name in topics for name in pool.topics], dtype=bool)[pool.topic]
+    is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
+    return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
 
 
 def significant_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
@@ -565,13 +561,14 @@ def pooling(
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
     is_judged = team_pools.judgments(others)
     full_scores = score_blocks(team_pools.runs.blocks(is_judged), scoring)
+    judgment, is_evaluated = find_judgments(team_pools.runs, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
         pool=document_pool,
         qrels=judgments,
-        judgment=find_judgments(team_pools.runs, document_pool),
-        is_evaluated=has_judgments(team_pools.runs, document_pool),
+        judgment=judgment,
+        is_evaluated=is_evaluated,
         budgets=tuple(parsed_budgets),
         rel=int(rel),
         others=others,

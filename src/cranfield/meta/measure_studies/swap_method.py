@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_share, check_whole
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.text import counted
@@ -19,7 +19,6 @@ from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
-from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
@@ -429,7 +428,10 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
         difference = sums[:, first] - sums[:, second]
         # Rounding to integers adds an error of at most half a unit per score.
         difference[np.abs(difference) <= 2 * size] = 0.0
-        is_compared = _mask_pairs(scores, sets[0], options)
+        is_compared = np.ones(first.size, dtype=bool)
+        if options is not None:
+            first_scores = label_scores(scores.values[sets[0]])
+            is_compared = compare(first_scores, jobs=1, **options).is_significant()
         product = np.sign(difference).prod(axis=0)
         is_tied = product == 0
         is_swapped = (product < 0) | (is_tied if ties == "swaps" else False)
@@ -446,10 +448,3 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
             **dict(zip(("pairs", "comparisons", "swaps", "ties"), totals, strict=True)),
         }
     )
-
-
-def _mask_pairs(scores: Scores, topics: Indices, options: Any) -> Bools:
-    """Return a mask of the pairs to compare: all, or with a test the significant ones."""
-    if options is None:
-        return np.ones(len(scores.systems) * (len(scores.systems) - 1) // 2, dtype=bool)
-    return compare(label_scores(scores.values[topics]), jobs=1, **options).is_significant()

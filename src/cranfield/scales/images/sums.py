@@ -72,14 +72,12 @@ class Lexicographic:
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
         exact = len({part.base for part in active}) <= 1
-        spans: list[Any]
-        gaps: list[Any]
-        if exact:
-            spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
-            gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
-        else:
-            spans = [float(np.ptp(part.values)) for part in active]
-            gaps = [float(np.diff(part.values).min()) for part in active]
+        sums: list[tuple[Exact, Any]] = [
+            (part.keys.astype(object), part.unit) if exact else (part.values, 1.0)
+            for part in active
+        ]
+        spans = [(values[-1] - values[0]) * unit for values, unit in sums]
+        gaps = [np.diff(values).min() * unit for values, unit in sums]
         later_spans = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
         if any(gap <= span * margin for gap, span in zip(gaps, later_spans, strict=True)):

@@ -12,8 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics, study_scales
-from cranfield.meta.collection_studies.leave_one_out import leave_one_out
-from cranfield.meta.collection_studies.pool_depth import pool_depths
+from cranfield.meta.collection_studies.leave_one_out import leave_one_out, pool_depths
 from cranfield.meta.collection_studies.pooling import pooling
 from cranfield.meta.measure_studies.concordance import concordance
 from cranfield.meta.measure_studies.correlations import correlate

@@ -14,9 +14,9 @@ from cranfield.base.errors import CranfieldError
 from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.reproduction_result import check_bounds, check_size
-from cranfield.meta.scale_options import scale_options
-from cranfield.meta.test_studies.agreement import agreement, publication_bias
+from cranfield.meta.scale_study import scale_options
 from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.splits import agreement, publication_bias
 from tests.significance.helpers import Refusals, cases, options, scored
 
 # Without types, which forbid much of what is wrong here.

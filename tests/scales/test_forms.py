@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
+from cranfield.scales.forms.exact_values import Walk, split
 from cranfield.scales.forms.form import (
     ONE,
     Additive,
@@ -24,7 +25,6 @@ from cranfield.scales.forms.form import (
     scaled_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import FORMS, form
-from cranfield.scales.forms.stateful import Walk, split
 from cranfield.scales.images.representation import count_pairs
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import image

@@ -12,9 +12,9 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.measures import parse_measure
+from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.forms.form import Stateful, limit_relevant
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.images import sampling, windows
 from cranfield.scales.images.sampling import Heads, SampledImage, SearchableWalk, TooManyTiesError
 from cranfield.scales.images.values import image, represent

@@ -36,11 +36,11 @@ from cranfield.measures import (
 )
 from cranfield.scales import measure_scales, verdicts
 from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.measure_scales import (
     is_evenly_spaced,
-    prove_rank_based,
-    prove_set_based,
+    prove_total_orders,
     scale_of,
     scale_over_topics,
 )
@@ -274,8 +274,10 @@ def test_additive_proofs_for_any_gains(
     full = scale_of(measure, length, grades)
     found = form(measure, length, grades)
     assert found is not None
-    assert prove_rank_based("", found, 1).scale is full.rank_based.scale
-    assert prove_set_based("", found, 1).scale is full.set_based.scale
+    assert isinstance(found.shape, Additive)
+    set_based, rank_based = prove_total_orders(found, found.shape, 1)
+    assert rank_based.scale is full.rank_based.scale
+    assert set_based.scale is full.set_based.scale
     assert is_evenly_spaced(found) is (full.own.scale is INTERVAL)
 
 

@@ -211,7 +211,7 @@ def scales(
     cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
     """
     from cranfield import meta
-    from cranfield.meta.scale_options import MEASURES, TESTS, scale_options
+    from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
 
     judging = dict(options.judging)
     rel = judging.pop("rel")

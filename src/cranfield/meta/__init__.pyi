@@ -3,28 +3,25 @@
 # isort: skip_file
 from .collection_studies.leave_one_out import leave_one_out as leave_one_out
 from .collection_studies.leave_one_out import LeaveOneOut as LeaveOneOut
-from .collection_studies.pool_depth import PoolDepths as PoolDepths, pool_depths as pool_depths
+from .collection_studies.leave_one_out import PoolDepths as PoolDepths, pool_depths as pool_depths
 from .collection_studies.pooling import Pooling as Pooling
 from .collection_studies.pooling import pooling as pooling
 from .collection_studies.pools import Pools as Pools, pools as pools
 from .collection_studies.rankings import teams_of as teams_of
 from .measure_studies.concordance import Concordance as Concordance, concordance as concordance
 from .measure_studies.correlations import Correlations as Correlations, correlate as correlate
-from .measure_studies.discriminative import (
-    DiscriminativePower as DiscriminativePower,
-    discriminative_power as discriminative_power,
-)
-from .measure_studies.innate import InnateOrders as InnateOrders, innate_orders as innate_orders
-from .measure_studies.predictive import (
-    PredictivePower as PredictivePower,
-    predictive_power as predictive_power,
-)
+from .measure_studies.discriminative import DiscriminativePower as DiscriminativePower
+from .measure_studies.discriminative import discriminative_power as discriminative_power
+from .measure_studies.concordance import InnateOrders as InnateOrders
+from .measure_studies.concordance import innate_orders as innate_orders
+from .measure_studies.predictive import PredictivePower as PredictivePower
+from .measure_studies.predictive import predictive_power as predictive_power
 from .measure_studies.swap_method import Swaps as Swaps
 from .measure_studies.swap_method import swap_method as swap_method
 from .prediction_study import Prediction as Prediction, prediction as prediction
 from .scale_study import ScaleStudy as ScaleStudy
 from .scale_study import study_scales as study_scales
-from .test_studies.agreement import agreement as agreement, publication_bias as publication_bias
+from .test_studies.splits import agreement as agreement, publication_bias as publication_bias
 from .test_studies.errors import FalseAlarms as FalseAlarms, false_alarms as false_alarms
 from .test_studies.splits import SplitStudy as SplitStudy
 from .test_studies.splits import split_topics as split_topics

@@ -57,8 +57,6 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     Arguments are document ids, the best first. For two rankings of n documents without a common
     document the result is -2n / (3n - 1); it is NaN if a ranking is empty.
 
-    Examples
-    --------
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
@@ -82,8 +80,6 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     If one ranking is longer, its documents below the last rank of the other are excluded; the
     result is NaN if fewer than two ranks remain.
 
-    Examples
-    --------
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
@@ -108,8 +104,6 @@ def order_agreement(
     the numbers of documents; and `shared`, the number of documents in both. The coefficients are
     null if a run has no document.
 
-    Examples
-    --------
     >>> first = {"q1": {"a": 3, "b": 2, "c": 1}}
     >>> second = {"q1": {"a": 3, "c": 2, "d": 1}, "q2": {"a": 1}}
     >>> table = order_agreement(first, second)
@@ -139,11 +133,8 @@ def order_agreement(
         if in_first.any() and in_second.any():
             docs_x, docs_y = (docs[start:end][_argsort(ranks)].tolist() for ranks in (x, y))
             coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
-        rows[topic] = (
-            topic,
-            *coefficients,
-            *(int(mask.sum()) for mask in (in_first, in_second, in_first & in_second)),
-        )
+        n_docs = (int(mask.sum()) for mask in (in_first, in_second, in_first & in_second))
+        rows[topic] = (topic, *coefficients, *n_docs)
     schema = {
         "topic": pl.String,
         **dict.fromkeys(("tau", "KTU", "RBO"), pl.Float64),
@@ -464,31 +455,21 @@ def replicate_scores(
 
 
 def _compare_scores(
-    original: Any,
-    other: Any,
-    kind: str,
-    test: str,
-    bounds: tuple[float, float] | None,
-    seed: int,
+    original: Any, other: Any, kind: str, test: str, bounds: tuple[float, float] | None, seed: int
 ) -> Reproduction:
     test = check_test(test, paired=kind == "reproduction")
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
-    if original_scores.keys() != other_scores.keys():
-        measure = next(
-            name
-            for name in [*original_scores, *other_scores]
-            if name not in original_scores or name not in other_scores
-        )
+    if one_sided := original_scores.keys() ^ other_scores.keys():
+        measure = next(name for name in [*original_scores, *other_scores] if name in one_sided)
         raise PolicyError(
             f"expected the same measures on both sides, got {quoted(measure)} on one side only"
         )
-    roles = same_roles(
-        *(
-            dict.fromkeys(role for scores in side.values() for role in scores.systems)
-            for side in (original_scores, other_scores)
-        )
+    systems = (
+        [role for scores in side.values() for role in scores.systems]
+        for side in (original_scores, other_scores)
     )
+    roles = same_roles(*map(dict.fromkeys, systems))
     notes = Notes()
     values = compare_sides(
         kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed

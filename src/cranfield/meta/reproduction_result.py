@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, schema_of
 from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -44,9 +44,7 @@ def rmse(x: Floats, y: Floats) -> float:
 def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
     r"""Compute the root mean square error divided by its maximum for scores within bounds (a, b).
 
-    .. math::
-
-        \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - a, b - x_t)^2}}
+    .. math:: \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - a, b - x_t)^2}}
     """
     return rmse(x, y) / rmse(np.maximum(x - bounds[0], bounds[1] - x), np.zeros(x.size))
 
@@ -72,9 +70,7 @@ def relative_improvement(base: Floats, advanced: Floats) -> float:
 def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Floats) -> float:
     r"""Compute the ratio of the reproduced to the original mean improvement; NaN if that is 0.
 
-    .. math::
-
-        \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
+    .. math:: \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
         \overline{\Delta} = \frac{1}{T} \sum_{t=1}^{T} (a_t - b_t)
 
     The second effect may be on other topics. Positive affine transformations of all scores do not
@@ -392,10 +388,7 @@ def compare_sides(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Compare the scores of both sides by measure; return the attributes of a `Reproduction`.
-
-    The systems are named by their roles. Default bounds are those that each measure declares.
-    """
+    """Compare the scores of both sides by measure; return the attributes of a `Reproduction`."""
     is_paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
@@ -445,10 +438,7 @@ def _nrmse_or_none(
 
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
-    schema = {
-        name: pl.String if column.key else pl.Int64 if name.endswith("topics") else pl.Float64
-        for name, column in Reproduction.columns[table].items()
-    }
+    schema = schema_of(Reproduction.columns[table], ["topics", "other topics"])
     columns = {name: [row.get(name) for row in rows] for name in schema}
     return pl.DataFrame(columns, schema=schema).fill_nan(None)
 
@@ -461,10 +451,7 @@ def _common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides; shape (roles, topics).
-
-    Topics without scores of all roles are excluded; if paired, on either side.
-    """
+    """Return the scores of topics with scores of all roles, if paired on both sides."""
     scores_by_side: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         values = scores.select(systems=roles).values

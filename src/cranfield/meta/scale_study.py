@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, product
+from dataclasses import dataclass
+from itertools import chain, combinations, product
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Unpack
 
@@ -11,25 +12,138 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
-from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
+from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.scale_options import CUTOFFS, MEASURES, TESTS, ScaleOptions, scale_options
-from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study
+from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, schema_of
+from cranfield.meta.study_options import whole_numbers
+from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
-from cranfield.scales.runs import depends_on_recall_base
+from cranfield.scales.interval_scaled import Interval
+from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import t_quantile
 from cranfield.significance.registry import Options, find_test
 from cranfield.tabular import format_number
+
+MEASURES = (
+    "P",
+    "RBP(p=0.5)",
+    "RR",
+    "RBP(p=0.3)",
+    "RBP(p=0.8)",
+    "DCG(discount='max(1,log2(rank))')",
+    "DCG(discount='max(1,log10(rank))')",
+    "R",
+    "AP",
+    "nDCG(discount='max(1,log2(rank))')",
+    "nDCG(discount='max(1,log10(rank))')",
+)
+"""The measures of the paper, in the order of its table 2."""
+
+CUTOFFS = (5, 10, 20, 30)
+"""The cutoffs of the paper."""
+
+TESTS = (
+    *((test, "none") for test in ("sign", "rank-sum", "signed-rank", "t")),
+    *((test, "tukey") for test in ("anova-1", "kruskal-wallis", "anova-2", "friedman")),
+)
+"""The tests of the paper, with their corrections, in the order of its table 5."""
+
+_TRIAL_SCORES = label_scores(
+    np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]])
+)
+"""Scores of three systems; tests that support these scores support those of any study."""
+
+
+@dataclass(frozen=True)
+class ScaleOptions:
+    """The options of a study of scales; made by :func:`scale_options`."""
+
+    measures: tuple[Measure, ...]
+    cutoffs: tuple[int, ...]
+    tests: tuple[tuple[str, str], ...]
+    ties: str
+    alpha: float
+    exact_n: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(measure.label for measure in self.measures)
+
+    def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
+        """Return each measure at a cutoff, and its interval-scaled version."""
+        measures = [measure @ cutoff for measure in self.measures]
+        return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
+
+    def require(self, grades: int, runs: int) -> None:
+        """Raise an error if exact ranks cannot be computed for a highest grade and many runs."""
+        reasons: dict[str, str] = {}
+        for measure, ranked in chain.from_iterable(map(self.versions, self.cutoffs)):
+            try:
+                ranked.require(grades, runs)
+            except PolicyError as error:
+                reasons[str(measure)] = str(error)
+        if reasons:
+            raise PolicyError(
+                f"the study requires exact ranks, which cannot be computed for"
+                f" {', '.join(reasons)}: {next(iter(reasons.values()))}"
+            )
+
+
+def scale_options(
+    measures: Any,
+    cutoffs: Any,
+    tests: Any,
+    ties: str = "unique",
+    alpha: float = 0.05,
+    exact_n: int = Options.exact_n,
+) -> ScaleOptions:
+    """Parse and check the options of a study of scales."""
+    texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not texts:
+        raise PolicyError("expected at least one measure, got none")
+    parsed = tuple(_without_cutoff(measure) for measure in texts)
+    lengths = whole_numbers("cutoff", cutoffs)
+    choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
+    for choice in choices:
+        choice.prepare(_TRIAL_SCORES)
+    Options(alpha=alpha, exact_n=exact_n)
+    check_choice("ties", ties, TIES)
+    labels = [f"measure {measure}" for measure in parsed]
+    labels += [f"test {choice.test}" for choice in choices]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise PolicyError(f"{label} is repeated")
+    parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
+    options = ScaleOptions(parsed, lengths, parsed_tests, ties, alpha, exact_n)
+    # Raises an error for measures that cannot be interval-scaled.
+    options.versions(lengths[0])
+    return options
+
+
+def _without_cutoff(measure: str | Measure) -> Measure:
+    """Parse a measure without a cutoff; some measures have no text form without one."""
+    if isinstance(measure, Measure) and measure.cutoff is None:
+        return measure
+    if isinstance(measure, Measure) or "@" in measure:
+        raise PolicyError(f"expected a measure without cutoff, got {measure}; the study adds it")
+    try:
+        return parse_measure(f"{measure}@1")(cutoff=None).with_label(measure)
+    except MeasureError:
+        # The error for the unchanged text may be clearer.
+        as_measure(measure, 1)
+        raise
+
 
 _CUTOFF_COLUMNS = {
     "collection": Column("Collection, in a study of several.", key=True),
@@ -349,20 +463,12 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
 
 _KEYS = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
-_CHANGE = {
-    "test": pl.String,
-    **dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64),
-    **dict.fromkeys(("changed %", "changed % of all"), pl.Float64),
-}
+_CHANGE = schema_of(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
 _PART: dict[str, Any] = {
     **_KEYS,
     **dict.fromkeys(_TAUS, pl.Float64),
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
-    "changes": pl.List(pl.Struct(_CHANGE)),
-}
-_PAIRS: dict[str, Any] = {
-    **{"collection": pl.String, "cutoff": pl.Int64, "first": pl.String, "second": pl.String},
-    **dict.fromkeys(("original", "interval", "change %"), pl.Float64),
+    "changes": pl.List(pl.Struct({name: _CHANGE[name] for name in _CHANGE if name not in _KEYS})),
 }
 
 
@@ -409,16 +515,14 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
-    return pl.DataFrame(rows, _PAIRS, orient="row")
+    schema = schema_of(ScaleStudy.columns["pairs"], ["cutoff"])
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def average_changes(
     changes: pl.DataFrame, options: ScaleOptions, grades: Mapping[str, int]
 ) -> pl.DataFrame:
-    """Average the changes in percent of the significant pairs, by groups of measures and tests.
-
-    `grades` contains the highest grade by collection.
-    """
+    """Average the changes in percent by groups of measures; grades: highest by collection."""
     tests = [test for test, _ in options.tests]
     interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
     s2ns, ns2s = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
@@ -440,7 +544,8 @@ def average_changes(
             half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
-    return pl.DataFrame(rows, _HEADLINE, orient="row")
+    schema = schema_of(ScaleStudy.columns["headline"], ["results", "undefined"])
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
@@ -471,12 +576,6 @@ _GROUPS = {
     ("all", "all"): pl.lit(True),
 }
 """Groups of measures and tests; with unique ranks `affected` are the three groups before it."""
-
-_HEADLINE: dict[str, Any] = {
-    **dict.fromkeys(("cutoffs", "measures", "tests"), pl.String),
-    **dict.fromkeys(("results", "undefined"), pl.Int64),
-    **dict.fromkeys(("S2NS %", "NS2S %", "changed %", "sd", "half-width"), pl.Float64),
-}
 
 
 def _suffix(row: Mapping[str, Any]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.spec import Registry
 from cranfield.base.text import capitalised, names_or_count
-from cranfield.result import Column, Result, is_fact, readable_table
+from cranfield.result import Column, Columns, Result, is_fact, readable_table
 from cranfield.tabular import Table, format_number
 
 if TYPE_CHECKING:
@@ -110,6 +110,14 @@ class Study(Result):
                 )
                 tables.append(readable_table(frame, title, declared[name]))
         return tables
+
+
+def schema_of(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the types of declared columns: text for keys, integers, and floats for the others."""
+    import polars as pl
+
+    types = {name: pl.String if column.key else pl.Float64 for name, column in columns.items()}
+    return types | dict.fromkeys(integers, pl.Int64)
 
 
 def prefix(measure: str) -> str:

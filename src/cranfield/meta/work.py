@@ -32,14 +32,6 @@ _HASH_PREFIX = b'"sha256": "'
 _ZERO_HASH = "0" * 64
 
 
-def seal_part(part: pl.DataFrame, study: str, name: str) -> bytes:
-    """Write a part as Parquet bytes, with its study, name and a hash of the bytes as metadata."""
-    about = json.dumps({"study": study, "part": name, "sha256": _ZERO_HASH})
-    out = BytesIO()
-    part.write_parquet(out, metadata={_METADATA_KEY: about})
-    return _insert_hash(out.getvalue())
-
-
 def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
     """Read a part from Parquet bytes; raise an error if the study, name or hash is different."""
     if _HASH_PREFIX not in data:
@@ -143,10 +135,7 @@ class ResultsFolder:
         return self.path / f"{name}.parquet"
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """Read a finished part; None if it is missing or damaged.
-
-        Damaged parts are recorded for `warn_about_damage`.
-        """
+        """Read a finished part; None if it is missing, or damaged, which is recorded."""
         path = self._file(name)
         try:
             return unseal_part(path.read_bytes(), self.study, name)
@@ -172,8 +161,12 @@ class ResultsFolder:
             )
 
     def write(self, name: str, part: pl.DataFrame) -> None:
+        """Write a part, with its study, its name and a hash of all bytes as metadata."""
+        about = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
+        content = BytesIO()
+        part.write_parquet(content, metadata={_METADATA_KEY: about})
         with whole_file(self._file(name)) as out:
-            out.write(seal_part(part, self.study, name))
+            out.write(_insert_hash(content.getvalue()))
 
     def tidy(self) -> None:
         """Remove temporary files of writes that were interrupted before this run of the study."""

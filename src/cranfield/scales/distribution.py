@@ -251,23 +251,16 @@ class Variable:
 
 
 def _multiply(first: Floats, second: Floats) -> Floats:
-    """Multiply matrices, thin ones without BLAS.
-
-    BLAS would distribute each small product over threads that are busy already, and wait for them
-    much longer than the product takes.
-    """
+    """Multiply matrices, thin ones without BLAS, which would wait for threads that are busy."""
     if first.shape[1] <= 32:
         return np.asarray(np.einsum("rm,mc->rc", first, second))
     return np.asarray(first @ second)
 
 
 def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
-    """Compute e(k t) for integers k up to 2^24 and turns t, each within 24 units of rounding.
-
-    The product of a large k and a turn would lose digits of its fractional part, the only part
-    that matters. Therefore each turn is split in two: the product of its first 26 bits and an
-    integer is exact, and the remainder is small.
-    """
+    """Compute e(k t) for integers k up to 2^24 and turns t, each within 24 units of rounding."""
+    # The fractional part of k t would lose digits. The product of k and the first 26 bits of a turn
+    # is exact, and the remainder is small.
     turns = turns - np.rint(turns)
     high = np.rint(turns * 2**26) / 2**26
     angle = np.multiply.outer(multipliers, high)
@@ -283,10 +276,8 @@ def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
 def compute_phi(
     variables: Sequence[Variable], start: int, stop: int, threshold: float, jobs: int
 ) -> tuple[Ints, Complex]:
-    """Compute phi(k) for start <= k < stop in square blocks; omit values below the threshold.
-
-    Each factor has a magnitude of at most 1, so that a product below the threshold stays below it.
-    """
+    """Compute phi(k) for start <= k < stop in square blocks; omit values below the threshold."""
+    # Factors have magnitudes of at most 1: a product below the threshold stays below it.
     starts = range(start, stop, SIDE * SIDE)
     blocks = in_threads(lambda first: _compute_square(variables, first, threshold), starts, jobs)
     frequencies, phi = zip(*blocks, strict=True)
@@ -369,10 +360,7 @@ class FourierInversion:
 def invert(
     sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
 ) -> tuple[FourierInversion, float]:
-    """Return the Fourier inversion and its error; double the frequencies until it is small enough.
-
-    The error may be larger than requested if memory or computing time would not suffice.
-    """
+    """Return the Fourier inversion and its error; larger than requested if that is too costly."""
     middles = [(values[0] + values[-1]) / 2 for values in sets]
     middle = math.fsum(middles)
     # The narrowest components are replaced by their middles, where that is within the rounding.
@@ -413,10 +401,8 @@ def invert(
 
 
 def is_affordable(sets: Sequence[Floats]) -> bool:
-    """Return True if the first square of frequencies can be computed in reasonable time.
-
-    With many small components, phi is almost 0 at most frequencies before large ones are needed.
-    """
+    """Return True if the first square of frequencies can be computed in reasonable time."""
+    # With many small components, phi is almost 0 before large ones are needed.
     log_size = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
     return log_size > 64 or sum(values.size for values in sets) * SIDE**2 <= MAX_WORK
 
@@ -490,18 +476,11 @@ class SumDistribution:
     method: ListedSums | FourierInversion
 
     def cdf(self, x: ArrayLike) -> Floats:
-        """Return the proportion of sums up to x, non-decreasing over the x of one call.
-
-        It is the midpoint of the bounds, unless all sums are listed and counted.
-        """
+        """Return the proportion of sums up to x, non-decreasing over the x of one call."""
         return self._compute_bounds(x)[1]
 
     def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Return proved lower and upper bounds of F(x).
-
-        They are often closer than `error`, which holds for all x. Bounds at one x limit those at
-        the other x, as F is monotone, so that more x in one call never widen them.
-        """
+        """Return proved lower and upper bounds of F(x), often closer than `error`."""
         lower, _, upper = self._compute_bounds(x)
         return lower, upper
 
@@ -533,14 +512,11 @@ class ListedSums:
 
     @cached_property
     def error(self) -> float:
-        """Bound on the error of F: the largest proportion of sums that may be above or below x.
-
-        If all sums are listed, x is one of them and that sum is certain to count; otherwise F is
-        estimated by the midpoint of its bounds, which halves the error.
-        """
+        """Bound on the error of F: the largest proportion of sums that may be above or below x."""
         width = self.highest_other - self.lowest_other + 2 * self.rounding
         ends = np.searchsorted(self.sums, self.sums + width, side="right")
         n_uncertain = int((ends - np.arange(self.sums.size)).max())
+        # If all sums are listed, x is one of them; otherwise F is the midpoint of its bounds.
         return (n_uncertain - 1 if self.is_complete else n_uncertain / 2) / self.sums.size
 
     def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:

@@ -28,8 +28,7 @@ def group_cells(
 ) -> dict[Group, Ints]:
     """Group rankings by the image that they require, and return the indices of their cells.
 
-    `limits` are the maximum numbers of relevant documents of runs, broadcast to the shape of the
-    judged runs. With `ideal`, images depend on the ideal ranking of the topic.
+    `limits`: maximum numbers of relevant documents of runs. `ideal`: if images depend on the topic.
     """
     topics, systems = judged.shape
     bounds = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
@@ -49,7 +48,7 @@ def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...
     return tuple(np.sort(grades)[::-1][:length].tolist())
 
 
-GRADE_PARAMETERS = ("betas", "thresholds")
+GRADE_PARAMETERS = {"betas", "thresholds"}
 """Parameters that distinguish relevant grades."""
 
 _FORMULA = (
@@ -114,16 +113,12 @@ class Interval(Wrapping):
     feasible: bool = parameter(
         False,
         flag,
-        (
-            "Whether to rank only among runs with at most as many relevant documents as the topic,"
-            " of any grades: each recall base then has its own scale, and a mean over topics"
-            " is only a surrogate."
-        ),
+        "Whether to rank only among runs with at most as many relevant documents as the topic,"
+        " of any grades: each recall base then has its own scale, and a mean over topics"
+        " is only a surrogate.",
     )
     seed: int = parameter(
-        0,
-        integer(0),
-        "Seed of the sample of rankings, for measures with too many values to count.",
+        0, integer(0), "Seed of the sample of rankings, for measures with too many values to count."
     )
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -190,9 +185,8 @@ class Interval(Wrapping):
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
         limits = judged.recall_base(rel) if self.feasible else None
-        for (limit, ideal), cells in group_cells(
-            judged, self.cutoff, limits, ideal=needs_ideal
-        ).items():
+        groups = group_cells(judged, self.cutoff, limits, ideal=needs_ideal)
+        for (limit, ideal), cells in groups.items():
             if limit == 0:
                 # Without relevant documents there is only one run.
                 flat[cells] = 1.0 if self.raw else 0.0
@@ -262,9 +256,7 @@ class Interval(Wrapping):
     def _is_binary(self) -> bool:
         """Return True if all relevant grades have the same gain."""
         inner = inner_measure(self.inner)
-        if "rel" not in inner.parameters or any(
-            name in inner.parameters for name in GRADE_PARAMETERS
-        ):
+        if "rel" not in inner.parameters or GRADE_PARAMETERS & set(inner.parameters):
             return False
         gains = getattr(inner, "gains", None)
         return gains is None or getattr(gains, "kind", None) == "binary"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice, pairwise
 from math import gcd, lcm
 from typing import Any
@@ -24,7 +23,14 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures.base import Measure
 from cranfield.scales.admissible import admitted_statistics, admitted_tests
-from cranfield.scales.forms.exact_values import TOLERANCE, Values, exact_values, form_values
+from cranfield.scales.forms.exact_values import (
+    TOLERANCE,
+    TooManySumsError,
+    Values,
+    exact_values,
+    form_values,
+    split,
+)
 from cranfield.scales.forms.form import (
     Additive,
     Form,
@@ -34,7 +40,6 @@ from cranfield.scales.forms.form import (
     check_depends_on_grades,
 )
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import TooManySumsError, split
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.orders import rbto, sbto
@@ -114,30 +119,29 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_rank_based(order: str, form: Form, sign: int) -> Verdict:
-    steps = rank_based_steps(form.shape.length, form.shape.grades)
-    return judge_steps(order, steps, form, sign, "from all steps between neighbours")
+def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
+    """Judge an additive measure for the set-based and for the rank-based total order."""
+    size, reason = (shape.length, shape.grades), "from all steps between neighbours"
+    set_based = _find_unequal_ranks(form, shape) or judge_steps(
+        SET_BASED, set_based_steps(*size), form, sign, reason
+    )
+    return [set_based, judge_steps(RANK_BASED, rank_based_steps(*size), form, sign, reason)]
 
 
-def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
-    length, top = form.shape.length, form.shape.grades
-    assert isinstance(form.shape, Additive)
-    gains = [_gains_of_grades(form, rank) for rank in range(length)]
-    for k, grade in np.ndindex(length, top + 1):
+def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
+    """Judge a measure in which the gain of some grade over grade 0 depends on the rank."""
+    # The gains of grades at each rank, as coefficient and base, or None.
+    gains = [
+        [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
+        for row, base in zip(shape.coefficients, shape.bases, strict=True)
+    ]
+    for k, grade in np.ndindex(shape.length, shape.grades + 1):
         if gains[k][grade] != gains[0][grade]:
-            runs = ((grade, *[0] * (length - 1)), (*[0] * k, grade, *[0] * (length - k - 1)))
-            return Verdict(order, None, True, _make_form_witness("distinguished", runs, form))
-    steps = set_based_steps(length, top)
-    return judge_steps(order, steps, form, sign, "from all steps between neighbours")
-
-
-def _gains_of_grades(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
-    """Return the gain of each grade over grade 0 at a rank, as coefficient and base, or None."""
-    assert isinstance(form.shape, Additive)
-    if not form.divisor:
-        return [None] * (form.shape.grades + 1)
-    row, base = form.shape.coefficients[rank], form.shape.bases[rank]
-    return [(coefficient - row[0], base) if coefficient != row[0] else None for coefficient in row]
+            runs = np.zeros((2, shape.length), dtype=np.int64)
+            runs[0, 0] = runs[1, k] = grade
+            witness = _make_form_witness("distinguished", runs, form)
+            return Verdict(SET_BASED, None, True, witness)
+    return None
 
 
 def lowest_runs(length: int, grades: int) -> Ints:
@@ -218,9 +222,9 @@ def _is_contiguous(shape: Additive) -> bool:
     return True
 
 
-def _make_form_witness(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
+def _make_form_witness(kind: str, runs: Any, form: Form) -> Witness:
     rows = np.array(runs)
-    return _make_witness(kind, form_values(form, rows), rows, range(len(runs)))
+    return _make_witness(kind, form_values(form, rows), rows, range(len(rows)))
 
 
 OWN_ORDER = "its own order"
@@ -267,10 +271,9 @@ def judge_spacing(order: str, values: Values, runs: Ints) -> Verdict:
 
 def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
     """Judge a measure for the set-based and for the rank-based total order."""
-    orders = ((SET_BASED, sbto), (RANK_BASED, rbto))
     return [
         judge_order(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
-        for order, ranks in orders
+        for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
 
@@ -284,22 +287,14 @@ MAX_SEARCHED = 2**10
 
 
 def search_verdicts(candidates: RunSet, exact: Form | None) -> list[Verdict]:
-    """Return verdicts for the measure's own order, the set-based and the rank-based order.
-
-    Additive measures are decided by the differences of neighbours if every run is possible; other
-    measures by witnesses.
-    """
+    """Return verdicts for the measure's own order, the set-based and the rank-based order."""
     own_verdict = _search_own_order(candidates)
     if candidates.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
         return [own_verdict, *_search_witnesses(candidates)]
     if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [
-        own_verdict,
-        prove_set_based(SET_BASED, exact, candidates.sign),
-        prove_rank_based(RANK_BASED, exact, candidates.sign),
-    ]
+    return [own_verdict, *prove_total_orders(exact, exact.shape, candidates.sign)]
 
 
 def _search_own_order(candidates: RunSet) -> Verdict:
@@ -309,12 +304,8 @@ def _search_own_order(candidates: RunSet) -> Verdict:
     if candidates.can_be_listed(depth):
         runs = candidates.list_runs(depth)
         return judge_spacing(OWN_ORDER, candidates.values(runs), runs)
-    if (
-        measure.info.monotone
-        and _is_monotone(candidates)
-        and depth > 1
-        and not candidates.has_grades
-    ):
+    is_monotone = measure.info.monotone and _is_monotone(candidates)
+    if is_monotone and depth > 1 and not candidates.has_grades:
         runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(candidates.values(runs), runs, candidates.sign)
         if witness is not None:
@@ -412,17 +403,8 @@ def scale_of(
         form = candidates.form()
         own_verdict, set_based, rank_based = search_verdicts(candidates, form)
         count, exact = candidates.count(), form is not None
-    return ScaleReport(
-        candidates.measure.label,
-        candidates.length,
-        candidates.grades,
-        candidates.judgments,
-        count,
-        own_verdict,
-        set_based,
-        rank_based,
-        exact,
-    )
+    size = candidates.length, candidates.grades, candidates.judgments, count
+    return ScaleReport(candidates.measure.label, *size, own_verdict, set_based, rank_based, exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,15 +454,9 @@ def describe_scale(
         _ = measure_image.size
     except CranfieldError as error:
         measure_image, refusal = None, str(error)
-    return ScaleFacts(
-        report,
-        measure_image,
-        refusal,
-        depends_on_recall_base(measure),
-        beyond_length(measure),
-        admitted_statistics(report.scale),
-        admitted_tests(report.scale),
-    )
+    admitted = admitted_statistics(report.scale), admitted_tests(report.scale)
+    inputs = depends_on_recall_base(measure), beyond_length(measure)
+    return ScaleFacts(report, measure_image, refusal, *inputs, *admitted)
 
 
 MAX_TOPICS = 2_500
@@ -556,7 +532,13 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     for length in range(1, longest + 1):
         complete_measure = with_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
-            runs = _list_counts(length, base) if is_count else _list_runs(length, base)
+            if is_count:
+                # A run for each number of relevant documents.
+                counts = np.arange(min(length, base) + 1)
+                runs = (np.arange(length) < counts[:, None]).astype(np.int64)
+            else:
+                runs = all_runs(length)
+                runs = runs[runs.sum(axis=1) <= base]
             run_values = exact_values(complete_measure, runs, 1, base)
             exact &= run_values.exact and run_values.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
@@ -584,15 +566,3 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
-
-
-def _list_counts(length: int, base: int) -> Ints:
-    """Return a run of a length for each number of relevant documents up to the recall base."""
-    numbers = np.arange(min(length, base) + 1)
-    return np.asarray((np.arange(length) < numbers[:, None]).astype(np.int64))
-
-
-def _list_runs(length: int, base: int) -> Ints:
-    """Return the runs of a length with relevant documents up to the recall base."""
-    runs = all_runs(length)
-    return np.asarray(runs[runs.sum(axis=1) <= base])

@@ -299,11 +299,7 @@ def _judge_all_inputs() -> JudgedRuns:
         aspects={"understandability": qrels, "credibility": qrels},
     )
     size = judged.judgments.grade.size
-    columns = {
-        "stratum": np.full(size, "0"),
-        "inclusion": np.ones(size),
-        "class": np.arange(size),
-    }
+    columns = {"stratum": np.full(size, "0"), "inclusion": np.ones(size), "class": np.arange(size)}
     rows = judged.annotations.lengths
     assert rows is not None
     # Each ranking is a session of one query.

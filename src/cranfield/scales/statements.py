@@ -245,10 +245,9 @@ class Meaningfulness:
                 return f"{opening} this pair is not significantly different for p = {insignificant}"
             text = f"{opening} this pair is significantly different for p = {significant}"
             return f"{text}, not for p = {insignificant}" if insignificant else text
-        counts = [
-            f"{mask.sum():,} (p = {power:g})" for power, mask in self.still_significant.items()
-        ]
-        n_all = np.logical_and.reduce(list(self.still_significant.values())).sum()
+        masks = self.still_significant
+        counts = [f"{mask.sum():,} (p = {power:g})" for power, mask in masks.items()]
+        n_all = np.logical_and.reduce(list(masks.values())).sum()
         return (
             f"{opening} {', '.join(counts)} of these {count:,} pairs are still significantly"
             f" different, {n_all:,} of them for all four p"
@@ -277,10 +276,7 @@ class Meaningfulness:
         phrase, numbers = "on more topics", [str(number) for _, number in pair]
         if n_scored[0] != n_scored[1]:
             phrase = "on a larger proportion of topics"
-            numbers = [
-                f"{number} of {n_topics}"
-                for number, n_topics in zip(numbers, n_scored, strict=True)
-            ]
+            numbers = [f"{number} of {n}" for number, n in zip(numbers, n_scored, strict=True)]
         side = "up to" if lower_is_better else "above"
         return (
             f"for example: {a} has the {'lower, better' if lower_is_better else 'higher'} mean, but"
@@ -291,21 +287,18 @@ class Meaningfulness:
     @cached_property
     def _n_scored(self) -> Indices:
         """Number of topics on which each system has a score."""
-        comparison = self.comparison
-        values = comparison.scores.values.reshape(
-            len(comparison.scores.topics), len(comparison.systems), -1
-        )
-        return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
+        values = self.comparison.scores.values
+        has_score = ~np.isnan(values.reshape(*values.shape[:2], -1)).all(axis=2)
+        return np.asarray(has_score.sum(axis=0), dtype=np.intp)
 
     @property
     def _good_counts(self) -> tuple[Indices, Indices]:
         """Number of topics with scores better than the threshold, by pair, for both systems."""
-        above_first, above_second = self.dominance.above_first, self.dominance.above_second
-        comparison = self.comparison
-        if not comparison.scores.lower_is_better:
-            return above_first, above_second
-        first, second = self._n_scored[comparison.first], self._n_scored[comparison.second]
-        return first - above_first, second - above_second
+        first, second = self.dominance.above_first, self.dominance.above_second
+        comparison, n_scored = self.comparison, self._n_scored
+        if comparison.scores.lower_is_better:
+            first, second = n_scored[comparison.first] - first, n_scored[comparison.second] - second
+        return first, second
 
     def alternatives(self) -> list[str]:
         """Return the names of tests that the scale of the measure admits for the same design."""
@@ -344,17 +337,12 @@ class Meaningfulness:
         good_counts = self._good_counts
         rows = []
         for k in pairs[:limit]:
-            is_reversed = bool(self.dominance.reversed[k])
-            rows.append(
-                [
-                    comparison.systems[comparison.first[k]],
-                    comparison.systems[comparison.second[k]],
-                    f"{comparison.difference[k]:.4f}",
-                    "reversed" if is_reversed else "invariant",
-                    f"{self.dominance.threshold[k]:.4g}" if is_reversed else "",
-                    *(str(counts[k]) if is_reversed else "" for counts in good_counts),
-                ]
-            )
+            systems = (comparison.systems[s] for s in (comparison.first[k], comparison.second[k]))
+            order_of_means = ["invariant", "", "", ""]
+            if self.dominance.reversed[k]:
+                counts = (str(counts[k]) for counts in good_counts)
+                order_of_means = ["reversed", f"{self.dominance.threshold[k]:.4g}", *counts]
+            rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
         parts = ["\n".join(self.lines())]

@@ -257,10 +257,9 @@ MAX_LISTED = 2**18
 
 @dataclass(frozen=True)
 class RunSet:
-    """A measure, and the runs of a length that can be retrieved from a topic's documents.
+    """A measure, and the runs of a length that can be retrieved from documents of some grades.
 
-    `documents` has the grades of the topic's documents. `judgments` are the judgments as passed:
-    grades, a number of relevant documents of unknown grades, or None if every run is possible.
+    `judgments` are those passed: grades, or a number of relevant documents of unknown grades.
     """
 
     measure: Measure
@@ -325,10 +324,7 @@ def with_required_cutoff(measure: Measure, length: int) -> Measure:
 
 
 def make_run_set(
-    measure: Measure | str,
-    length: int | None,
-    grades: int,
-    judgments: Sequence[int] | int | None,
+    measure: Measure | str, length: int | None, grades: int, judgments: Sequence[int] | int | None
 ) -> RunSet:
     """Make the set of runs of :func:`cranfield.scale_of` from its arguments."""
     measure = as_measure(measure, length)
@@ -338,12 +334,13 @@ def make_run_set(
         raise PolicyError("length is required, such as length=10")
     check_size(size, grades)
     complete_measure = with_required_cutoff(measure, size)
-    known_judgments: int | tuple[int, ...] | None = None
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
-        known_judgments = int(judgments)
     documents = document_grades(judgments, size, grades)
     check_whole("the recall base", len(documents), 1)
-    if known_judgments is None and judgments is not None:
-        known_judgments = tuple(int(grade) for grade in judgments)  # type: ignore[union-attr]
+    known_judgments: int | tuple[int, ...] | None = None
+    if isinstance(judgments, (int, np.integer)):
+        known_judgments = int(judgments)
+    elif judgments is not None:
+        known_judgments = tuple(map(int, judgments))
     return RunSet(complete_measure, size, grades, known_judgments, documents)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.meta.collection_studies.pool_depth import pool_depths
+from cranfield.meta.collection_studies.leave_one_out import pool_depths
 from tests.meta.collection_studies.test_pools import QRELS, RUNS, ranked
 
 MEASURES = ["AP", "nDCG@20", "Bpref", "infAP"]

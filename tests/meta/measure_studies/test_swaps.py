@@ -12,12 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from cranfield.meta.measure_studies.swap_method import (
-    Swaps,
-    default_bins,
-    draw_topic_sets,
-    swap_method,
-)
+from cranfield.meta.measure_studies.swap_method import Swaps, default_bins, swap_method
+from cranfield.meta.test_studies.fast_tests import draw_topic_sets
 from cranfield.scores import Scores
 from tests.significance.helpers import scored
 
@@ -36,7 +32,7 @@ def loops(
     """Count pairs, comparisons, swaps and ties by bin, loop by loop."""
     counts = [[0] * 4 for _ in BINS]
     for repeat in range(repeats):
-        mine, other = draw_topic_sets(seed, len(values), size, repeat)
+        mine, other = draw_topic_sets(len(values), size, repeat, seed)
         for x, y in combinations(range(values.shape[1]), 2):
             # Tenths, added as whole numbers.
             d1 = int(np.rint(10 * (values[mine, x] - values[mine, y])).sum())
@@ -93,7 +89,7 @@ def test_a_test_lowers_the_rate(test: str) -> None:
 
 
 def test_topic_sets() -> None:
-    sets = np.array([draw_topic_sets(0, 9, 4, repeat) for repeat in range(2000)])
+    sets = np.array([draw_topic_sets(9, 4, repeat, 0) for repeat in range(2000)])
     assert sets.shape == (2000, 2, 4)
     for both in sets:
         assert len(set(both.ravel())) == 8
@@ -101,9 +97,9 @@ def test_topic_sets() -> None:
     for k in (0, 1):
         counts = np.bincount(sets[:, k].ravel(), minlength=9)
         assert stats.chisquare(counts).pvalue > 1e-3
-    again = np.array([draw_topic_sets(0, 9, 9, repeat, replacement=True) for repeat in range(500)])
+    again = np.array([draw_topic_sets(9, 9, repeat, 0, replacement=True) for repeat in range(500)])
     assert again.shape == (500, 2, 9) and len(set(again[0, 0])) < 9
-    assert not (draw_topic_sets(1, 9, 4, 0) == sets[0]).all()
+    assert not (np.array(draw_topic_sets(9, 4, 0, 1)) == sets[0]).all()
 
 
 def test_systems_that_are_the_same_or_always_better() -> None:

@@ -16,8 +16,7 @@ from scipy.stats import t as student
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import ScaleStudy, study_scales
-from cranfield.meta.scale_options import MEASURES, TESTS, scale_options
-from cranfield.meta.scale_study import average_changes
+from cranfield.meta.scale_study import MEASURES, TESTS, average_changes, scale_options
 
 PRINTED = Path(__file__).with_name("ferrante2021_tables_5_6.csv")
 """Tables 5 and 6 of Ferrante, Ferro and Fuhr (2021): three tracks, runs of length 30.

@@ -9,7 +9,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import study_scales
-from cranfield.meta.scale_options import CUTOFFS, MEASURES, TESTS, scale_options
+from cranfield.meta.scale_study import CUTOFFS, MEASURES, TESTS, scale_options
 
 T = [("t", "none")]
 

@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.meta.test_studies.agreement import COUNTS, agreement, publication_bias
 from cranfield.meta.test_studies.fast_tests import Verdict
-from cranfield.meta.test_studies.splits import URBANO_NAMES, split_topics
+from cranfield.meta.test_studies.splits import (
+    COUNTS,
+    URBANO_NAMES,
+    agreement,
+    publication_bias,
+    split_topics,
+)
 from cranfield.scores import Scores
 
 # Six systems would have 15 pairs; here are 11, each of a kind of its own.

@@ -9,7 +9,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import SplitStudy, split_topics
-from cranfield.meta.test_studies.splits import AGREEMENTS, draw_topic_sets
+from cranfield.meta.test_studies.fast_tests import draw_topic_sets
+from cranfield.meta.test_studies.splits import AGREEMENTS
 from cranfield.scores import Scores
 
 SIZES = (5, 10, 25, 50, 125)

@@ -10,8 +10,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta.test_studies.fast_tests import TestChoice
-from cranfield.meta.test_studies.splits import draw_topic_sets, split_topics
+from cranfield.meta.test_studies.fast_tests import TestChoice, draw_topic_sets
+from cranfield.meta.test_studies.splits import split_topics
 
 MODELS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 

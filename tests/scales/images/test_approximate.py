@@ -7,9 +7,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
+from cranfield.scales.forms.exact_values import split
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import split
 from cranfield.scales.images.sums import Sums
 
 PAPER = "DCG(discount='max(1,log2(rank))')"

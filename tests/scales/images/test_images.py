@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield.measures import define, parse_measure
-from cranfield.scales.forms import stateful
+from cranfield.scales.forms import exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.images import representation, sums, windows
@@ -216,7 +216,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.scales.forms.stateful.MAX_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.forms.exact_values.MAX_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._store, Windows)
@@ -228,7 +228,7 @@ def test_two_ways_agree() -> None:
     assert found_ is not None and isinstance(found_.shape, Additive)
     alone = found_.shape.stateful()
     assert alone is not None
-    way = stateful.Walk.from_form(alone)
+    way = exact_values.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
     rank, _ = halves.cut_ranks(way, 2**12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -10,59 +11,42 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.pools.method import Method, parse_method
-from cranfield.assess.pools.orders import DEPTH
-from cranfield.assess.pools.pool import Pool, pool
+from cranfield.assess.pools.orders import DEPTH, order
+from cranfield.assess.pools.pool import UNJUDGED, Pool, pool
+from cranfield.base.arrays import Bools, Floats, Indices, Ints, round_for_ranking
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.policies import DEEPEST
+from cranfield.collection.qrels import Qrels
+from cranfield.correlation import tau_ap
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.pools import Pools, pools, trace_runs
+from cranfield.meta.collection_studies.pools import Pools, TracedRuns, pools, trace_runs
 from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
+    Scoring,
     Teams,
+    join_tables,
+    rank_correlation,
     rank_systems,
     read_scoring,
     score_blocks,
 )
-from cranfield.meta.collection_studies.spending import (
-    AGREEMENT,
-    EXCLUSION,
-    PAIRS,
-    PoolingInputs,
-    Task,
-    find_judgments,
-    has_judgments,
-    judge_within_budgets,
-    significant_signs,
-)
 from cranfield.meta.study import Study, names_with_value, percent
-from cranfield.meta.study_options import (
-    Rel,
-    Repeats,
-    Resamples,
-    Seed,
-    split_texts,
-    whole_numbers,
-)
-from cranfield.meta.test_studies.fast_tests import read_choice
+from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, split_texts, whole_numbers
+from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice, verdict_or_none
 from cranfield.meta.work import Progress, hash_values, part_name, run_parts
 from cranfield.result import Column, Columns
+from cranfield.scores import Scores
 
-KIND_COLUMNS = ("measure", "list")
-BUDGET_COLUMNS = ("method", "budget")
-SD_COLUMNS = ("tau", "tau ap", "rmse")
-"""Columns with a standard deviation over repeats."""
+Task = tuple[str | None, int]
+"""A method, or None for the whole pool, and the index of a repeat."""
 
-_ONE_DECIMAL = ("rank change", *PAIRS, "drop %", "fall")
-"""Columns with one decimal."""
+PAIRS = ("significant", "confirmed", "lost", "new", "reversed")
+"""Numbers of pairs of systems, compared with the test on all judgments."""
 
-_BUDGET_KEYS = {
-    "method": Column("Pooling method; null for the complete pool.", key=True),
-    "budget": Column("Number of judgments per topic; null for the complete pool.", key=True),
-}
 _AGREEMENT = {
     "tau": "Kendall's tau with the ranking by all judgments",
     "tau ap": "AP correlation with the ranking by all judgments",
@@ -80,6 +64,192 @@ _AGREEMENT = {
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
+_COUNTS = ("rank change", *PAIRS, "fall")
+"""Those of these columns that are integers for each repeat; their means have one decimal."""
+
+_ROW: dict[str, Any] = {
+    **dict.fromkeys(("measure", "list", "method"), pl.String),
+    **dict.fromkeys(("budget", "repeat", "requested", "judged", "relevant"), pl.Int64),
+    **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in _AGREEMENT},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PoolingInputs:
+    """Inputs of all parts of a study of pooling.
+
+    judgment, is_evaluated: index of the judgment of each document of the pool, or -1, and whether
+        its topic is evaluated; shape (documents,). full_scores, signs: scores by all judgments, and
+        signs of significant differences by pair, None if not testable; by kind of score.
+    """
+
+    team_pools: Pools
+    scoring: Scoring
+    pool: Pool
+    qrels: Qrels
+    judgment: Ints
+    is_evaluated: Bools
+    budgets: tuple[int, ...]
+    rel: int
+    others: str
+    choice: TestChoice
+    seed: int
+    full_scores: list[Scores]
+    signs: list[Ints | None]
+
+
+def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
+    """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
+    numbers = np.arange(runs.topic.size, dtype=np.int32)
+    positions = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
+    judgments = pool.graded(positions).astype(np.int64)
+    topics = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
+    is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
+    return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
+
+
+def significant_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
+    """Return the sign of significant differences by pair, 0 for others; None if not testable."""
+    verdict, is_tested = verdict_or_none(choice, scores, seed)
+    return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
+
+
+def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
+    """Judge documents in the order of a method, and score the runs within each budget."""
+    method, repeat = task
+    if method is None:
+        return _score_budget(inputs, np.flatnonzero(inputs.is_evaluated), method, None, repeat)
+    judging_order = order(
+        inputs.pool,
+        method,
+        inputs.qrels,
+        seed=inputs.seed + repeat,
+        rel=inputs.rel,
+        negative=inputs.team_pools.runs.judged.policies.negative,
+    )
+    # The method defines whether topics take turns in the queue or are ordered jointly.
+    queue = judging_order.sequence[inputs.is_evaluated[judging_order.sequence]]
+    sizes = np.bincount(inputs.pool.topic[queue])
+    return pl.concat(
+        _score_budget(inputs, queue[: np.minimum(sizes, budget).sum()], method, budget, repeat)
+        for budget in inputs.budgets
+    )
+
+
+def _score_budget(
+    inputs: PoolingInputs, documents: Indices, method: str | None, budget: int | None, repeat: int
+) -> pl.DataFrame:
+    runs = inputs.team_pools.runs
+    judgments = inputs.judgment[documents]
+    judgments = judgments[judgments >= 0]
+    if runs.judged.policies.negative == "unjudged":
+        judgments = judgments[runs.grade[judgments] >= 0]
+    is_judged = np.zeros(runs.grade.size, dtype=bool)
+    is_judged[judgments] = True
+    topic_scores = score_blocks(runs.blocks(is_judged), inputs.scoring)
+    scores = np.array([table.overall() for table in topic_scores])
+    loo_scores = _score_without_unique(inputs, is_judged, scores)
+    counts = {
+        "method": method,
+        "budget": budget,
+        "repeat": repeat,
+        "requested": documents.size,
+        "judged": judgments.size,
+        "relevant": int((runs.grade[judgments] >= inputs.rel).sum()),
+    }
+    rows = [
+        {
+            "measure": measure,
+            "list": kind,
+            **counts,
+            **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
+            **_summarise(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
+        }
+        for k, (measure, kind, lower_is_better) in enumerate(inputs.scoring.kinds)
+    ]
+    by_system = pl.Array(pl.Float64, scores.shape[1])
+    return (
+        pl.DataFrame(rows, _ROW)
+        .fill_nan(None)
+        .with_columns(
+            pl.Series("score", scores, by_system), pl.Series("without", loo_scores, by_system)
+        )
+    )
+
+
+def _compare_with_full(
+    inputs: PoolingInputs, kind: int, scores: Scores, lower_is_better: bool
+) -> dict[str, Any]:
+    """Compare scores with the scores by all judgments."""
+    before, after = inputs.full_scores[kind].overall(), scores.overall()
+    has_score = ~(np.isnan(before) | np.isnan(after))
+    sign = -1.0 if lower_is_better else 1.0
+    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (before, after))
+    differences = (after - before)[has_score]
+    rank_changes = np.abs(new_ranks - full_ranks)[has_score]
+    orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
+    full_signs = inputs.signs[kind]
+    new_signs = significant_signs(inputs.choice, scores, inputs.seed)
+    pairs: list[int | None] = [None] * len(PAIRS)
+    if full_signs is not None and new_signs is not None:
+        in_full, in_new, products = full_signs != 0, new_signs != 0, full_signs * new_signs
+        masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
+        pairs = [int(mask.sum()) for mask in masks]
+    return {
+        "tau": rank_correlation(before, after),
+        "tau ap": float(tau_ap(*orders)),
+        "rmse": np.sqrt(np.mean(differences**2)) if differences.size else None,
+        "rank change": int(rank_changes.max()) if differences.size else None,
+        **dict(zip(PAIRS, pairs, strict=True)),
+    }
+
+
+def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Floats) -> Floats:
+    """Score each system without the unique documents of its team; shape (kinds, systems)."""
+    team_pools = inputs.team_pools
+    if len(team_pools.teams) < 2:
+        return np.full(scores.shape, np.nan)
+    loo_scores = scores.copy()
+    for team in np.unique(team_pools.owner[is_judged]).tolist():
+        if team >= 0:
+            team_runs = np.flatnonzero(team_pools.team_of == team)
+            mask = is_judged & (team_pools.owner != team)
+            blocks = team_pools.runs.single_systems(mask, team_runs)
+            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(blocks, inputs.scoring)]
+    return loo_scores
+
+
+def _summarise(
+    team_pools: Pools, before: Floats, after: Floats, lower_is_better: bool
+) -> dict[str, Any]:
+    """Summarise the changes of systems of contributing teams when their team is excluded."""
+    is_contributor = np.isin(team_pools.team_of, team_pools.team_of[team_pools.contributes])
+    drop = after - before if lower_is_better else before - after
+    has_drop = is_contributor & ~np.isnan(drop)
+    if not has_drop.any():
+        return {}
+    full_ranks, new_ranks = (rank_systems(x, lower_is_better, before) for x in (before, after))
+    fall = new_ranks - full_ranks
+    has_percentage = has_drop & (before != 0)
+    percents = 100 * drop[has_percentage] / np.abs(before[has_percentage])
+    return {
+        "drop": float(drop[has_drop].mean()),
+        "drop %": float(percents.mean()) if percents.size else None,
+        "largest drop": max(0.0, float(drop[has_drop].max())),
+        "fall": max(0, int(fall[has_drop].max())),
+    }
+
+
+KIND_COLUMNS = ("measure", "list")
+BUDGET_COLUMNS = ("method", "budget")
+SD_COLUMNS = ("tau", "tau ap", "rmse")
+"""Columns with a standard deviation over repeats."""
+
+_BUDGET_KEYS = {
+    "method": Column("Pooling method; null for the complete pool.", key=True),
+    "budget": Column("Number of judgments per topic; null for the complete pool.", key=True),
+}
+
 
 def _declare_means() -> Columns:
     """Declare the columns of means over repeats, and of some standard deviations."""
@@ -87,7 +257,7 @@ def _declare_means() -> Columns:
         "repeats": Column("Number of repeats; the following columns are means over repeats.")
     }
     for name, about in _AGREEMENT.items():
-        columns[name] = Column(f"{about}.", decimals=1 if name in _ONE_DECIMAL else 4)
+        columns[name] = Column(f"{about}.", decimals=1 if name in (*_COUNTS, "drop %") else 4)
         if name in SD_COLUMNS:
             spread = "Standard deviation over repeats of the previous column; null for one repeat."
             columns[f"{name} sd"] = Column(spread, display=False)
@@ -205,7 +375,7 @@ class Pooling(Study):
 
 def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of documents and rankings: means over repeats."""
-    repeats, relevant_found = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
+    repeats, relevant = pl.len().cast(pl.Int64).alias("repeats"), pl.col("relevant")
     # Documents do not depend on the kind of score; use the rows of the first kind.
     is_first_kind = pl.struct(*KIND_COLUMNS) == pl.struct(*KIND_COLUMNS).first()
     documents = (
@@ -214,15 +384,15 @@ def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFram
         .agg(
             repeats,
             pl.col("requested", "judged", "relevant").mean(),
-            relevant_found.std().alias("relevant sd"),
+            relevant.std().alias("relevant sd"),
         )
         .with_columns(
-            (relevant_found / relevant_found.last()).fill_nan(None).alias("of pool"),
-            (relevant_found / n_relevant).fill_nan(None).alias("of all"),
+            (relevant / relevant.last()).fill_nan(None).alias("of pool"),
+            (relevant / n_relevant).fill_nan(None).alias("of all"),
         )
     )
     means: list[pl.Expr] = []
-    for name in (*AGREEMENT, *EXCLUSION):
+    for name in _AGREEMENT:
         means.append(pl.col(name).mean())
         if name in SD_COLUMNS:
             means.append(pl.col(name).std().alias(f"{name} sd"))
@@ -239,23 +409,22 @@ def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
         inputs.scoring.kinds, inputs.full_scores, strict=True
     ):
         overall = full_scores.overall()
-        full_ranks = rank_systems(overall, overall, lower_is_better)
+        full_ranks = rank_systems(overall, lower_is_better)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
             score, score_without = (row[column].to_numpy()[0] for column in ("score", "without"))
             columns = {
                 "system": names,
                 "score": score,
-                "rank": rank_systems(score, score, lower_is_better),
+                "rank": rank_systems(score, lower_is_better),
                 "full score": overall,
                 "full rank": full_ranks,
                 "score without": score_without,
-                "rank without": rank_systems(score_without, score, lower_is_better),
+                "rank without": rank_systems(score_without, lower_is_better, score),
             }
             labels = row.select(*KIND_COLUMNS, *BUDGET_COLUMNS, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
-    rank_columns = pl.col("^.*rank.*$").cast(pl.Int64)
-    return pl.concat(tables).fill_nan(None).with_columns(rank_columns)
+    return join_tables(tables)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
@@ -392,13 +561,14 @@ def pooling(
         parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
     is_judged = team_pools.judgments(others)
     full_scores = score_blocks(team_pools.runs.blocks(is_judged), scoring)
+    judgment, is_evaluated = find_judgments(team_pools.runs, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
         pool=document_pool,
         qrels=judgments,
-        judgment=find_judgments(team_pools.runs, document_pool),
-        is_evaluated=has_judgments(team_pools.runs, document_pool),
+        judgment=judgment,
+        is_evaluated=is_evaluated,
         budgets=tuple(parsed_budgets),
         rel=int(rel),
         others=others,

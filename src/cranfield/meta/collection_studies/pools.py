@@ -55,17 +55,12 @@ class TracedRuns:
     def restrict(self, mask: Bools) -> JudgedRuns:
         """Return the runs with a selection of judgments, by a mask of shape (judgments,).
 
-        Topics that lose all judgments stay. The highest grade, which some measures take from the
-        judgments, does not change either, as the assessors' scale of grades is the same.
+        Topics that lose all judgments stay, and the highest grade does not change.
         """
         return next(self._select(mask, [(0, len(self.judged.systems))]))
 
     def blocks(self, mask: Bools) -> Iterator[JudgedRuns]:
-        """Yield the runs of :meth:`restrict` in blocks of systems, in order.
-
-        The scores of a system do not depend on other systems; blocks that fit into the cache are
-        scored about twice as fast as all systems at once.
-        """
+        """Yield the runs of :meth:`restrict` in blocks of systems, which are scored faster."""
         n_systems = len(self.judged.systems)
         size = max(1, BLOCK_ROWS * n_systems // max(1, self.number.size))
         starts = range(0, n_systems, size)
@@ -120,10 +115,9 @@ def trace_runs(
     backend: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
-    """Judge runs once, so that judgments can be removed without reading data again.
+    """Judge runs once, as :func:`cranfield.judge`, so that judgments can be removed later.
 
-    Arguments are as for :func:`cranfield.judge`. Traced runs are returned unchanged; with them
-    `qrels` must be None, and policies are not allowed.
+    Traced runs are returned unchanged; with them `qrels` and policies must be None.
     """
     policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
     policies["compat"] = compat
@@ -142,17 +136,13 @@ def trace_runs(
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
-    """Find the largest d such that all top d documents of a system are judged; shape (systems,).
-
-    The depth of a run whose documents are all judged is the largest integer.
-    """
+    """Find the largest d such that all top d documents of a system are judged; shape (systems,)."""
     rows = runs.judged.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
-    max_depth = np.iinfo(np.int64).max
-    return np.asarray(
-        np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth).min(axis=0)
-    )
+    # Rankings whose documents are all judged do not limit the depth.
+    is_limit, unlimited = judged_prefix < count_retrieved(runs), np.iinfo(np.int64).max
+    return np.asarray(np.where(is_limit, judged_prefix, unlimited).min(axis=0))
 
 
 def find_contributors(
@@ -214,15 +204,13 @@ def count_judged(
     top_runs = runs.restrict(is_judged).top(top)
     retrieved = top_runs.retrieved.sum(axis=0)
     unjudged = retrieved - top_runs.judged().count.sum(axis=0)
-    has_documents = retrieved > 0
+    proportions = unjudged[retrieved > 0] / retrieved[retrieved > 0]
     return {
         "depth": depth,
         "judged": int(is_judged.sum()),
         "relevant": int((is_judged & (runs.grade >= rel)).sum()),
-        "unjudged": float(unjudged.sum() / retrieved.sum()) if has_documents.any() else None,
-        "largest unjudged": float((unjudged[has_documents] / retrieved[has_documents]).max())
-        if has_documents.any()
-        else None,
+        "unjudged": float(unjudged.sum() / retrieved.sum()) if proportions.size else None,
+        "largest unjudged": float(proportions.max()) if proportions.size else None,
         "lacking": None if depth is None else int(count_unjudged(runs, contributes, depth).sum()),
     }
 

@@ -136,10 +136,7 @@ LISTS = ("raw", "condensed")
 
 @dataclass(frozen=True)
 class Scoring:
-    """Measures and kinds of lists with which judged runs are scored.
-
-    Each combination of a measure and a kind of list is a kind of score.
-    """
+    """Measures and kinds of lists; each combination of the two is a kind of score."""
 
     measures: tuple[Measure, ...]
     lists: tuple[str, ...]
@@ -199,28 +196,31 @@ def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
     return [table for tables in zip(*scores, strict=True) for table in tables]
 
 
-def rank_systems(values: Floats, references: Floats, lower_is_better: bool = False) -> Floats:
-    """Rank each system by its value in `values` among the other systems' `references`.
+def rank_systems(
+    values: Floats, lower_is_better: bool = False, among: Floats | None = None
+) -> Floats:
+    """Rank each system by its value among the values, or other values, of the other systems.
 
     Systems whose values differ by no more than rounding are tied, and have the best of their ranks.
     Ranks start at 1; NaN means no score or rank. All arrays have shape (systems,).
 
-    Examples
-    --------
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
-    >>> rank_systems(before, before).tolist()
+    >>> rank_systems(before).tolist()
     [1.0, 2.0, 2.0, 4.0]
-    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), before).tolist()
+    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), among=before).tolist()
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    rounded_values, rounded_references = (
-        round_for_ranking(sign * values),
-        round_for_ranking(sign * references),
-    )
-    is_better = rounded_references > rounded_values[:, None]
+    rounded = round_for_ranking(sign * values)
+    references = rounded if among is None else round_for_ranking(sign * among)
+    is_better = references > rounded[:, None]
     np.fill_diagonal(is_better, False)
-    return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
+    return np.where(np.isnan(rounded), np.nan, 1.0 + is_better.sum(axis=1))
+
+
+def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate tables with columns of ranks, which become integers; NaN becomes null."""
+    return pl.concat(tables).fill_nan(None).with_columns(pl.col("^.*rank.*$").cast(pl.Int64))
 
 
 def rank_correlation(before: Floats, after: Floats) -> float:

@@ -63,9 +63,8 @@ def pair_columns(names: Sequence[str]) -> dict[str, Any]:
 def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
     """Return which system of each pair measures prefer on a topic; shape (measures, pairs).
 
-    values: scores, higher is better; shape (measures, systems). first, second: indices of the
-        systems of each pair. The result is 1 for the first system, -1 for the second, 0 for a tie
-        and NaN for a missing score.
+    values: scores, higher is better; shape (measures, systems). The result is 1 for the first
+        system, -1 for the second, 0 for a tie and NaN for a missing score.
     """
     tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
@@ -91,10 +90,9 @@ METHODS = {
 
 
 def number_levels(values: Floats, tolerance: Floats) -> Floats:
-    """Number the systems by ascending value, from 0, with equal numbers for ties.
+    """Number the systems by ascending value, from 0; shape (measures, systems).
 
-    values: shape (measures, systems), like the result. tolerance: neighbours in order that differ
-        by at most this are tied; shape (measures,).
+    Neighbours in order that differ by at most the tolerance, shape (measures,), are tied.
     """
     order = np.argsort(values, axis=1, kind="stable")
     is_step = np.diff(np.take_along_axis(values, order, axis=1), axis=1) > tolerance[:, None]
@@ -117,10 +115,7 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
 def correlation_matrix(
     values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
 ) -> Floats:
-    """Compute a coefficient for each pair of measures; shape (measures, measures).
-
-    values, and their levels by :func:`number_levels`, have shape (measures, systems).
-    """
+    """Compute a coefficient of each pair of measures, from values and :func:`number_levels`."""
     if method == "spearman":
         from scipy.stats import rankdata
 

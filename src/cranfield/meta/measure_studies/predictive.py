@@ -30,20 +30,12 @@ from cranfield.sources.columns import read_table
 
 
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
-    """Merge the preferences between the same two runs on a topic into the majority preference.
-
-    Ties are votes for neither run; equal numbers of votes are a tie. The table, and the result, are
-    as from :func:`read_preferences`.
-    """
+    """Merge preferences between the same runs on a topic; equal numbers of votes are a tie."""
     is_reversed = pl.col("first") > pl.col("second")
+    swapped = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
     return (
         table.with_columns(
-            pl.when(is_reversed).then("second").otherwise("first").alias("first"),
-            pl.when(is_reversed).then("first").otherwise("second").alias("second"),
-            pl.when(is_reversed)
-            .then(-pl.col("preferred"))
-            .otherwise("preferred")
-            .alias("preferred"),
+            pl.when(is_reversed).then(other).otherwise(name).alias(name) for name, other in swapped
         )
         .group_by("topic", "first", "second", maintain_order=True)
         .agg(

@@ -10,17 +10,15 @@ from typing import Annotated, Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_share, check_whole
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
-from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
-from cranfield.meta.test_studies.fast_tests import label_scores
+from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
-from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
@@ -122,10 +120,7 @@ class Swaps(Study):
         return pl.DataFrame(rows, schema, orient="row")
 
     def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
-        """Join bins, from the highest, until each has enough comparisons.
-
-        Returns tuples of low, comparisons and swaps.
-        """
+        """Join bins, the highest first, to tuples of low, enough comparisons, and swaps."""
         rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         comparisons = swaps = 0
@@ -389,9 +384,6 @@ def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) ->
 def default_bins(values: Floats) -> tuple[float, ...]:
     """Choose bins for all differences of scores; shape (topics, systems).
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> default_bins(np.array([[0.0, 0.5]]))[-3:]
     (0.25, 0.3, 0.4)
     >>> default_bins(np.array([[0.0, 7.0]]))[:3], default_bins(np.array([[0.0, 7.0]]))[-1]
@@ -430,12 +422,16 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     lower_ends = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        sets = draw_topic_sets(seed, len(scores.topics), size, repeat, replacement=replacement)
+        draw = (len(scores.topics), size, repeat, seed)
+        sets = np.stack(draw_topic_sets(*draw, replacement=replacement))
         sums = integers[sets].sum(axis=1)
         difference = sums[:, first] - sums[:, second]
         # Rounding to integers adds an error of at most half a unit per score.
         difference[np.abs(difference) <= 2 * size] = 0.0
-        is_compared = _mask_pairs(scores, sets[0], options)
+        is_compared = np.ones(first.size, dtype=bool)
+        if options is not None:
+            first_scores = label_scores(scores.values[sets[0]])
+            is_compared = compare(first_scores, jobs=1, **options).is_significant()
         product = np.sign(difference).prod(axis=0)
         is_tied = product == 0
         is_swapped = (product < 0) | (is_tied if ties == "swaps" else False)
@@ -452,20 +448,3 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
             **dict(zip(("pairs", "comparisons", "swaps", "ties"), totals, strict=True)),
         }
     )
-
-
-def draw_topic_sets(
-    seed: int, n_topics: int, size: int, repeat: int, *, replacement: bool = False
-) -> Indices:
-    """Draw two sets of topics, disjoint unless with replacement; shape (2, size)."""
-    random = stream(seed, size, repeat)
-    if replacement:
-        return random.integers(n_topics, size=(2, size))
-    return np.sort(random.permutation(n_topics)[: 2 * size].reshape(2, size), axis=1)
-
-
-def _mask_pairs(scores: Scores, topics: Indices, options: Any) -> Bools:
-    """Return a mask of the pairs to compare: all, or with a test the significant ones."""
-    if options is None:
-        return np.ones(len(scores.systems) * (len(scores.systems) - 1) // 2, dtype=bool)
-    return compare(label_scores(scores.values[topics]), jobs=1, **options).is_significant()

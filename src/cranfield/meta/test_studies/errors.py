@@ -69,10 +69,7 @@ def _draw_topics(
 def _make_populations(
     inputs: StudyInputs, kind: str, *, equal: bool = False
 ) -> dict[str, Population]:
-    """Return the population of topics for each test, which is `simulated` or the real topics.
-
-    If `equal`, the true mean of each system is set to the mean over all systems.
-    """
+    """Return the population of topics for each test; if `equal`, all systems have the same mean."""
     [members] = inputs.groups.values()
     missing = inputs.tests[0].missing
     populations: dict[str, Population] = {}

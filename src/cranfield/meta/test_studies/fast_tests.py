@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.work import fingerprint
@@ -41,11 +42,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class TestChoice:
-    """A test with its correction and options, for repeated use.
-
-    The default correction is that of the test. By default missing scores are an error, except in
-    scores by shard.
-    """
+    """A test with its correction, by default that of the test, and options, for repeated use."""
 
     __test__ = False  # Prevents pytest from collecting this class.
 
@@ -79,11 +76,7 @@ class TestChoice:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
-        """Test all pairs of systems.
-
-        An array of shape (topics, systems) must be complete, with at least two topics and systems;
-        to save time this is not checked.
-        """
+        """Test all pairs of systems; arrays, shape (topics, systems), must be complete."""
         info = self.info
         is_fast = info.bound or (info.fits and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
@@ -104,6 +97,7 @@ class TestChoice:
         return prepare_scores(scores, self.info, self._missing_policy(scores))
 
     def _missing_policy(self, scores: Scores) -> str | None:
+        # By default missing scores are an error, except in scores by shard.
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
         return self.missing
@@ -261,6 +255,18 @@ class StudyInputs:
         """Select the scores that a test requires, of some topics and systems."""
         shard_scores = self.by_shard if test.by_shard else None
         return (shard_scores or self.scores).select(topics, systems)
+
+
+def draw_topic_sets(
+    n_topics: int, size: int, repeat: int, seed: int, *, replacement: bool = False
+) -> tuple[Indices, Indices]:
+    """Draw two sets of topics, disjoint unless with replacement; the second may be one smaller."""
+    random = stream(seed, size, repeat)
+    if replacement:
+        first, second = random.integers(n_topics, size=(2, size))
+        return first, second
+    sample = random.permutation(n_topics)[: 2 * size]
+    return np.sort(sample[:size]), np.sort(sample[size:])
 
 
 def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:

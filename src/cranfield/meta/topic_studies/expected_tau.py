@@ -91,11 +91,8 @@ def expected_tau(
 
     Parameters
     ----------
-    scores
-        Scores of one measure, as for :func:`cranfield.compare`.
-    missing
-        How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
-        `zero` (count 0).
+    scores, missing
+        As for :func:`generalizability`.
     resamples, seed
         Number of bootstrap samples, and seed of the random numbers.
 

@@ -39,8 +39,6 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     where f is the density of the estimate, with `df` degrees of freedom, of a standard deviation of
     1. `shift` is the noncentrality of each pair, `critical_value` is c.
 
-    Examples
-    --------
     >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
     """
@@ -384,18 +382,16 @@ def extrapolate(
     single = study.relative(1)
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
     coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
-    ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in coefficients), strict=True))
+    ratios = [r / (1 - r) for r in coefficients]
     rows: list[dict[str, Any]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
-        for name, mu in (("observed", means), ("shrunk", shrunk)):
-            rows.append(
-                {"topics": size, "means": name, **_expect_means(mu, error, size, critical_value)}
-            )
-        for name, ratio in ratios.items():
-            rows.append(
-                {"topics": size, "means": name, **_expect_normal(ratio, m, size, critical_value)}
-            )
+        expected = [_expect_means(mu, error, size, critical_value) for mu in (means, shrunk)]
+        expected += [_expect_normal(ratio, m, size, critical_value) for ratio in ratios]
+        rows += [
+            {"topics": size, "means": name, **row}
+            for name, row in zip(MEANS, expected, strict=True)
+        ]
     differences = np.abs(_pair_differences(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())

@@ -16,14 +16,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
-from cranfield.meta.study_options import (
-    Proportion,
-    Repeats,
-    Resamples,
-    Seed,
-    Sizes,
-    whole_numbers,
-)
+from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, whole_numbers
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
 from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
@@ -49,11 +42,10 @@ def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2"
 
 @dataclass(frozen=True, eq=False)
 class AllTopics:
-    """Scores on all topics, the test of pairs of systems, and results on all topics.
+    """Complete scores on all topics, shape (topics, systems), the test, and its results.
 
-    values: complete scores; shape (topics, systems). choice: the test. replace: whether to draw
-        topics with replacement. ranks: twice the mid-rank of each system, the best first. signs:
-        sign of each significant difference, 0 for others; shape (pairs,).
+    ranks: twice the mid-rank of each system, the best first. signs: sign of each significant
+        difference, 0 for others; shape (pairs,).
     """
 
     values: Floats
@@ -66,10 +58,8 @@ class AllTopics:
 
 
 def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
-    """Draw samples of topics, and return a row for each; `ranks` are twice the mid-ranks.
-
-    Size 0 stands for bootstrap samples of all topics, which are ranked, but not tested.
-    """
+    """Draw samples of topics, and return a row for each; `ranks` are twice the mid-ranks."""
+    # Size 0 stands for bootstrap samples of all topics, which are ranked, but not tested.
     size, start, stop = task
     repeats = np.arange(start, stop)
     n_topics = len(all_topics.values)
@@ -106,10 +96,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
 
 
 def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks by means, the best first; shape (samples, systems).
-
-    The tolerance for rounding depends on the largest of the values that were averaged.
-    """
+    """Return twice the mid-ranks by means of values, the best first; shape (samples, systems)."""
     keys = means if lower_is_better else -means
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
@@ -123,9 +110,6 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 
 TAUS = ("tau", "tau ap")
 """Coefficients that compare the rankings by a sample and by all topics."""
-
-TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
-"""Columns of the table of top systems, also if it is empty."""
 
 
 class Stability(Study):
@@ -447,8 +431,7 @@ def stability(
         },
         **work,
     )
-    size_summaries, top_rows = [], []
-    firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
+    size_summaries, top_rows, firsts = [], [], []
     for size in parsed_sizes:
         size_rows = rows.filter(pl.col("topics") == size)
         ranks = size_rows["ranks"].to_numpy()
@@ -470,6 +453,8 @@ def stability(
     }
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
     float_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
+    # The table of top systems may be empty.
+    top_schema = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
     return Stability(
         call,
         measure=table.measure,
@@ -483,7 +468,7 @@ def stability(
             size_summaries,
             schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64),
         ),
-        top=pl.DataFrame(top_rows, schema=TOP_SCHEMA),
+        top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),
         ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
         samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),

@@ -382,11 +382,9 @@ def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
 class Form:
     """The form of a measure's values: value = constant + factor (sum of the shape) / divisor.
 
-    The divisor is positive and the same for all runs, such as the recall base, or the ideal DCG as
-    a sum of inverse logarithms; it is empty if the measure is 0 for every run, as for a topic
-    without relevant documents. The factor is a positive number that is neither a fraction nor an
-    inverse logarithm, such as the inverse of an infinite sum of weights. Ranks of values depend on
-    neither.
+    The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
+    empty if the measure is 0 for every run. The factor is positive, and neither a fraction nor an
+    inverse logarithm, such as the inverse of an infinite sum. Ranks of values depend on neither.
     """
 
     shape: Additive | Stateful

@@ -28,42 +28,13 @@ from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
-from cranfield.measures.ranked.average_precision import (
-    GradedAveragePrecision,
-    KishidaAveragePrecision,
-)
-from cranfield.measures.ranked.dcg import nDCG
-from cranfield.measures.ranked.ntcir import (
-    ExpectedBlendedRatio,
-    NormalisedCumulativeUtility,
-    OMeasure,
-    PPlusMeasure,
-    QMeasure,
-    RMeasure,
-)
-from cranfield.measures.ranked.precision import (
-    CountMeasure,
-    GeneralisedPrecision,
-    ReciprocalRank,
-    RPrecision,
-    WeightedReciprocalRank,
-    sum_divisor,
-)
+from cranfield.measures.ranked import average_precision, dcg, ntcir, precision
+from cranfield.measures.users import stopping
 from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
 from cranfield.measures.users.standard_models import ERRUser, PrecisionUser, ReciprocalRankUser
-from cranfield.measures.users.stopping import (
-    NERR8,
-    NERR9,
-    NERR10,
-    NERR11,
-    IntentwiseRankBiasedUtility,
-    NormalisedExpectedReciprocalRank,
-    RankBiasedPrecision,
-    SatisfiedModel,
-)
 from cranfield.scales.forms.form import (
     ONE,
     UNITY,
@@ -86,7 +57,7 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.runs import document_grades
 
 
-def count_form(measure: CountMeasure, setting: Setting) -> Form:
+def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of measures that are functions of the number of relevant documents."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
@@ -113,7 +84,7 @@ def _equal_weights(row: Iterable[Fraction], depth: int, setting: Setting) -> Add
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
-def r_precision_form(measure: RPrecision, setting: Setting) -> Form:
+def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
     cutoff = int(measure.ranks(np.array(setting.recall_base(measure))))
     row = map(Fraction, setting.is_relevant(measure))
     return Form(_equal_weights(row, cutoff, setting), rational_terms(cutoff))
@@ -121,7 +92,7 @@ def r_precision_form(measure: RPrecision, setting: Setting) -> Form:
 
 def gain_form(measure: Any, setting: Setting) -> Form:
     """Return the form of generalised precision and recall."""
-    if isinstance(measure, GeneralisedPrecision):
+    if isinstance(measure, precision.GeneralisedPrecision):
         worth = setting.gains(measure.gains, setting.highest_grade(measure))
         divisor = max(worth) * (measure.cutoff or 1)
     else:
@@ -133,7 +104,7 @@ def gain_form(measure: Any, setting: Setting) -> Form:
     return Form(_equal_weights(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
 
 
-def rank_biased_form(measure: RankBiasedPrecision, setting: Setting) -> Form:
+def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
     exact, ranks = exact_measure(measure), range(1, setting.depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.unit_gains(measure), weights, setting.length))
@@ -153,9 +124,9 @@ def first_relevant_form(measure: Any, setting: Setting) -> Form:
     rows = []
     for rank in range(1, setting.depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
-        if isinstance(measure, ReciprocalRank):
+        if isinstance(measure, precision.ReciprocalRank):
             row = (exact.value_at_rank(Fraction(rank)),) * len(relevant)
-        elif isinstance(measure, WeightedReciprocalRank):
+        elif isinstance(measure, precision.WeightedReciprocalRank):
             highest = 0 if measure.betas else setting.highest_grade(measure)
             row = to_row(exact.value_at_rank(rank, fraction_range(setting.grades), highest))
         rows.append(row)
@@ -175,11 +146,11 @@ def _first_relevant_shape(
 def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR and iRBU: users stop at the document that satisfies them."""
     exact, stops = exact_measure(measure), setting.stop_rates(measure)
-    is_utility = isinstance(measure, IntentwiseRankBiasedUtility)
+    is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
     worth = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
     shape = _stopping_shape(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
-    if not isinstance(measure, NormalisedExpectedReciprocalRank):
+    if not isinstance(measure, stopping.NormalisedExpectedReciprocalRank):
         return Form(shape)
     ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)
     ideal, reading = ZERO, ONE
@@ -206,7 +177,7 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
     by 1 / ln b for DCG, and by the same sum of the ideal ranking for nDCG.
     """
-    if not isinstance(measure, nDCG):
+    if not isinstance(measure, dcg.nDCG):
         base, power = root(fraction_of(measure.discount.base))
         return make_terms({base: Fraction(1, power)})
     cutoff = measure.cutoff if measure.ideal == "cut" else None
@@ -281,19 +252,20 @@ def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -
     return setting.stateful((ratios, worth, continuation), (NOTHING, ONE), step)
 
 
-def q_form(measure: QMeasure, setting: Setting) -> Form:
+def q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
     constants = (ONE,) * (setting.grades + 1)
     shape = ratio_sum(Ratios.from_measure(measure, setting), constants, constants, setting)
-    return Form(shape, rational_terms(int(sum_divisor(measure, setting.recall_base(measure)))))
+    divisor = precision.sum_divisor(measure, setting.recall_base(measure))
+    return Form(shape, rational_terms(int(divisor)))
 
 
 def average_precision_form(measure: Any, setting: Setting) -> Form:
     """Return the form of AP and GMAP, whose values on a topic are those of Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
-    return q_form(QMeasure(beta=0, **parameters), setting)
+    return q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
 
-def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setting) -> Form:
+def cumulative_utility_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) -> Form:
     worth = continuation = (ONE,) * (setting.grades + 1)
     if measure.stopping == "graded":
         worth = setting.gains(measure.stops or measure.gains)
@@ -309,13 +281,13 @@ def cumulative_utility_form(measure: NormalisedCumulativeUtility, setting: Setti
     return Form(ratio_sum(ratios, worth, continuation, setting), rational_terms(total))
 
 
-def expected_ratio_form(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
+def expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
     ratios, stops = Ratios.from_measure(measure, setting), setting.stop_rates(measure)
     continuation = tuple(1 - stop for stop in stops)
     return Form(ratio_sum(ratios, stops, continuation, setting))
 
 
-def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
+def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents.
 
     The numerator of a document is its blended ratio at rank 1 without ideal gain.
@@ -329,7 +301,7 @@ def r_measure_form(measure: RMeasure, setting: Setting) -> Form:
     return Form(_equal_weights(row, base, setting), rational_terms(divisor))
 
 
-def o_measure_form(measure: OMeasure, setting: Setting) -> Form:
+def o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     ratios = Ratios.from_measure(measure, setting)
     cumulated = [ratios.add_document(NOTHING, grade) for grade in range(setting.grades + 1)]
     ranks = range(1, setting.depth(measure) + 1)
@@ -346,7 +318,7 @@ def p_measure_form(measure: Any, setting: Setting) -> Form | None:
     """
     # P+ averages all ratios down to this document, and has too many distinct values. With a single
     # relevant grade it equals P-measure.
-    if isinstance(measure, PPlusMeasure) and max(measure.rel, 0) < setting.grades:
+    if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.grades:
         return None
     ratios, highest = Ratios.from_measure(measure, setting), setting.grades
 
@@ -370,11 +342,8 @@ def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
     return values[: measure.cutoff] if measure.denominator == "min" else values
 
 
-def mean_gain_form(measure: KishidaAveragePrecision, setting: Setting) -> Form:
-    """Return the form of gAP, the sum of mean gains at relevant documents.
-
-    The state is the sum of gains.
-    """
+def mean_gain_form(measure: average_precision.KishidaAveragePrecision, setting: Setting) -> Form:
+    """Return the form of gAP, a sum of mean gains; the state is the sum of gains."""
     gains, depth = setting.gains(measure.gains), setting.depth(measure)
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
@@ -388,7 +357,7 @@ def mean_gain_form(measure: KishidaAveragePrecision, setting: Setting) -> Form:
     return Form(setting.stateful((depth, gains, measure), ZERO, step), rational_terms(divisor))
 
 
-def shared_grade_form(measure: GradedAveragePrecision, setting: Setting) -> Form:
+def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
     weights = to_row([exact_measure(measure).weight(grade) for grade in range(setting.grades + 1)])
@@ -442,7 +411,7 @@ def _user_divisor(
     """Return the divisor of sum V g, and a factor that is not a fraction."""
     if request.total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
-    if end is None and isinstance(model, RankBiasedPrecision):
+    if end is None and isinstance(model, stopping.RankBiasedPrecision):
         return rational_terms(exact_measure(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
         return UNITY, 1.0 / model.depth_to(end)
@@ -459,7 +428,7 @@ def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) 
 
 
 def _satisfied_form(
-    model: SatisfiedModel, setting: Setting, request: UtilityRequest
+    model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.ranks(request.depth) or LAST)
     views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
@@ -520,33 +489,28 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     return Form(setting.stateful(key, ZERO, step))
 
 
+_NERR = (stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11)
 _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
-    **dict.fromkeys((PrecisionUser, RankBiasedPrecision, INSQ, ScaledDCG), _static_form),
-    **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, ReciprocalRankUser, ERRUser), _satisfied_form),
+    **dict.fromkeys((PrecisionUser, stopping.RankBiasedPrecision, INSQ, ScaledDCG), _static_form),
+    **dict.fromkeys((*_NERR, ReciprocalRankUser, ERRUser), _satisfied_form),
     **dict.fromkeys((BPM, BPMDynamic), _player_form),
 }
 """Functions that return the form of a user model, by class."""
 
 
 def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
-    """Return the form of EU, of ETU, and of user models, whose value as a measure is their EU.
-
-    Expected costs and depths have no form.
-    """
+    """Return the form of EU, of ETU, and of user models, whose value as a measure is their EU."""
     model, total, depth = measure, False, None
     if isinstance(measure, Expectation):
         if not isinstance(measure, (EU, ETU)):
-            return None
+            return None  # Expected costs and depths have no form.
         model, total, depth = measure.model, isinstance(measure, ETU), measure.depth
     maker = _MODELS.get(type(model))
     return maker and maker(model, setting, UtilityRequest(total, depth, setting.depth(measure)))
 
 
 def chain_form(measure: Chain, setting: Setting) -> Form:
-    """Return the form of measures of click models such as uM, rrM and EBU.
-
-    It is additive if continuation is certain.
-    """
+    """Return the form of uM, rrM, EBU and similar measures; additive if continuation is certain."""
     exact, grades = exact_measure(measure), fraction_range(setting.grades)
     zeros = np.full(grades.size, ZERO)
 
@@ -597,10 +561,7 @@ FORMS: dict[type[Measure], FormMaker] = {
 
 
 def form(
-    measure: Measure,
-    length: int,
-    grades: int = 1,
-    judgments: Sequence[int] | int | None = None,
+    measure: Measure, length: int, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> Form | None:
     """Return the form of a measure's values on runs of a length; None if it has no form.
 

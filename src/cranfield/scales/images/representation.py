@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import one_by_one
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.stateful import Bag, Exact, Walk
+from cranfield.scales.forms.exact_values import Bag, Exact, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK = 2**17
@@ -69,12 +69,10 @@ def count_pairs(
 
     Both arrays ascend. Pairs within the slack of x are returned instead of counted. With weights of
     the inner and outer values, a pair counts as the product of its weights.
-
-    For each outer value, the array of inner values is searched. As searching a large array costs a
-    cache miss per step, it is split into pieces that fit into the cache; each piece is processed
-    with all queries and outer values that lead into it. A piece begins in the middle of a gap that
-    is wider than the slack, so that all sums near x are in the same piece.
     """
+    # Searching a large array costs a cache miss per step. Therefore inner values are split into
+    # pieces, each of which is processed with all queries and outer values that lead into it. Pieces
+    # begin in the middle of gaps wider than the slack, so that sums near x are in the same piece.
     starts = _find_pieces(inner, 4 * slack)
     piece_bounds = np.concatenate(
         [[-np.inf], (inner[starts[1:] - 1] + inner[starts[1:]]) / 2, [np.inf]]
@@ -192,20 +190,29 @@ def check_n_runs(total: int) -> None:
         )
 
 
+class ExactImage:
+    """Defaults of representations whose values are compared, and ranks counted, exactly."""
+
+    tolerance = 0.0
+    is_approximate = False
+    error = 0.0
+    confidence = 1.0
+    precision = "exact"
+
+
 BLOCK = 2**16
 """Number of runs that are scored at a time."""
 MERGE_TOLERANCE = 2.0**-40
 """Relative distance within which values of a measure without a form count as one."""
 
 
-class ListedImage:
+class ListedImage(ExactImage):
     """A table of values; subclasses define the values and the ranks of runs.
 
     The values are those before the unit and the offset of the image are applied. With a tolerance,
     values within that relative distance count as one.
     """
 
-    tolerance = 0.0
     size: int
     runs: int
 

@@ -36,7 +36,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
-from cranfield.scales.forms.stateful import Walk
+from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.images.representation import Gaps, flat_ranges
 
 CONFIDENCE = 0.99
@@ -124,8 +124,7 @@ class SearchableWalk:
     def walk_back(self, values: Floats, residues: Ints, cut: int) -> tuple[Ints, Ints, Ints, int]:
         """Walk back from values to a rank along all runs that may have one of these values.
 
-        Returns for each partial run the index of its value, the state before the rank, and the
-        remainder of the value modulo the prime; and the number of all partial runs visited.
+        Returns the value's index, state and remainder of each partial run, and the number visited.
         """
         n_states = self.lowest[-1].size
         index, state = np.divmod(np.arange(values.size * n_states), n_states)
@@ -226,8 +225,7 @@ def draw_pairs(
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
-    Returns the values and residues of the pairs, and the logarithm of the sum of exp(theta value)
-    over all possible pairs.
+    Returns their values and residues, and the log of the sum of exp(theta value) over all pairs.
     """
     walk, cut = search.walk, heads.cut
     logs = [np.zeros(search.lowest[-1].size)]
@@ -271,6 +269,8 @@ class SampledImage:
     """The image of a stateful measure, whose relative ranks are estimated from a sample."""
 
     tolerance = 0.0
+    is_approximate = True
+    confidence = CONFIDENCE
 
     def __init__(self, walk: Walk, seed: int, jobs: int | None) -> None:
         self.walk, self.seed, self.jobs = walk, seed, jobs
@@ -282,10 +282,7 @@ class SampledImage:
         self.n_samples = self._affordable_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if the lowest gap does not divide all differences of values.
-
-        It is checked on runs with one document, of the highest grade.
-        """
+        """Return True if the lowest gap does not divide all values of runs with one document."""
         lowest: list[list[int]] = [[0]]
         for gains, after in zip(self.walk.gains, self.walk.after, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(after.max()) + 1)]
@@ -320,6 +317,14 @@ class SampledImage:
     @property
     def error(self) -> float:
         return self.curve.error
+
+    @property
+    def precision(self) -> str:
+        return (
+            f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}): with"
+            f" {CONFIDENCE:.0%} confidence all are accurate to {self.error:.2g}, and those from"
+            f" {LOWEST_PROPORTION:g} to {self.curve.relative_error:.0%} of their value"
+        )
 
     @cached_property
     def curve(self) -> Curve:
@@ -390,10 +395,9 @@ def _estimate_masses(
 ) -> tuple[Floats, Floats]:
     """Return the number of values of each block, relative to all pairs, and its standard error.
 
-    For each block, the arguments are the total weight, the total of squared weights and the inverse
-    number of ties of one draw. The variance of the latter is estimated from its difference from the
-    mean of the two neighbouring blocks, whose variance is 3/2 times as large.
+    The arguments are total weights, totals of squared weights, and inverse ties of one draw.
     """
+    # The difference from the mean of two neighbouring blocks has 3/2 times the variance.
     padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
     nearby = (padded[:-2] + padded[2:]) / 2
     variance = totals**2 * (inverse_ties - nearby) ** 2 / 1.5 + total_squares * nearby**2
@@ -403,10 +407,7 @@ def _estimate_masses(
 def _simulate_errors(
     masses: Floats, errors: Floats, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """Return simultaneous bounds on the error and on the relative error of all proportions.
-
-    They are quantiles of the largest errors of simulated curves.
-    """
+    """Return bounds on all errors and relative errors: quantiles over simulated curves."""
     proportions = np.cumsum(masses) / masses.sum()
     is_bounded = proportions >= LOWEST_PROPORTION
     largest = np.empty((N_REPLICATES, 2))

@@ -1,6 +1,6 @@
 """Images of additive measures: sums of independent parts, counted without listing them.
 
-The parts (`forms/stateful.py`) are combined into two sides, a long sorted *inner* and a shorter
+The parts (`forms/exact_values.py`) are combined into two sides, a long sorted *inner* and a shorter
 *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly all
 pairs. The few pairs whose sum is within the floats' error of x are decided exactly: a pair that
 consists of the sums of x equals x; every other pair differs from x, and integers with as many
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
+from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
-from cranfield.scales.forms.stateful import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -51,9 +51,8 @@ MARGIN = 1 + 2.0**-20
 class Lexicographic:
     """Parts whose smallest gap exceeds the total range of all later parts.
 
-    Sums are then ordered lexicographically, by the first part in which they differ: a rank is a
-    number in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and for p = 1/2 with binary
-    gains; a single part always is.
+    Ranks are then numbers in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and for
+    p = 1/2 with binary gains; a single part always is.
     """
 
     parts: tuple[FormPart, ...]
@@ -73,14 +72,12 @@ class Lexicographic:
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
         exact = len({part.base for part in active}) <= 1
-        spans: list[Any]
-        gaps: list[Any]
-        if exact:
-            spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
-            gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
-        else:
-            spans = [float(np.ptp(part.values)) for part in active]
-            gaps = [float(np.diff(part.values).min()) for part in active]
+        sums: list[tuple[Exact, Any]] = [
+            (part.keys.astype(object), part.unit) if exact else (part.values, 1.0)
+            for part in active
+        ]
+        spans = [(values[-1] - values[0]) * unit for values, unit in sums]
+        gaps = [np.diff(values).min() * unit for values, unit in sums]
         later_spans = [0, *accumulate(reversed(spans))][-2::-1]
         margin = 1 if exact else MARGIN
         if any(gap <= span * margin for gap, span in zip(gaps, later_spans, strict=True)):
@@ -91,8 +88,7 @@ class Lexicographic:
     def below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
         """Return the weight of the sums below each query, and of the sums equal to it."""
         room = np.full(len(digits), self.limit or 0)
-        below = np.zeros(len(digits), dtype=object)
-        equal = np.ones(len(digits), dtype=object)
+        below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
@@ -103,22 +99,16 @@ class Lexicographic:
         return below.astype(np.int64), equal.astype(np.int64)
 
     def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
-        """Return for each part the weight of lower sums, by index and room, and of each sum.
-
-        The room is the number of relevant documents that the limit still allows.
-        """
+        """Return for each part the weight of lower sums, by index and room, and of each sum."""
+        # The room is the number of relevant documents that the limit still allows.
         rooms = np.arange((self.limit or 0) + 1)
         tail = np.ones(rooms.size, dtype=object)
         tables = []
         for index in reversed(self.order):
             part = self.parts[index]
-            weight = np.ones(part.keys.size, dtype=object)
-            if by_runs:
-                weight = part.key_runs.astype(object)
-            n_relevant = np.zeros(part.keys.size, np.int64)
-            if self.limit is not None:
-                n_relevant = part.min_relevant
-            remaining = rooms[None, :] - n_relevant[:, None]
+            weight = part.key_runs.astype(object) if by_runs else np.ones(part.keys.size, object)
+            n_relevant = 0 if self.limit is None else part.min_relevant[:, None]
+            remaining = np.broadcast_to(rooms - n_relevant, (part.keys.size, rooms.size))
             ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
             cumulated = np.cumsum(ways, axis=0)
             tables.append((cumulated - ways, weight))
@@ -203,8 +193,7 @@ def split_sides(
 ) -> Split:
     """Assign parts to sides; raise an error if the outer side is too long.
 
-    With `by_runs`, sums are weighted by their number of runs; `memory` is the approximate maximum
-    size of the inner side in bytes.
+    With `by_runs`, sums are weighted; `memory` is the maximum size of the inner side in bytes.
     """
     has_counts = by_runs and limit is not None
     lengths = [part.index.size if has_counts else part.keys.size for part in parts]
@@ -278,6 +267,7 @@ class Sums:
     """The image of an additive measure."""
 
     tolerance = 0.0
+    confidence = 1.0
 
     def __init__(
         self, parts: Sequence[FormPart], limit: int | None, memory: int, jobs: int | None
@@ -291,8 +281,8 @@ class Sums:
         self.runs = count_runs(self.parts, limit)
         self.lexicographic = Lexicographic.from_parts(self.parts, limit)
         # If ranks are not countable, relative ranks are approximated.
-        self.is_countable = (
-            limit is not None or self.lexicographic is not None or self.size <= MAX_COUNTED
+        self.is_approximate = (
+            limit is None and self.lexicographic is None and self.size > MAX_COUNTED
         )
 
     @cached_property
@@ -322,7 +312,11 @@ class Sums:
     @property
     def error(self) -> float:
         """Proved bound on the error of relative ranks."""
-        return self.distribution.error
+        return self.distribution.error if self.is_approximate else 0.0
+
+    @property
+    def precision(self) -> str:
+        return f"accurate to {self.error:.1g}" if self.is_approximate else "exact"
 
     def relative_ranks(self, runs: Ints) -> Floats:
         """Return the proportion of values up to the value of each run, within the error."""
@@ -363,8 +357,7 @@ class Sums:
         if self.lexicographic and self._is_lexicographic(by_runs):
             below, equal = self.lexicographic.below(unique, by_runs=by_runs)
             return below[inverse], equal[inverse]
-        below = np.zeros(len(unique), dtype=np.int64)
-        equal = np.zeros(len(unique), dtype=np.int64)
+        below, equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)
         for sides in self._sides(by_runs).within(self.limit):
             inner, outer = sides
@@ -411,8 +404,7 @@ class Sums:
 
     def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
         """Return a - b times 2^bits and the common denominator, and bounds on its error."""
-        difference = np.zeros(len(a), dtype=object)
-        error = np.zeros(len(a), dtype=object)
+        difference, error = np.zeros((2, len(a)), dtype=object)
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)

@@ -23,6 +23,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole, numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
+from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split
 from cranfield.scales.forms.form import (
     Additive,
     Stateful,
@@ -32,7 +33,6 @@ from cranfield.scales.forms.form import (
     lowest_relevant,
 )
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.stateful import TooManySumsError, Walk, split
 from cranfield.scales.images.representation import (
     MAX_VALUES,
     ConstantImage,
@@ -41,12 +41,7 @@ from cranfield.scales.images.representation import (
     ListedImage,
     TableImage,
 )
-from cranfield.scales.images.sampling import (
-    CONFIDENCE,
-    LOWEST_PROPORTION,
-    SampledImage,
-    TooManyTiesError,
-)
+from cranfield.scales.images.sampling import SampledImage, TooManyTiesError
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
 from cranfield.scales.runs import (
@@ -106,13 +101,7 @@ class Image:
     @property
     def is_approximate(self) -> bool:
         """True if relative ranks are approximated, as there are too many values for exact ones."""
-        return self._approximate_store is not None
-
-    @property
-    def _approximate_store(self) -> Sums | SampledImage | None:
-        if isinstance(self._store, Sums):
-            return None if self._store.is_countable else self._store
-        return self._store if isinstance(self._store, SampledImage) else None
+        return self._store.is_approximate
 
     @property
     def _exact_store(self) -> ListedImage | Sums | Windows:
@@ -133,26 +122,17 @@ class Image:
 
         0 if ranks are exact; otherwise its computation takes some seconds.
         """
-        return float(self._approximate_store.error) if self._approximate_store else 0.0
+        return self._store.error
 
     @property
     def confidence(self) -> float:
         """Confidence that the error of all relative ranks is within the bound; 1 if proved."""
-        return CONFIDENCE if isinstance(self._store, SampledImage) else 1.0
+        return self._store.confidence
 
     @property
     def precision(self) -> str:
         """Description of the error of relative ranks."""
-        if not self._approximate_store:
-            return "exact"
-        if not isinstance(self._store, SampledImage):
-            return f"accurate to {self.error:.1g}"
-        return (
-            f"estimated from {self._store.n_samples:,} sampled rankings (seed {self._store.seed}):"
-            f" with {self.confidence:.0%} confidence all are accurate to {self.error:.2g}, and"
-            f" those from {LOWEST_PROPORTION:g} to {self._store.curve.relative_error:.0%} of their"
-            " value"
-        )
+        return self._store.precision
 
     @property
     def tolerance(self) -> float:
@@ -382,10 +362,8 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if self._approximate_store:
-            return self._approximate_store.relative_ranks(
-                check_runs(runs, self.length, self.grades)
-            )
+        if isinstance(self._store, Sums | SampledImage) and self.is_approximate:
+            return self._store.relative_ranks(check_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -507,11 +485,8 @@ def image_of_topic(
     ideal: Sequence[int] | None,
     at_most: int | None = None,
 ) -> Image:
-    """Return the image of a measure whose order of runs depends on a topic's ideal ranking.
-
-    It is not cached. Values that cannot be listed raise an error, as counting them for dozens of
-    topics would be slow.
-    """
+    """Return the image of a measure whose order of runs depends on a topic's ideal ranking."""
+    # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = form(measure, length, grades) is None
     max_runs = MAX_OF_TOPIC[has_no_form]
     if not (has_no_form and exceeds(max_runs, length, grades)):

@@ -25,8 +25,8 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
-from cranfield.scales.forms.stateful import Bag, Exact, Walk
-from cranfield.scales.images.representation import Gaps, check_n_runs, flat_ranges
+from cranfield.scales.forms.exact_values import Bag, Exact, Walk
+from cranfield.scales.images.representation import ExactImage, Gaps, check_n_runs, flat_ranges
 
 MAX_PAIRS = 2**32
 """Maximum number of sums that are enumerated, which takes a minute or two."""
@@ -104,8 +104,7 @@ class Halves:
     def first_tails(self, borders: Exact, *, up_to: bool = False) -> Ints:
         """Return the index of the first tail whose sum with a head may reach a border.
 
-        With `up_to`, the index of the first tail whose sum is certainly above the border. Shape
-        (borders, heads).
+        With `up_to`, whose sum is certainly above the border. Shape (borders, heads).
         """
         keys = borders[:, None] - self.heads[None, :]
         side: Any = "right" if up_to else "left"
@@ -213,10 +212,8 @@ class Marks:
     """Largest value of the image."""
 
 
-class Windows:
+class Windows(ExactImage):
     """The image of a stateful measure, counted in windows."""
-
-    tolerance = 0.0
 
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
@@ -419,10 +416,7 @@ class Windows:
 
 
 def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Return marks of ascending sums, counts below them, number of distinct sums, gaps, last sum.
-
-    The smallest gap is the smallest one above 0.
-    """
+    """Return marks of ascending sums, counts below, number of distinct sums, gaps > 0, last sum."""
     steps = np.diff(sums)
     # True if a sum differs from its predecessor; padded to full rows between marks.
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)

@@ -179,12 +179,8 @@ class PPlusQ(IntentMeasure):
     gains: Gain = POSITIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        parameters: dict[str, Any] = {
-            "rel": self.rel,
-            "beta": self.beta,
-            "gains": self.gains,
-            "cutoff": self.cutoff,
-        }
+        names = ("rel", "beta", "gains", "cutoff")
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
 
         def score(intent: IntentBlock) -> Floats:

@@ -370,9 +370,7 @@ class NormalisedSessionDCG(SessionDiscounted):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = ideal_rows(judged, self.gains)
-            if self.cutoff is not None:
-                ideal = ideal.where(ideal.rank <= self.cutoff)
+            ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
             return ratio(self.sum(judged, once=True), ideal_sum)

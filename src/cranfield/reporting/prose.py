@@ -16,7 +16,7 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, find_cited_works
-from cranfield.reporting.summary import join_names
+from cranfield.reporting.summary import BETTER, WORSE, join_names, pair_verdicts
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
@@ -212,13 +212,8 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     elif comparison.shows_pairs:
         significant = np.flatnonzero(is_significant)
         if significant.size:
-            yield [
-                _introduce_differences(
-                    f"The {_difference_noun(comparison)} found", significant.size
-                ),
-                *_list_differences(comparison, significant),
-                ".",
-            ]
+            start = f"The {_difference_noun(comparison)} found"
+            yield [*_list_differences(comparison, start, significant)]
     else:
         yield from _describe_best(comparison)
 
@@ -229,16 +224,14 @@ def _differ(count: int) -> str:
 
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write about the systems that are better or worse than each baseline."""
-    is_significant, sign = comparison.is_significant(), np.sign(comparison.difference)
-    improvement = sign * (-1 if comparison.lower_is_better else 1)
+    verdicts = pair_verdicts(comparison)
     for second in dict.fromkeys(comparison.second.tolist()):
-        has_baseline = comparison.second == second
         baseline = comparison.systems[second]
-        for verdict, has_sign in (("better", improvement > 0), ("worse", improvement < 0)):
+        for verdict in (BETTER, WORSE):
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero(has_baseline & is_significant & has_sign)
+            significant = np.flatnonzero((comparison.second == second) & (verdicts == verdict))
             if significant.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
@@ -249,23 +242,14 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
                 f"{subject} significantly {verdict} than {baseline}, by these"
                 f" {_difference_noun(comparison)}"
             )
-            yield [
-                _introduce_differences(start, significant.size),
-                *_list_differences(comparison, significant),
-                ".",
-            ]
-
-
-def _introduce_differences(start: str, count: int) -> str:
-    """Write the start of a list of differences, with a note if the list is cut."""
-    selection = f", the {MAX_PAIRS} largest" if count > MAX_PAIRS else ""
-    return f"{start}{selection}: "
+            yield [*_list_differences(comparison, start, significant)]
 
 
 def _list_differences(
-    comparison: PairwiseComparison, pairs: Indices
+    comparison: PairwiseComparison, start: str, pairs: Indices
 ) -> Iterator[str | Maths | Citation]:
-    """Write the largest differences among some pairs."""
+    """Write a sentence with the largest differences among some pairs."""
+    yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
         first, second = _pair_names(comparison, k)
@@ -274,6 +258,7 @@ def _list_differences(
             f"{first} " if comparison.baselines else f"{first} {comparison.between_names} {second} "
         )
         yield from _describe_difference(comparison, k)
+    yield "."
 
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:

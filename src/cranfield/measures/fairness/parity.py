@@ -34,7 +34,7 @@ from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, o
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, find_positions, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.fairness.attention import group_index
+from cranfield.measures.fairness.attention import group_index, row_keys
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
@@ -79,10 +79,8 @@ class PairwiseParity(RelevanceMeasure):
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
-        relevant, nonrelevant = (
-            row_keys(rows.where(is_relevant)),
-            row_keys(rows.where(~is_relevant)),
-        )
+        relevant = row_keys(rows.where(is_relevant))
+        nonrelevant = row_keys(rows.where(~is_relevant))
         proportions, is_defined = [], np.ones(shape, dtype=bool)
         for side, opposite in ((protected, others), (others, protected)):
             n_above, n_pairs = _count_pairs(
@@ -91,11 +89,6 @@ class PairwiseParity(RelevanceMeasure):
             proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
         return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
-
-
-def row_keys(rows: Rows) -> Ints:
-    """Combine cell and rank of each row into one number; ranks stay far below 2^31."""
-    return rows.cell << 32 | rows.rank
 
 
 def _split_sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:

@@ -275,8 +275,8 @@ class KishidaAveragePrecision(Measure):
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        if self.cutoff is not None and self.denominator == "min":
-            ideal = ideal.where(ideal.rank <= self.cutoff)
+        rows = gain_rows(judged, self.gains)
+        cutoff = self.cutoff if self.denominator == "min" else None
+        ideal = ideal_rows(judged, self.gains, cutoff=cutoff)
         total = rows.total(self.mean_at_rank(rows.cumulated, rows.rank))
         return ratio(total, ideal.total(self.mean_at_rank(ideal.cumulated, ideal.rank)))

@@ -27,6 +27,7 @@ from cranfield.measures.gains import (
     gain_rows,
     highest_grade,
     ideal_rows,
+    sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -331,11 +332,7 @@ class InferredNDCG(Measure):
         gains = np.where(strata.is_sampled, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         counts = [
-            np.bincount(
-                judgments.topic,
-                weights=np.where(gains == level, strata.weight, 0.0),
-                minlength=judgments.topics,
-            )
+            sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
             for level in levels
         ]
         ends = np.zeros((levels.size + 1, judgments.topics), dtype=np.int64)
@@ -393,7 +390,4 @@ def _estimated_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
     """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
     is_relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
-    totals = np.bincount(
-        judgments.topic, weights=np.where(is_relevant, weight, 0.0), minlength=judgments.topics
-    )
-    return totals.astype(np.float64)[:, None]
+    return sum_by_topic(judgments, np.where(is_relevant, weight, 0.0))

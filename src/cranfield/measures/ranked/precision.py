@@ -166,8 +166,7 @@ class NormalisedCumulatedGain(_SumOfGains):
     """Normalised cumulated gain, nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        ideal = ideal.where(ideal.rank <= (self.cutoff or 1))
+        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 

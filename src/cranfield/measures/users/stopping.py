@@ -149,23 +149,29 @@ def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     return out
 
 
-def cached_stopping_probabilities(
-    judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
-) -> Floats:
-    """Return the probability of stopping at each row, cached with the judged runs."""
+def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
+    """Return the probability of stopping at each row, cached with the judged runs.
+
+    The measure has the parameters `gains` and `max_grade`.
+    """
+    gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
-        return stopping_probabilities(rows, highest_gain(judged, gains, max_grade, rows, name))
+        max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
+        return stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
 
+SATISFYING_GAINS = parameter(
+    Gain("exponential"),
+    nonnegative_gains,
+    GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
+)
+
+
 class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
-    gains: Gain = parameter(
-        Gain("exponential"),
-        nonnegative_gains,
-        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
-    )
+    gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = SCALE_END
 
     def stop_value(self, stop: Any, rank: Any) -> Any:
@@ -174,7 +180,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
 
     def _err(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(self, judged, rows)
         return rows.total(self.stop_value(stop, rows.rank))
 
 
@@ -216,9 +222,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        if self.cutoff is not None:
-            ideal = ideal.where(ideal.rank <= self.cutoff)
+        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = stopping_probabilities(ideal, max_gain)
         return ratio(self._err(judged), ideal.total(self.stop_value(stop, ideal.rank)))
@@ -254,7 +258,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
 

@@ -76,10 +76,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
-    marks, tip = (
-        colour_channels("test", study.tests),
-        tooltips("test:N", "size:Q", "pairs", form=".1f"),
-    )
+    marks = colour_channels("test", study.tests)
+    tip = tooltips("test:N", "size:Q", "pairs", form=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}

@@ -89,11 +89,17 @@ def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
     return chart
 
 
-def tooltips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
-    """Return tooltips of fields: formatted numbers unless they have a type, such as `system:N`."""
+def tooltips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
+    """Return tooltips of fields, and of formatted numbers with titles.
+
+    Fields are formatted numbers, too, unless they have a type, such as `system:N`.
+    """
     return [
-        alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
-        for field in fields
+        *(
+            alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
+            for field in fields
+        ),
+        *(alt.Tooltip(f"{k}:Q", title=title, format=form) for k, title in titles.items()),
     ]
 
 

@@ -151,10 +151,8 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Infinite values are omitted: {plain(', '.join(infinite))}." if len(infinite) else ""
     tip = tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
-    line, y = (
-        base_chart(frame).mark_line(point=True),
-        alt.Y("value:Q").title(kind).scale(zero=False),
-    )
+    line = base_chart(frame).mark_line(point=True)
+    y = alt.Y("value:Q").title(kind).scale(zero=False)
     return combine(
         line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **colour_channels("model", names)),
         width=WIDTH,

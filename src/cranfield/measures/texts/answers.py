@@ -106,8 +106,7 @@ class CitationF(_SupportMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
-        scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
-        return scores
+        return np.asarray(f_measure(self._precision(judged), self._recall(judged), self.beta))
 
 
 class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE_SOURCE):
@@ -268,8 +267,7 @@ class NuggetF(NuggetMeasure):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "length")
         precision = allowed_precision(judged, self.allowance)
-        scores: Floats = f_measure(precision, weighted_recall(self, judged), self.beta)
-        return scores
+        return np.asarray(f_measure(precision, weighted_recall(self, judged), self.beta))
 
 
 _RAG = "nuggets of RAG"
@@ -477,9 +475,6 @@ class SSharp(_OneClickMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position", "length")
-        scores: Floats = f_measure(
-            np.minimum(1.0, t_measure(self, judged)),
-            np.minimum(1.0, s_measure(self, judged, self.L)),
-            self.beta,
-        )
-        return scores
+        t_flat = np.minimum(1.0, t_measure(self, judged))
+        s_flat = np.minimum(1.0, s_measure(self, judged, self.L))
+        return np.asarray(f_measure(t_flat, s_flat, self.beta))

@@ -187,26 +187,24 @@ class RelativePrecision(_CountAtCutoff):
         return ratio(hits, np.minimum(relevant, self.cutoff or 1))
 
 
+_TWO_VALUES_NOTE = "it has only two values, so that all its steps are equal"
+
+
 @measure(
     "Success",
     aliases=("HitRate",),
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
-    at_usage="required",
-    scale=Scale.INTERVAL,
-    scale_note="it has only two values, so that all its steps are equal",
+    scale_note=_TWO_VALUES_NOTE,
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
     expectation="stop",
 )
-class Success(RelevanceMeasure):
+class Success(_CountAtCutoff):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return (judged.relevant(self.rel).count > 0).astype(np.float64)
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return hits > 0
 
 
 @measure(
@@ -215,20 +213,13 @@ class Success(RelevanceMeasure):
     summary="Whether all relevant documents are in the top k.",
     formula=r"[RB > 0 \land R@k = 1]",
     source="van Rijsbergen (1979), recall",
-    at_usage="required",
-    scale=Scale.INTERVAL,
-    scale_note="it has only two values, so that all its steps are equal",
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
+    scale_note=_TWO_VALUES_NOTE,
 )
-class Complete(RelevanceMeasure):
+class Complete(_CountAtCutoff):
     """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        relevant = judged.recall_base(self.rel)
-        is_complete = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
-        return np.asarray(is_complete.astype(np.float64))
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return (hits == relevant) & (relevant > 0)
 
 
 @measure(

@@ -197,13 +197,16 @@ class Utility(CountMeasure):
         return total + self.d * n_others
 
 
-_COUNT_ATTRIBUTES = {
-    "range": (0.0, float("inf")),
-    "family": "counts",
-    "aggregate": "sum",
-    "scale": Scale.RATIO,
-    "source": "trec_eval",
-}
+class _Count(
+    Measure,
+    range=(0.0, float("inf")),
+    family="counts",
+    aggregate="sum",
+    scale=Scale.RATIO,
+    source="trec_eval",
+    beyond_grades="counts of retrieved and judged documents",
+):
+    """Base class of counts, which are summed over topics."""
 
 
 @measure(
@@ -212,10 +215,8 @@ _COUNT_ATTRIBUTES = {
     formula="1",
     at_usage="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumTopics(Measure):
+class NumTopics(_Count):
     """1 for each topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -227,10 +228,8 @@ class NumTopics(Measure):
     summary="Number of retrieved documents.",
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumRetrieved(Measure):
+class NumRetrieved(_Count):
     """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -243,10 +242,8 @@ class NumRetrieved(Measure):
     formula="RB = |A|",
     at_usage="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumRelevant(RelevanceMeasure):
+class NumRelevant(_Count, RelevanceMeasure):
     """Recall base, also of topics that are missing from a run."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -258,11 +255,11 @@ class NumRelevant(RelevanceMeasure):
     summary="Number of relevant documents retrieved.",
     formula=r"|A \cap B|",
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
+    beyond_grades="",
     linear=True,
-    **_COUNT_ATTRIBUTES,
     expectation="documents",
 )
-class NumRelevantRetrieved(CountMeasure):
+class NumRelevantRetrieved(_Count, CountMeasure):
     """Number of relevant documents retrieved (in the top k)."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
@@ -274,11 +271,9 @@ class NumRelevantRetrieved(CountMeasure):
     summary="Number of retrieved documents that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
-    beyond_grades="counts of retrieved and judged documents",
     linear=True,
-    **_COUNT_ATTRIBUTES,
 )
-class NumNonrelevantRetrieved(RelevanceMeasure):
+class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:

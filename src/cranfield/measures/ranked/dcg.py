@@ -26,7 +26,7 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
-class Discounted(GainMeasure):
+class Discounted(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
     """Base class of DCG and nDCG, sums of discounted gains."""
 
     discount: Discount = parameter(
@@ -74,16 +74,13 @@ _PARAMETER_SOURCES = {
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources=_PARAMETER_SOURCES,
     range=(0.0, float("inf")),
-    family="cumulated gain",
     scale=Scale.ORDINAL,
     scale_note=(
         "not interval, except for special bases and cutoffs such as base 10 up to rank 10"
         " (Ferrante et al. 2019)"
     ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
-    monotone=True,
     linear=True,
-    expectation="documents",
 )
 class DCG(Discounted):
     """Discounted cumulated gain."""
@@ -99,7 +96,6 @@ class DCG(Discounted):
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources={**_PARAMETER_SOURCES, "ideal='full'": "trec_eval"},
-    family="cumulated gain",
     scale_note="not interval; within a topic it is DCG divided by a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
@@ -108,8 +104,6 @@ class DCG(Discounted):
         "gdeval": "nDCG@k with gains='exponential'",
         "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
     },
-    monotone=True,
-    expectation="documents",
 )
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.

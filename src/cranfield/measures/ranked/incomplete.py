@@ -9,7 +9,6 @@ inclusion probabilities are the columns `stratum` and `inclusion` of the judgmen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,11 +181,14 @@ _PRIOR = parameter(
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
 
-_ATTRIBUTES: dict[str, Any] = {
-    "family": "incomplete judgments",
-    "inputs": ("columns",),
-    "scale_note": "not known to be interval: an estimate of a measure",
-}
+
+class _Estimate(
+    Measure,
+    family="incomplete judgments",
+    inputs=("columns",),
+    scale_note="not known to be interval: an estimate of a measure",
+):
+    """Base class of estimates of a measure from a sample of judgments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,9 +245,8 @@ def _expected_relevant(
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
-    **_ATTRIBUTES,
 )
-class ExtendedInferredAP(RelevanceMeasure):
+class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
@@ -274,9 +275,8 @@ class ExtendedInferredAP(RelevanceMeasure):
     at_usage="required",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "iPk"},
-    **_ATTRIBUTES,
 )
-class InferredPrecision(RelevanceMeasure):
+class InferredPrecision(_Estimate, RelevanceMeasure):
     """Inferred precision; the divisor is the cutoff also for shorter lists."""
 
     prior: float = _PRIOR
@@ -297,9 +297,8 @@ class InferredPrecision(RelevanceMeasure):
     range=(0.0, float("inf")),
     needs=_STRATA_NEEDED + "; graded",
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
-    **_ATTRIBUTES,
 )
-class InferredNDCG(Measure):
+class InferredNDCG(_Estimate):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
     In each stratum the mean discounted gain of the sampled documents in the list is the estimate
@@ -357,9 +356,8 @@ class InferredNDCG(Measure):
     range=(0.0, float("inf")),
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
     elsewhere={"statAP_MQ_eval": "AP"},
-    **_ATTRIBUTES,
 )
-class StatisticalAP(RelevanceMeasure):
+class StatisticalAP(_Estimate, RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
     Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.

@@ -267,7 +267,7 @@ _NOTE = "not interval: the steps between ranks are unequal"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
-class SatisfiedModel(UserModel):
+class SatisfiedModel(UserModel, scale_note=_NOTE):
     """Base class of user models who may stop when satisfied, or by rank.
 
     By default V' is 1 at all ranks; subclasses may override `patience`.
@@ -347,7 +347,6 @@ class NERR9(_SatisfiedAtCutoff):
     formula=_WEIGHTED + r"p \, (1 - g_i)",
     source=_SOURCE.format(10),
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
-    scale_note=_NOTE,
 )
 class NERR10(SatisfiedModel):
     """User model of RBP with satisfaction."""
@@ -364,7 +363,6 @@ class NERR10(SatisfiedModel):
     formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
     source=_SOURCE.format(11),
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
-    scale_note=_NOTE,
 )
 class NERR11(SatisfiedModel):
     """User model of INSQ with satisfaction."""

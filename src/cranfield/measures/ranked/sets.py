@@ -12,7 +12,7 @@ from cranfield.base.spec import fraction_of, integer, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.ranked.precision import CountMeasure, RelevanceMeasure
+from cranfield.measures.ranked.precision import CountAtCutoff, CountMeasure, RelevanceMeasure
 
 
 class _SetMeasure(
@@ -125,17 +125,11 @@ class FMeasure(_OneSizeMeasure):
     summary="F-measure at a cutoff: weighted harmonic mean of P@k and R@k.",
     formula=r"\frac{(\beta^2 + 1) P@k \, R@k}{\beta^2 P@k + R@k}",
     source="van Rijsbergen (1979); Chinchor (1992)",
-    at_usage="required",
-    scale=Scale.INTERVAL,
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
     elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
-    expectation="documents",
 )
-class FAtCutoff(CountMeasure):
+class FAtCutoff(CountAtCutoff):
     """F-measure of the top k; precision is divided by the cutoff also for shorter lists."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")

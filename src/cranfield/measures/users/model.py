@@ -355,6 +355,14 @@ class StaticModel(UserModel):
         return Expectations(total, depth, depth)
 
 
+class CutoffModel(StaticModel):
+    """Base class of models of users who read down to the cutoff."""
+
+    @property
+    def last(self) -> int | None:
+        return self.cutoff
+
+
 def rank_range(ranks: int) -> Floats:
     """Return the ranks from 1 to `ranks`."""
     check_ranks(ranks, "a user model")

@@ -307,13 +307,11 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [f"The effect size ({kind}) is ", format_number(effects[0], 2), "."]
         return
     size = np.abs(effects)
-    extremes = format_interval(size.min(), size.max(), 2)
-    median = format_number(float(np.median(size)), 2)
     yield [
         f"Effect sizes ({kind}) are from ",
-        *extremes,
+        *format_interval(size.min(), size.max(), 2),
         " in size, with a median of ",
-        median,
+        format_number(float(np.median(size)), 2),
         ".",
     ]
 
@@ -493,20 +491,18 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = measure_of(comparison.measure)
     source = Citation("" if measure is None else measure.source)
-    systems, pairs = comparison.systems, counted(len(comparison), "pair")
+    systems, baselines = comparison.systems, comparison.baselines
+    note = f" ({counted(len(comparison), 'pair')})" if len(systems) > 2 else ""
     if len(systems) == 2:
         clause = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
-        note = ""
-    elif comparison.baselines:
-        other_systems = counted(len(systems) - len(comparison.baselines), "system")
-        clause = (
-            f"{other_systems} {'was' if other_systems.startswith('1 ') else 'were'} compared with"
-        )
-        clause += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
-        clause, note = f"{clause} {join_names(comparison.baselines)}", f" ({pairs})"
+    elif baselines:
+        n_others = len(systems) - len(baselines)
+        verb = "was" if n_others == 1 else "were"
+        noun = "baseline" if len(baselines) == 1 else "baselines"
+        clause = f"{counted(n_others, 'system')} {verb} compared with the {noun}"
+        clause += f" {join_names(baselines)}"
     else:
         clause = f"{counted(len(systems), 'system')} were compared with each other"
-        note = f" ({pairs})"
     topics = counted(comparison.topics, "topic")
     yield [f"{clause} by {measure_name}", source, f" on {topics}{note}."]
     if comparison.scores.lower_is_better:
@@ -543,23 +539,19 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f" seed {comparison.seed}.",
         ]
         return
-    start: Sentence = [f"The test was the {_lower_title(info.title)}", Citation(info.source)]
-    level = f", {side}, at a significance level of {comparison.alpha:g}"
-    if comparison.correction == "none":
-        note = (
-            ""
-            if len(comparison) == 1
-            else f"; p-values are not corrected for {len(comparison):,} comparisons"
-        )
-        yield [*start, f"{level}{note}."]
-    else:
-        title, source = correction.title, Citation(correction.source)
-        yield [
-            *start,
-            f"{level}, with {title}",
-            source,
-            f", {_describe_error_rate(correction.controls, comparison)}.",
-        ]
+    adjustment: Sentence = []
+    if comparison.correction != "none":
+        error_rate = _describe_error_rate(correction.controls, comparison)
+        adjustment = [f", with {correction.title}", Citation(correction.source), f", {error_rate}"]
+    elif len(comparison) > 1:
+        adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
+    yield [
+        f"The test was the {_lower_title(info.title)}",
+        Citation(info.source),
+        f", {side}, at a significance level of {comparison.alpha:g}",
+        *adjustment,
+        ".",
+    ]
     if comparison.resamples is not None:
         yield [
             f"It drew {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}."

@@ -416,13 +416,10 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     low = high = pl.lit(None)
     if study.significant:
         # The table has no bounds of confirmed pairs.
-        samples = (
-            study.samples.filter(topics=size)["confirmed"].to_numpy() for size in table["topics"]
-        )
-        bounds = [
-            quantile_bounds(sample[:, None] / study.significant, study.confidence)
-            for sample in samples
-        ]
+        bounds = []
+        for size in table["topics"]:
+            confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
+            bounds.append(quantile_bounds(confirmed / study.significant, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(

@@ -192,12 +192,9 @@ def intervals_chart(
     """
     names = labels(comparison.systems)
     order = comparison.order
-    if reference is not None:
-        reference_index = label_index(reference, comparison.systems)
-    elif comparison.baselines:
-        reference_index = comparison.systems.index(comparison.baselines[0])
-    else:
-        reference_index = int(order[0])
+    if reference is None:
+        reference = next(iter(comparison.baselines), comparison.systems[order[0]])
+    reference_index = label_index(reference, comparison.systems)
     bounds = comparison.around(reference_index)
     if bounds is None:
         raise PolicyError(

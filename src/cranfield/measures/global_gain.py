@@ -97,8 +97,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         inner_parameters = {
             name: value for name, value in inner_parameters.items() if name in self.inner.parameters
         }
-        out: Floats = self.inner(**inner_parameters).score(runs)
-        return out
+        return np.asarray(self.inner(**inner_parameters).score(runs))
 
     def _max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
         """Return the highest gain of the scale if the inner measure sets it."""

@@ -189,7 +189,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [
             f"The {comparison.mean_of} of {comparison.systems[a]} was"
             f" {_format_mean(comparison, a, 0)}, that of {comparison.systems[b]}"
-            f" {_format_mean(comparison, b, 0)}.",
+            f" {_format_mean(comparison, b, 0)}."
         ]
         yield [
             f"The {comparison.difference_name}, ",
@@ -524,11 +524,8 @@ _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
 
 def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     info, correction = comparison.info, CORRECTIONS[comparison.correction]
-    side = (
-        "two-sided"
-        if comparison.alternative == "two-sided"
-        else f"one-sided ({comparison.alternative})"
-    )
+    alternative = comparison.alternative
+    side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
     if correction.heading:
         has_baselines = bool(comparison.baselines)
         yield [

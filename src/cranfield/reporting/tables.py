@@ -12,13 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, best_first
-from cranfield.base.errors import (
-    ArgumentError,
-    CranfieldError,
-    PolicyError,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_whole, quoted
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.marks import SYMBOLS, check_marks, parse_levels
 from cranfield.reporting.summary import BETTER, group_letters, verdict_matrix
@@ -46,9 +40,7 @@ class Marks:
 
 
 def make_marks(
-    comparisons: Mapping[str, PairwiseComparison],
-    kind: str,
-    levels: Sequence[float] | None = None,
+    comparisons: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
 ) -> Marks:
     """Make the marks of a kind from a comparison for each measure."""
     if kind == "none" or not comparisons:

@@ -70,8 +70,7 @@ def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
     """Return the number of relevant documents that a level of recall requires, by topic."""
     if rounding != "up":
         offset = 0.9 if rounding == "trec_eval-9" else 0.5
-        n_hits: Ints = np.floor(recall * base + offset).astype(np.int64)
-        return n_hits
+        return np.asarray(np.floor(recall * base + offset).astype(np.int64))
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
     bases, positions = np.unique(base, return_inverse=True)

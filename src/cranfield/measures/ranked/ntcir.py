@@ -77,8 +77,7 @@ class _Blended(
         def compute() -> Floats:
             ideal = self._ideal(judged)
             ideal_gain, _ = running_total_at(ideal, ideal.cumulated, hits.topic, hits.rank)
-            ratios: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
-            return ratios
+            return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 

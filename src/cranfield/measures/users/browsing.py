@@ -144,10 +144,7 @@ class DependentEffort(_DCM, Effort):
         return 1 - value_at(self.continues, rank)
 
 
-class _CCM(
-    Chain,
-    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
-):
+class _CCM(Chain, source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"):
     tau1: float | None = parameter(
         None, optional(PROBABILITY), "probability that a user who does not click goes on"
     )

@@ -200,11 +200,7 @@ class UserModel(UnitGains, family="user models"):
         return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
 
     def read(
-        self,
-        gains: ArrayLike,
-        *,
-        lengths: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
+        self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
     ) -> Reading:
         """Return C, V, W, L and the expectations of users for rankings of gains.
 

@@ -145,8 +145,7 @@ def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
     stop = satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
-    out: Floats = rows.before(continuation, 1.0) * stop
-    return out
+    return np.asarray(rows.before(continuation, 1.0) * stop)
 
 
 def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:

@@ -26,10 +26,7 @@ COLOURS = (
 """Colour-blind safe palette of Okabe and Ito (2008), without yellow, which is pale on white; grey
 is last."""
 
-DASHES = (
-    *((1, 0), (6, 3), (2, 2), (8, 2, 2, 2)),
-    *((12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6)),
-)
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6))
 """Dash patterns of lines, one for each colour, which distinguish lines without colour."""
 
 GREY = "#999999"

@@ -282,11 +282,8 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     marks = colour_channels("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
-    note = (
-        STOPPED
-        if report.stopped
-        else f"{report.sequential}: confidence intervals valid at all looks"
-    )
+    valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
+    note = STOPPED if report.stopped else valid_intervals
     return combine(
         zero_line("y"),
         draw_bands(frame, units, difference, marks, tip),

@@ -186,6 +186,7 @@ class _Estimate(
     Measure,
     family="incomplete judgments",
     inputs=("columns",),
+    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     scale_note="not known to be interval: an estimate of a measure",
 ):
     """Base class of estimates of a measure from a sample of judgments."""
@@ -242,7 +243,6 @@ def _expected_relevant(
     formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
 )
@@ -271,7 +271,6 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     "infP",
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     at_usage="required",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "iPk"},
@@ -293,7 +292,6 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
     summary="nDCG inferred from a stratified sample of the pool that was judged.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     range=(0.0, float("inf")),
     needs=_STRATA_NEEDED + "; graded",
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},

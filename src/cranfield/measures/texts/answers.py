@@ -391,7 +391,9 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     return ratio(matched_length, np.where(judged.answered, judged.length, 0.0))
 
 
-class _OneClickMeasure(NuggetMeasure, family="one click access", needs=_S_NEEDS):
+class _OneClickMeasure(
+    NuggetMeasure, family="one click access", needs=_S_NEEDS, source="Sakai and Kato (2012)"
+):
     """Base class of measures of one click access."""
 
 
@@ -417,7 +419,6 @@ class SMeasure(_OneClickMeasure):
     "SFlat",
     summary="S-measure, at most 1.",
     formula=rf"\min\left(1, {_S_FORMULA}\right)",
-    source="Sakai and Kato (2012)",
     elsewhere={"NTCIREVAL": "S-flat"},
 )
 class SFlat(SMeasure):
@@ -431,7 +432,6 @@ class SFlat(SMeasure):
     "TMeasure",
     summary="Length of the vital strings of matched nuggets, divided by that of the answer.",
     formula=_T_FORMULA,
-    source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-measure"},
@@ -448,7 +448,6 @@ class TMeasure(_OneClickMeasure):
     "TFlat",
     summary="T-measure, at most 1.",
     formula=rf"\min\left(1, {_T_FORMULA}\right)",
-    source="Sakai and Kato (2012)",
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-flat"},
 )
@@ -463,7 +462,6 @@ class TFlat(TMeasure):
     "SSharp",
     summary="F-measure of S-flat and T-flat, for short answers with important nuggets first.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
-    source="Sakai and Kato (2012)",
     needs=f"{_S_NEEDS}, lengths of answers",
     elsewhere={"NTCIREVAL": "F-flat"},
 )

@@ -225,8 +225,7 @@ class ConvexAggregation(OverAspects):
     """The weighted arithmetic mean over aspects."""
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        out: Floats = (weights * scores).sum(axis=0)
-        return out
+        return np.asarray((weights * scores).sum(axis=0))
 
 
 @wrapping(

@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import fraction_of, integer, number_text, optional, parameter, short
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.rows import Judgments, Rows
 from cranfield.measures.base import Measure
 from cranfield.measures.spacing import sums_evenly_spaced
 
@@ -260,7 +260,9 @@ def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     return judged.view(key, lambda: rows.with_gains(gains.for_grades(rows.grade)))
 
 
-def ideal_rows(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
+def ideal_rows(
+    judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
+) -> Rows:
     """Return the ideal ranking of each topic: judged documents with a positive gain, best first.
 
     With `rel`, documents of a lower grade have no gain.
@@ -273,7 +275,13 @@ def ideal_rows(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
         if rel is not None:
             judgment_gains[judgments.grade < max(rel, judgments.judged_from)] = 0.0
         rows = judgments.cached[key] = judgments.ideal(judgment_gains)
-    return rows
+    return rows if cutoff is None else rows.where(rows.rank <= cutoff)
+
+
+def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
+    """Sum values of judgments by topic; shape (topics, 1)."""
+    sums = np.bincount(judgments.topic, values, minlength=judgments.topics)
+    return sums.astype(np.float64)[:, None]
 
 
 def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:

@@ -85,15 +85,11 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
             intent_gains = np.ones_like if is_binary else gains.for_grades
-        compute = partial(
-            set_global_gains,
-            judged,
-            intent_gains,
-            rel,
-            self.navigational_once,
-            str(self),
-            max_gain,
-        )
+
+        def compute() -> tuple[JudgedRuns, LevelGain]:
+            once = self.navigational_once
+            return set_global_gains(judged, intent_gains, rel, once, str(self), max_gain)
+
         runs, level_gains = judged.view(key, compute)
         inner_parameters: dict[str, Any] = {"rel": 1, "gains": level_gains}
         if is_binary or isinstance(getattr(self.inner, "max_grade", None), int):
@@ -101,8 +97,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         inner_parameters = {
             name: value for name, value in inner_parameters.items() if name in self.inner.parameters
         }
-        out: Floats = self.inner(**inner_parameters).score(runs)
-        return out
+        return np.asarray(self.inner(**inner_parameters).score(runs))
 
     def _max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
         """Return the highest gain of the scale if the inner measure sets it."""

@@ -179,12 +179,8 @@ class PPlusQ(IntentMeasure):
     gains: Gain = POSITIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        parameters: dict[str, Any] = {
-            "rel": self.rel,
-            "beta": self.beta,
-            "gains": self.gains,
-            "cutoff": self.cutoff,
-        }
+        names = ("rel", "beta", "gains", "cutoff")
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
 
         def score(intent: IntentBlock) -> Floats:
@@ -301,20 +297,16 @@ def greedy_ranking(
     # By topic, then by id in descending order: of documents with the same gain the first is taken.
     answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
     starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.topics + 1))
-    cells, ranks, gains = [], [], []
+    gains = [np.empty(0)] * judgments.topics
     for topic in range(judgments.topics):
         docs = answers[starts[topic] : starts[topic + 1]]
         if docs.size:
             weight = intents.probability[topic]
             hits = (intents.grades(docs) >= min_grade) & (weight > 0)
-            gain = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
-            cells.append(np.full(gain.size, topic))
-            ranks.append(np.arange(1, gain.size + 1))
-            gains.append(gain)
-    cell = np.concatenate(cells) if cells else np.empty(0, np.int64)
-    rank = np.concatenate(ranks) if ranks else np.empty(0, np.int64)
-    gain = np.concatenate(gains) if gains else np.empty(0)
-    return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
+            gains[topic] = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
+    sizes = np.array([topic_gains.size for topic_gains in gains], dtype=np.int64)
+    cell, gain = np.repeat(np.arange(judgments.topics), sizes), np.concatenate(gains)
+    return Rows(cell, number_rows(cell), np.ones_like(cell), (judgments.topics, 1), gain)
 
 
 def _greedy_gains(

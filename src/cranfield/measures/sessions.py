@@ -289,15 +289,18 @@ class SessionDiscounted(
         return rows.total(gains / self.discount(lists.query[list_index], rows.rank, list_rank))
 
 
+_VARIANT_SOURCES = {
+    "variant='kanoulas'": "Kanoulas and others (2011)",
+    "variant='jiang'": "Jiang and Allan (2016)",
+}
+
+
 @measure(
     "sDCG",
     summary="Gains of a session's result lists, discounted by rank and by the number of queries.",
     formula=r"\sum_r \frac{g_r}{\log_{b_q}(q_r + b_q - 1) \, \log_b(r + b - 1)},"
     r" \quad b_q = 4, \; b = 2",
-    parameter_sources={
-        "variant='kanoulas'": "Kanoulas and others (2011)",
-        "variant='jiang'": "Jiang and Allan (2016)",
-    },
+    parameter_sources=_VARIANT_SOURCES,
     range=(0.0, float("inf")),
     scale_note="not interval: DCG with discounts by rank and by query of the session",
     linear=True,
@@ -333,11 +336,7 @@ class SessionDCG(SessionDiscounted):
     "nsDCG",
     summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
-    parameter_sources={
-        "variant='kanoulas'": "Kanoulas and others (2011)",
-        "variant='jiang'": "Jiang and Allan (2016)",
-        "ideal='single'": "Kanoulas and others (2011)",
-    },
+    parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
     scale_note="not interval; within a session's topic it is sDCG divided by a constant",
 )
 class NormalisedSessionDCG(SessionDiscounted):
@@ -370,9 +369,7 @@ class NormalisedSessionDCG(SessionDiscounted):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = ideal_rows(judged, self.gains)
-            if self.cutoff is not None:
-                ideal = ideal.where(ideal.rank <= self.cutoff)
+            ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
             return ratio(self.sum(judged, once=True), ideal_sum)

@@ -16,7 +16,7 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.text import capitalised, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import Entry, find_cited_works
-from cranfield.reporting.summary import join_names
+from cranfield.reporting.summary import BETTER, WORSE, join_names, pair_verdicts
 from cranfield.scales.statements import MEANINGFUL, describe_order, meaningfulness, measure_of
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.compared_pairs import MEANS
@@ -189,7 +189,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [
             f"The {comparison.mean_of} of {comparison.systems[a]} was"
             f" {_format_mean(comparison, a, 0)}, that of {comparison.systems[b]}"
-            f" {_format_mean(comparison, b, 0)}.",
+            f" {_format_mean(comparison, b, 0)}."
         ]
         yield [
             f"The {comparison.difference_name}, ",
@@ -212,13 +212,8 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     elif comparison.shows_pairs:
         significant = np.flatnonzero(is_significant)
         if significant.size:
-            yield [
-                _introduce_differences(
-                    f"The {_difference_noun(comparison)} found", significant.size
-                ),
-                *_list_differences(comparison, significant),
-                ".",
-            ]
+            start = f"The {_difference_noun(comparison)} found"
+            yield [*_list_differences(comparison, start, significant)]
     else:
         yield from _describe_best(comparison)
 
@@ -229,16 +224,14 @@ def _differ(count: int) -> str:
 
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Write about the systems that are better or worse than each baseline."""
-    is_significant, sign = comparison.is_significant(), np.sign(comparison.difference)
-    improvement = sign * (-1 if comparison.lower_is_better else 1)
+    verdicts = pair_verdicts(comparison)
     for second in dict.fromkeys(comparison.second.tolist()):
-        has_baseline = comparison.second == second
         baseline = comparison.systems[second]
-        for verdict, has_sign in (("better", improvement > 0), ("worse", improvement < 0)):
+        for verdict in (BETTER, WORSE):
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero(has_baseline & is_significant & has_sign)
+            significant = np.flatnonzero((comparison.second == second) & (verdicts == verdict))
             if significant.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
@@ -249,23 +242,14 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
                 f"{subject} significantly {verdict} than {baseline}, by these"
                 f" {_difference_noun(comparison)}"
             )
-            yield [
-                _introduce_differences(start, significant.size),
-                *_list_differences(comparison, significant),
-                ".",
-            ]
-
-
-def _introduce_differences(start: str, count: int) -> str:
-    """Write the start of a list of differences, with a note if the list is cut."""
-    selection = f", the {MAX_PAIRS} largest" if count > MAX_PAIRS else ""
-    return f"{start}{selection}: "
+            yield [*_list_differences(comparison, start, significant)]
 
 
 def _list_differences(
-    comparison: PairwiseComparison, pairs: Indices
+    comparison: PairwiseComparison, start: str, pairs: Indices
 ) -> Iterator[str | Maths | Citation]:
-    """Write the largest differences among some pairs."""
+    """Write a sentence with the largest differences among some pairs."""
+    yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
         first, second = _pair_names(comparison, k)
@@ -274,6 +258,7 @@ def _list_differences(
             f"{first} " if comparison.baselines else f"{first} {comparison.between_names} {second} "
         )
         yield from _describe_difference(comparison, k)
+    yield "."
 
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
@@ -322,13 +307,11 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [f"The effect size ({kind}) is ", format_number(effects[0], 2), "."]
         return
     size = np.abs(effects)
-    extremes = format_interval(size.min(), size.max(), 2)
-    median = format_number(float(np.median(size)), 2)
     yield [
         f"Effect sizes ({kind}) are from ",
-        *extremes,
+        *format_interval(size.min(), size.max(), 2),
         " in size, with a median of ",
-        median,
+        format_number(float(np.median(size)), 2),
         ".",
     ]
 
@@ -508,20 +491,18 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = measure_of(comparison.measure)
     source = Citation("" if measure is None else measure.source)
-    systems, pairs = comparison.systems, counted(len(comparison), "pair")
+    systems, baselines = comparison.systems, comparison.baselines
+    note = f" ({counted(len(comparison), 'pair')})" if len(systems) > 2 else ""
     if len(systems) == 2:
         clause = f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
-        note = ""
-    elif comparison.baselines:
-        other_systems = counted(len(systems) - len(comparison.baselines), "system")
-        clause = (
-            f"{other_systems} {'was' if other_systems.startswith('1 ') else 'were'} compared with"
-        )
-        clause += f" {'the baseline' if len(comparison.baselines) == 1 else 'the baselines'}"
-        clause, note = f"{clause} {join_names(comparison.baselines)}", f" ({pairs})"
+    elif baselines:
+        n_others = len(systems) - len(baselines)
+        verb = "was" if n_others == 1 else "were"
+        noun = "baseline" if len(baselines) == 1 else "baselines"
+        clause = f"{counted(n_others, 'system')} {verb} compared with the {noun}"
+        clause += f" {join_names(baselines)}"
     else:
         clause = f"{counted(len(systems), 'system')} were compared with each other"
-        note = f" ({pairs})"
     topics = counted(comparison.topics, "topic")
     yield [f"{clause} by {measure_name}", source, f" on {topics}{note}."]
     if comparison.scores.lower_is_better:
@@ -543,11 +524,8 @@ _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
 
 def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     info, correction = comparison.info, CORRECTIONS[comparison.correction]
-    side = (
-        "two-sided"
-        if comparison.alternative == "two-sided"
-        else f"one-sided ({comparison.alternative})"
-    )
+    alternative = comparison.alternative
+    side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
     if correction.heading:
         has_baselines = bool(comparison.baselines)
         yield [
@@ -558,23 +536,19 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f" seed {comparison.seed}.",
         ]
         return
-    start: Sentence = [f"The test was the {_lower_title(info.title)}", Citation(info.source)]
-    level = f", {side}, at a significance level of {comparison.alpha:g}"
-    if comparison.correction == "none":
-        note = (
-            ""
-            if len(comparison) == 1
-            else f"; p-values are not corrected for {len(comparison):,} comparisons"
-        )
-        yield [*start, f"{level}{note}."]
-    else:
-        title, source = correction.title, Citation(correction.source)
-        yield [
-            *start,
-            f"{level}, with {title}",
-            source,
-            f", {_describe_error_rate(correction.controls, comparison)}.",
-        ]
+    adjustment: Sentence = []
+    if comparison.correction != "none":
+        error_rate = _describe_error_rate(correction.controls, comparison)
+        adjustment = [f", with {correction.title}", Citation(correction.source), f", {error_rate}"]
+    elif len(comparison) > 1:
+        adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
+    yield [
+        f"The test was the {_lower_title(info.title)}",
+        Citation(info.source),
+        f", {side}, at a significance level of {comparison.alpha:g}",
+        *adjustment,
+        ".",
+    ]
     if comparison.resamples is not None:
         yield [
             f"It drew {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}."

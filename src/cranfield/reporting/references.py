@@ -289,12 +289,8 @@ def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from _sources(subject.measures)
             if subject.compat:
                 yield subject.compat, "trec_eval"
-        elif isinstance(subject, Scores):
-            yield from _measure_source(subject.measure)
-        elif isinstance(subject, PairwiseComparison):
-            yield from _measure_source(subject.measure)
-            yield from _test_source(subject.test)
-            yield from _correction_source(subject.correction)
+        elif isinstance(subject, (Scores, PairwiseComparison)):
+            yield from _result_sources(subject)
         elif isinstance(subject, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
         elif isinstance(subject, Result) and subject.reference:
@@ -312,7 +308,7 @@ def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _result_sources(result: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and source of the measures, tests and corrections of a result."""
+    """Yield name and source of the measures, tests and corrections of scores or a result."""
     for name in (getattr(result, "measure", None), *getattr(result, "measures", ())):
         yield from _measure_source("" if name is None else str(name))
     for choice in getattr(result, "tests", ()):

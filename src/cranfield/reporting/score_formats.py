@@ -34,41 +34,27 @@ def trec_lines(
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
-    for system, name in enumerate(evaluation.systems):
-        if by_topic:
-            for topic in topics:
-                yield from _topic_lines(evaluation, names, topic, system, strings)
+
+    def line(measure: Measure, topic: str, value: float) -> str:
+        is_count = measure.info.aggregate == "sum" and not math.isnan(value)
+        return f"{names[measure]:<22s}\t{topic}\t{value:{'.0f' if is_count else '6.4f'}}"
+
+    for system, run in enumerate(evaluation.systems):
+        for topic in topics if by_topic else ():
+            if not evaluation.judged.scored[topic, system]:
+                continue
+            label = plain(evaluation.topics[topic])
+            for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
+                # trec_eval prints these measures only over all topics.
+                if measure.info.aggregate == "geometric" or name == "num_q":
+                    continue
+                if name == "recall_5" and strings is not None:
+                    yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
+                yield line(measure, label, float(scores.values[topic, system]))
         if runid or len(evaluation.systems) > 1:
-            yield f"{'runid':<22s}\tall\t{plain(name)}"
+            yield f"{'runid':<22s}\tall\t{plain(run)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):
-            value = float(means[system])
-            yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
-
-
-def _topic_lines(
-    evaluation: Evaluation,
-    names: dict[Measure, str],
-    topic: int,
-    system: int,
-    strings: list[list[str]] | None,
-) -> Iterator[str]:
-    """Yield the lines of a system on a topic, unless the topic is not scored."""
-    if not evaluation.judged.scored[topic, system]:
-        return
-    label = plain(evaluation.topics[topic])
-    for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
-        # trec_eval prints these measures only over all topics.
-        if measure.info.aggregate == "geometric" or name == "num_q":
-            continue
-        if name == "recall_5" and strings is not None:
-            yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
-        value = float(scores.values[topic, system])
-        yield _trec_line(name, label, value, measure.info.aggregate == "sum")
-
-
-def _trec_line(name: str, topic: str, value: float, is_count: bool) -> str:
-    number = f"{value:.0f}" if is_count and not math.isnan(value) else f"{value:6.4f}"
-    return f"{name:<22s}\t{topic}\t{number}"
+            yield line(measure, "all", float(means[system]))
 
 
 def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:

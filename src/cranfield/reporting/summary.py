@@ -47,13 +47,8 @@ def _generalise(name: str, line: str) -> str:
     return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
 
 
-BETTER, WORSE, NOT_DIFFERENT, DIFFERENT, NOT_COMPARED = (
-    "better",
-    "worse",
-    "not different",
-    "different, means equal",
-    "not compared",
-)
+BETTER, WORSE, NOT_DIFFERENT = "better", "worse", "not different"
+DIFFERENT, NOT_COMPARED = "different, means equal", "not compared"
 """Verdicts on a system compared with another. Systems with equal means can be significantly
 different by tests of statistics other than the mean."""
 

@@ -12,13 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, best_first
-from cranfield.base.errors import (
-    ArgumentError,
-    CranfieldError,
-    PolicyError,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_whole, quoted
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.marks import SYMBOLS, check_marks, parse_levels
 from cranfield.reporting.summary import BETTER, group_letters, verdict_matrix
@@ -46,9 +40,7 @@ class Marks:
 
 
 def make_marks(
-    comparisons: Mapping[str, PairwiseComparison],
-    kind: str,
-    levels: Sequence[float] | None = None,
+    comparisons: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
 ) -> Marks:
     """Make the marks of a kind from a comparison for each measure."""
     if kind == "none" or not comparisons:
@@ -130,7 +122,7 @@ def evaluation_table(
 ) -> Table:
     """Make a table with a row for each system and a column for each measure."""
     marks = marks or Marks()
-    first = _check_systems(scores)
+    first = _check_equal(scores, "systems")
     overall = {name: column.overall() for name, column in scores.items()}
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
@@ -171,28 +163,25 @@ def evaluation_table(
 
 def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system and a column for each measure."""
-    first = _check_systems(scores)
-    for name, table in scores.items():
-        if table.topics != first.topics:
-            raise CranfieldError(
-                f"expected the same topics for all measures, got other topics for {quoted(name)}"
-            )
+    first = _check_equal(scores, "systems", "topics")
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
     rows = unit_table(scores, places=places, bold=False)
     return replace(rows, title=title, head=["Topic", "System", *scores])
 
 
-def _check_systems(scores: Mapping[str, Scores]) -> Scores:
-    """Check that all measures have scores of the same systems; return the first scores."""
+def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
+    """Check that all measures have the same systems, or topics; return the first scores."""
     if not scores:
         raise CranfieldError("expected the scores of at least one measure")
     first = next(iter(scores.values()))
     for name, table in scores.items():
         table.flat("scores by shard have no table of systems and measures")
-        if table.systems != first.systems:
-            raise CranfieldError(
-                f"expected the same systems for all measures, got other systems for {quoted(name)}"
-            )
+        for noun in nouns:
+            if getattr(table, noun) != getattr(first, noun):
+                raise CranfieldError(
+                    f"expected the same {noun} for all measures, got other {noun} for"
+                    f" {quoted(name)}"
+                )
     return first
 
 

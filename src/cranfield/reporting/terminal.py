@@ -28,17 +28,13 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
-    is_best = [
-        is_best_value(v, score.lower_is_better)
-        for v, score in zip(overall, score_list, strict=True)
-    ]
-    columns = [
-        [Cell(format_value(v, places), bold=bool(bold)) for v, bold in zip(*column, strict=True)]
-        for column in zip(overall, is_best, strict=True)
-    ]
+    columns = []
+    for values, score in zip(overall, score_list, strict=True):
+        cells = zip(values, is_best_value(values, score.lower_is_better), strict=True)
+        columns.append([Cell(format_value(v, places), bold=bool(bold)) for v, bold in cells])
     order = best_first(overall[0], score_list[0].lower_is_better)
-    cells = [[systems[i], *(column[i] for column in columns)] for i in order]
-    return Table("", ["system", *scores], cells)
+    table_rows = [[systems[i], *(column[i] for column in columns)] for i in order]
+    return Table("", ["system", *scores], table_rows)
 
 
 def unit_table(

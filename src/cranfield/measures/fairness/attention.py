@@ -52,7 +52,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
@@ -87,10 +87,8 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         weights = rows.by_rank(self.weights)
         if self.browsing != "cascade":
             return weights
-        hits = judged.relevant(self.rel)
-        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-        keys = hits.cell << 32 | hits.rank
-        n_above = np.searchsorted(keys, rows.cell << 32 | rows.rank)
+        keys = row_keys(judged.relevant(self.rel))
+        n_above = np.searchsorted(keys, row_keys(rows))
         n_above -= np.searchsorted(keys, rows.cell << 32)
         return np.asarray(weights * (1.0 - self.stop) ** n_above)
 
@@ -113,6 +111,11 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
+
+
+def row_keys(rows: Rows) -> Ints:
+    """Combine cell and rank of each row into one number; ranks stay far below 2^31."""
+    return rows.cell << 32 | rows.rank
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
@@ -188,9 +191,8 @@ class InequityOfAttention(ExposureMeasure):
             has_documents = rows.total(attention) > 0
             has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
         else:
-            judgments = judged.judgments
             gains = self.judgment_gains(judged)
-            total_gain = np.bincount(judgments.topic, gains, minlength=judgments.topics)[:, None]
+            total_gain = sum_by_topic(judged.judgments, gains)
             rows = judged.relevant(self.rel)
             rows = rows.where(gains[rows.judgment] > 0)
             attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))

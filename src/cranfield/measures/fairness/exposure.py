@@ -46,10 +46,11 @@ from cranfield.measures.fairness.attention import (
     MODELS,
     ExposureMeasure,
     group_index,
+    row_keys,
     sum_by_group,
     sum_judged,
 )
-from cranfield.measures.gains import Gain, nonnegative_gains
+from cranfield.measures.gains import Gain, nonnegative_gains, sum_by_topic
 
 _INFINITY = float("inf")
 
@@ -80,7 +81,7 @@ class ExpectedExposure(
     )
 
     def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        judgments, target = judged.judgments, self.targets(judged.judgments)
+        target = self.targets(judged.judgments)
         if self.by == "group":
             rows, exposed = self.by_group(judged)
             target = sum_judged(judged, judged.groups(str(self)), target)
@@ -88,8 +89,7 @@ class ExpectedExposure(
             return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
         relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
-        squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
-        return self.total(judged, 2), relevance, squares[:, None].astype(np.float64)
+        return self.total(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         """Return the products of exposure with itself, with the target, and of the target, cached.
@@ -284,9 +284,7 @@ class _Realised(_Ratio):
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
-        positions, is_judged = find_positions(
-            *(table.cell << 32 | table.rank for table in (judged_rows, rows))
-        )
+        positions, is_judged = find_positions(row_keys(judged_rows), row_keys(rows))
         utility = np.zeros(is_judged.size)
         utility[is_judged] = self._utility(judged_rows.grade)[positions[is_judged]]
         return super()._weigh_exposure(judged, groups) * utility

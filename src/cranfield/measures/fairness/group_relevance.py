@@ -41,13 +41,13 @@ from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     TARGET_DOC,
+    row_keys,
     target_distribution,
     target_distribution_check,
 )
-from cranfield.measures.fairness.parity import row_keys
-from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gain_rows, nonnegative_gains
+from cranfield.measures.gains import SCALE_END, Gain, gain_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.stopping import cached_stopping_probabilities
+from cranfield.measures.users.stopping import SATISFYING_GAINS, cached_stopping_probabilities
 
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
@@ -66,19 +66,13 @@ class _GroupFairness(
         "divergence from the target: 'jsd', or 'nmd' or 'rnod' for ordered groups",
     )
     target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
-    gains: Gain = parameter(
-        Gain("exponential"),
-        nonnegative_gains,
-        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
-    )
+    gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = SCALE_END
 
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
         rows = gain_rows(judged, self.gains)
-        return rows, cached_stopping_probabilities(
-            judged, rows, self.gains, self.max_grade, str(self)
-        )
+        return rows, cached_stopping_probabilities(self, judged, rows)
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
         """Return the expected similarity to the target at the rank where the user stops."""

@@ -34,8 +34,14 @@ from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, o
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, find_positions, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.fairness.attention import group_index
+from cranfield.measures.fairness.attention import group_index, row_keys
 from cranfield.measures.ranked.precision import RelevanceMeasure
+
+
+class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="groups of documents"):
+    """Base class of measures of a protected group."""
+
+    protected: str | None = parameter(None, optional(name), "protected group; required")
 
 
 @measure(
@@ -46,12 +52,9 @@ from cranfield.measures.ranked.precision import RelevanceMeasure
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
     lower_is_better=True,
-    family="fairness",
-    inputs=("groups",),
-    needs="groups of documents",
     scale_note="not known to be interval: a difference of proportions",
 )
-class PairwiseParity(RelevanceMeasure):
+class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     """Pairwise parity; 0 is fair, 1 if all documents of one side are above those of the other.
 
     Only retrieved documents with a known group count. With `pairs='relevant'` a pair consists of a
@@ -63,7 +66,6 @@ class PairwiseParity(RelevanceMeasure):
     difference this is, and 1 and 0 if all documents belong to one side.
     """
 
-    protected: str | None = parameter(None, optional(name), "protected group; required")
     pairs: str = parameter(
         "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"
     )
@@ -79,10 +81,8 @@ class PairwiseParity(RelevanceMeasure):
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
-        relevant, nonrelevant = (
-            row_keys(rows.where(is_relevant)),
-            row_keys(rows.where(~is_relevant)),
-        )
+        relevant = row_keys(rows.where(is_relevant))
+        nonrelevant = row_keys(rows.where(~is_relevant))
         proportions, is_defined = [], np.ones(shape, dtype=bool)
         for side, opposite in ((protected, others), (others, protected)):
             n_above, n_pairs = _count_pairs(
@@ -91,11 +91,6 @@ class PairwiseParity(RelevanceMeasure):
             proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
         return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
-
-
-def row_keys(rows: Rows) -> Ints:
-    """Combine cell and rank of each row into one number; ranks stay far below 2^31."""
-    return rows.cell << 32 | rows.rank
 
 
 def _split_sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -134,17 +129,13 @@ def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> R
 
 
 class _PrefixParity(
-    Measure,
-    family="fairness",
-    inputs=("groups",),
-    needs="groups of documents",
+    _ProtectedGroup,
     source="Yang and Stoyanovich (2017)",
     scale_note="not known to be interval",
     lower_is_better=True,
 ):
     """Base class of measures of parity at cut points."""
 
-    protected: str | None = parameter(None, optional(name), "protected group; required")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
     normalised: bool = parameter(
         True,
@@ -255,15 +246,12 @@ MAX_CUTOFF = 2000
     summary="Whether the number of protected documents in every prefix passes a binomial test.",
     formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
     source="Zehlike and others (2017)",
-    family="fairness",
-    inputs=("groups",),
     at_usage="required",
-    needs="groups of documents",
     scale=Scale.ORDINAL,
     scale_note="a verdict, 0 or 1",
     elsewhere={"fairsearchcore": "Fair(k, p, alpha).is_fair"},
 )
-class RankedGroupFairness(Measure):
+class RankedGroupFairness(_ProtectedGroup):
     r"""Ranked group fairness (FA*IR): 1 if the test passes at all ranks down to the cutoff, else 0.
 
     The prefix of length i passes if it has at least :math:`m_i = F^{-1}(\alpha; i, p)` protected
@@ -274,7 +262,6 @@ class RankedGroupFairness(Measure):
     tested down to its end, so an empty ranking passes.
     """
 
-    protected: str | None = parameter(None, optional(name), "protected group; required")
     p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
     alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(

@@ -70,8 +70,7 @@ def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
     """Return the number of relevant documents that a level of recall requires, by topic."""
     if rounding != "up":
         offset = 0.9 if rounding == "trec_eval-9" else 0.5
-        n_hits: Ints = np.floor(recall * base + offset).astype(np.int64)
-        return n_hits
+        return np.asarray(np.floor(recall * base + offset).astype(np.int64))
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
     bases, positions = np.unique(base, return_inverse=True)
@@ -275,8 +274,8 @@ class KishidaAveragePrecision(Measure):
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        if self.cutoff is not None and self.denominator == "min":
-            ideal = ideal.where(ideal.rank <= self.cutoff)
+        rows = gain_rows(judged, self.gains)
+        cutoff = self.cutoff if self.denominator == "min" else None
+        ideal = ideal_rows(judged, self.gains, cutoff=cutoff)
         total = rows.total(self.mean_at_rank(rows.cumulated, rows.rank))
         return ratio(total, ideal.total(self.mean_at_rank(ideal.cumulated, ideal.rank)))

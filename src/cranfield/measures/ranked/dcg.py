@@ -26,7 +26,7 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
-class Discounted(GainMeasure):
+class Discounted(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
     """Base class of DCG and nDCG, sums of discounted gains."""
 
     discount: Discount = parameter(
@@ -60,27 +60,27 @@ class Discounted(GainMeasure):
         return rows.total(rows.gains / rows.by_rank(self.discount.for_ranks))
 
 
+_PARAMETER_SOURCES = {
+    "discount='log(rank+1)'": "Burges and others (2005)",
+    "discount='1+log(rank)'": "Järvelin and others (2008)",
+    "gains='exponential'": "Burges and others (2005)",
+}
+
+
 @measure(
     "DCG",
     summary="Gains of the retrieved documents, discounted by rank and summed.",
     formula=r"\sum_{r=1}^{k} \frac{g_r}{d(r)}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
-    parameter_sources={
-        "discount='log(rank+1)'": "Burges and others (2005)",
-        "discount='1+log(rank)'": "Järvelin and others (2008)",
-        "gains='exponential'": "Burges and others (2005)",
-    },
+    parameter_sources=_PARAMETER_SOURCES,
     range=(0.0, float("inf")),
-    family="cumulated gain",
     scale=Scale.ORDINAL,
     scale_note=(
         "not interval, except for special bases and cutoffs such as base 10 up to rank 10"
         " (Ferrante et al. 2019)"
     ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
-    monotone=True,
     linear=True,
-    expectation="documents",
 )
 class DCG(Discounted):
     """Discounted cumulated gain."""
@@ -95,13 +95,7 @@ class DCG(Discounted):
     summary="DCG divided by the DCG of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
-    parameter_sources={
-        "discount='log(rank+1)'": "Burges and others (2005)",
-        "discount='1+log(rank)'": "Järvelin and others (2008)",
-        "gains='exponential'": "Burges and others (2005)",
-        "ideal='full'": "trec_eval",
-    },
-    family="cumulated gain",
+    parameter_sources={**_PARAMETER_SOURCES, "ideal='full'": "trec_eval"},
     scale_note="not interval; within a topic it is DCG divided by a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
@@ -110,8 +104,6 @@ class DCG(Discounted):
         "gdeval": "nDCG@k with gains='exponential'",
         "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
     },
-    monotone=True,
-    expectation="documents",
 )
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.
@@ -126,9 +118,8 @@ class nDCG(Discounted):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        if self.cutoff is not None and self.ideal == "cut":
-            ideal = ideal.where(ideal.rank <= self.cutoff)
+        cutoff = self.cutoff if self.ideal == "cut" else None
+        ideal = ideal_rows(judged, self.gains, cutoff=cutoff)
         return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(ideal))
 
 

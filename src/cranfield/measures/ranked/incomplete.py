@@ -9,7 +9,6 @@ inclusion probabilities are the columns `stratum` and `inclusion` of the judgmen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from cranfield.measures.gains import (
     gain_rows,
     highest_grade,
     ideal_rows,
+    sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -181,11 +181,15 @@ _PRIOR = parameter(
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
 
-_ATTRIBUTES: dict[str, Any] = {
-    "family": "incomplete judgments",
-    "inputs": ("columns",),
-    "scale_note": "not known to be interval: an estimate of a measure",
-}
+
+class _Estimate(
+    Measure,
+    family="incomplete judgments",
+    inputs=("columns",),
+    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
+    scale_note="not known to be interval: an estimate of a measure",
+):
+    """Base class of estimates of a measure from a sample of judgments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,12 +243,10 @@ def _expected_relevant(
     formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
-    **_ATTRIBUTES,
 )
-class ExtendedInferredAP(RelevanceMeasure):
+class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
@@ -269,13 +271,11 @@ class ExtendedInferredAP(RelevanceMeasure):
     "infP",
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     at_usage="required",
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "iPk"},
-    **_ATTRIBUTES,
 )
-class InferredPrecision(RelevanceMeasure):
+class InferredPrecision(_Estimate, RelevanceMeasure):
     """Inferred precision; the divisor is the cutoff also for shorter lists."""
 
     prior: float = _PRIOR
@@ -292,13 +292,11 @@ class InferredPrecision(RelevanceMeasure):
     summary="nDCG inferred from a stratified sample of the pool that was judged.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
-    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     range=(0.0, float("inf")),
     needs=_STRATA_NEEDED + "; graded",
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
-    **_ATTRIBUTES,
 )
-class InferredNDCG(Measure):
+class InferredNDCG(_Estimate):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
     In each stratum the mean discounted gain of the sampled documents in the list is the estimate
@@ -331,11 +329,7 @@ class InferredNDCG(Measure):
         gains = np.where(strata.is_sampled, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         counts = [
-            np.bincount(
-                judgments.topic,
-                weights=np.where(gains == level, strata.weight, 0.0),
-                minlength=judgments.topics,
-            )
+            sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
             for level in levels
         ]
         ends = np.zeros((levels.size + 1, judgments.topics), dtype=np.int64)
@@ -360,9 +354,8 @@ class InferredNDCG(Measure):
     range=(0.0, float("inf")),
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
     elsewhere={"statAP_MQ_eval": "AP"},
-    **_ATTRIBUTES,
 )
-class StatisticalAP(RelevanceMeasure):
+class StatisticalAP(_Estimate, RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
     Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.
@@ -393,7 +386,4 @@ def _estimated_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
     """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
     is_relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
-    totals = np.bincount(
-        judgments.topic, weights=np.where(is_relevant, weight, 0.0), minlength=judgments.topics
-    )
-    return totals.astype(np.float64)[:, None]
+    return sum_by_topic(judgments, np.where(is_relevant, weight, 0.0))

@@ -40,6 +40,7 @@ from cranfield.measures.gains import (
     nonnegative_gains,
     relevant,
     running_total_at,
+    sum_by_topic,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
 from cranfield.measures.users.stopping import cached_stopping_probabilities
@@ -76,8 +77,7 @@ class _Blended(
         def compute() -> Floats:
             ideal = self._ideal(judged)
             ideal_gain, _ = running_total_at(ideal, ideal.cumulated, hits.topic, hits.rank)
-            ratios: Floats = self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain)
-            return ratios
+            return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
@@ -246,8 +246,8 @@ class NormalisedCumulativeUtility(_Blended):
             judgments = judged.judgments
             is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
             by_judgment = np.where(is_relevant, weights.for_grades(judgments.grade), 0.0)
-            total = np.bincount(judgments.topic, by_judgment, minlength=judgments.topics)
-            return ratio(hits.total(weights.for_grades(hits.grade) * utility), total[:, None])
+            total = hits.total(weights.for_grades(hits.grade) * utility)
+            return ratio(total, sum_by_topic(judgments, by_judgment))
         base = judged.recall_base(self.rel)
         # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
         powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
@@ -272,5 +272,5 @@ class ExpectedBlendedRatio(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        stop = cached_stopping_probabilities(judged, hits, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(self, judged, hits)
         return hits.total(stop * self._ratios(judged, hits))

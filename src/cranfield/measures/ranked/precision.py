@@ -52,13 +52,14 @@ class CountMeasure(RelevanceMeasure):
         return np.asarray(self.score_counts(hits, judged.retrieved, relevant), dtype=np.float64)
 
 
-class _CountAtCutoff(
+class CountAtCutoff(
     CountMeasure,
     family="precision and recall",
     at_usage="required",
     scale=Scale.INTERVAL,
     monotone=True,
     ignores_order=True,
+    expectation="documents",
 ):
     """Base class of measures of the number of relevant documents in the top k."""
 
@@ -72,9 +73,8 @@ class _CountAtCutoff(
     scale_note=_BINARY_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     linear=True,
-    expectation="documents",
 )
-class Precision(_CountAtCutoff):
+class Precision(CountAtCutoff):
     """Precision at a cutoff; the divisor is the cutoff also for shorter lists."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
@@ -89,9 +89,8 @@ class Precision(_CountAtCutoff):
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
-    expectation="documents",
 )
-class Recall(_CountAtCutoff):
+class Recall(CountAtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
@@ -113,6 +112,7 @@ class _SumOfGains(
     at_usage="required",
     monotone=True,
     ignores_order=True,
+    expectation="documents",
 ):
     def has_equal_weights(self) -> bool:
         return True
@@ -124,7 +124,6 @@ class _SumOfGains(
     summary="Graded precision: gain of the top k, divided by the largest possible gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
-    expectation="documents",
 )
 class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; the divisor is that of k documents also for shorter lists."""
@@ -143,7 +142,6 @@ class GeneralisedPrecision(_SumOfGains):
     aliases=("GeneralisedRecall",),
     summary="Graded recall: gain of the top k, divided by the gain of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
-    expectation="documents",
 )
 class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
@@ -160,14 +158,12 @@ class GeneralisedRecall(_SumOfGains):
     summary="Normalised cumulated gain: gain of the top k, divided by the gain of the ideal top k.",
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
-    expectation="documents",
 )
 class NormalisedCumulatedGain(_SumOfGains):
     """Normalised cumulated gain, nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        ideal = ideal.where(ideal.rank <= (self.cutoff or 1))
+        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 
@@ -179,13 +175,15 @@ class NormalisedCumulatedGain(_SumOfGains):
     source="trec_eval, measure relative_P",
     scale_note=_BINARY_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
-    expectation="documents",
 )
-class RelativePrecision(_CountAtCutoff):
+class RelativePrecision(CountAtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(hits, np.minimum(relevant, self.cutoff or 1))
+
+
+_TWO_VALUES_NOTE = "it has only two values, so that all its steps are equal"
 
 
 @measure(
@@ -194,20 +192,15 @@ class RelativePrecision(_CountAtCutoff):
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
-    at_usage="required",
-    scale=Scale.INTERVAL,
-    scale_note="it has only two values, so that all its steps are equal",
+    scale_note=_TWO_VALUES_NOTE,
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
     expectation="stop",
 )
-class Success(RelevanceMeasure):
+class Success(CountAtCutoff):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return (judged.relevant(self.rel).count > 0).astype(np.float64)
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return hits > 0
 
 
 @measure(
@@ -216,20 +209,14 @@ class Success(RelevanceMeasure):
     summary="Whether all relevant documents are in the top k.",
     formula=r"[RB > 0 \land R@k = 1]",
     source="van Rijsbergen (1979), recall",
-    at_usage="required",
-    scale=Scale.INTERVAL,
-    scale_note="it has only two values, so that all its steps are equal",
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
+    scale_note=_TWO_VALUES_NOTE,
+    expectation="",
 )
-class Complete(RelevanceMeasure):
+class Complete(CountAtCutoff):
     """1 if recall at the cutoff is 1, else 0; 0 for a topic without relevant documents."""
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        relevant = judged.recall_base(self.rel)
-        is_complete = (judged.relevant(self.rel).count == relevant) & (relevant > 0)
-        return np.asarray(is_complete.astype(np.float64))
+    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
+        return (hits == relevant) & (relevant > 0)
 
 
 @measure(

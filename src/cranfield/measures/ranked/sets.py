@@ -12,7 +12,7 @@ from cranfield.base.spec import fraction_of, integer, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.ranked.precision import CountMeasure, RelevanceMeasure
+from cranfield.measures.ranked.precision import CountAtCutoff, CountMeasure, RelevanceMeasure
 
 
 class _SetMeasure(
@@ -125,17 +125,11 @@ class FMeasure(_OneSizeMeasure):
     summary="F-measure at a cutoff: weighted harmonic mean of P@k and R@k.",
     formula=r"\frac{(\beta^2 + 1) P@k \, R@k}{\beta^2 P@k + R@k}",
     source="van Rijsbergen (1979); Chinchor (1992)",
-    at_usage="required",
-    scale=Scale.INTERVAL,
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
-    monotone=True,
-    ignores_order=True,
-    family="precision and recall",
     elsewhere={"ranx": "f1@k (for lists of at least k documents)"},
-    expectation="documents",
 )
-class FAtCutoff(CountMeasure):
+class FAtCutoff(CountAtCutoff):
     """F-measure of the top k; precision is divided by the cutoff also for shorter lists."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
@@ -197,13 +191,16 @@ class Utility(CountMeasure):
         return total + self.d * n_others
 
 
-_COUNT_ATTRIBUTES = {
-    "range": (0.0, float("inf")),
-    "family": "counts",
-    "aggregate": "sum",
-    "scale": Scale.RATIO,
-    "source": "trec_eval",
-}
+class _Count(
+    Measure,
+    range=(0.0, float("inf")),
+    family="counts",
+    aggregate="sum",
+    scale=Scale.RATIO,
+    source="trec_eval",
+    beyond_grades="counts of retrieved and judged documents",
+):
+    """Base class of counts, which are summed over topics."""
 
 
 @measure(
@@ -212,10 +209,8 @@ _COUNT_ATTRIBUTES = {
     formula="1",
     at_usage="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumTopics(Measure):
+class NumTopics(_Count):
     """1 for each topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -227,10 +222,8 @@ class NumTopics(Measure):
     summary="Number of retrieved documents.",
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumRetrieved(Measure):
+class NumRetrieved(_Count):
     """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -243,10 +236,8 @@ class NumRetrieved(Measure):
     formula="RB = |A|",
     at_usage="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
-    beyond_grades="counts of retrieved and judged documents",
-    **_COUNT_ATTRIBUTES,
 )
-class NumRelevant(RelevanceMeasure):
+class NumRelevant(_Count, RelevanceMeasure):
     """Recall base, also of topics that are missing from a run."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -258,11 +249,11 @@ class NumRelevant(RelevanceMeasure):
     summary="Number of relevant documents retrieved.",
     formula=r"|A \cap B|",
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
+    beyond_grades="",
     linear=True,
-    **_COUNT_ATTRIBUTES,
     expectation="documents",
 )
-class NumRelevantRetrieved(CountMeasure):
+class NumRelevantRetrieved(_Count, CountMeasure):
     """Number of relevant documents retrieved (in the top k)."""
 
     def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
@@ -274,11 +265,9 @@ class NumRelevantRetrieved(CountMeasure):
     summary="Number of retrieved documents that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
-    beyond_grades="counts of retrieved and judged documents",
     linear=True,
-    **_COUNT_ATTRIBUTES,
 )
-class NumNonrelevantRetrieved(RelevanceMeasure):
+class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -106,8 +106,7 @@ class CitationF(_SupportMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
-        scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
-        return scores
+        return np.asarray(f_measure(self._precision(judged), self._recall(judged), self.beta))
 
 
 class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE_SOURCE):
@@ -268,8 +267,7 @@ class NuggetF(NuggetMeasure):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "length")
         precision = allowed_precision(judged, self.allowance)
-        scores: Floats = f_measure(precision, weighted_recall(self, judged), self.beta)
-        return scores
+        return np.asarray(f_measure(precision, weighted_recall(self, judged), self.beta))
 
 
 _RAG = "nuggets of RAG"
@@ -393,7 +391,9 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     return ratio(matched_length, np.where(judged.answered, judged.length, 0.0))
 
 
-class _OneClickMeasure(NuggetMeasure, family="one click access", needs=_S_NEEDS):
+class _OneClickMeasure(
+    NuggetMeasure, family="one click access", needs=_S_NEEDS, source="Sakai and Kato (2012)"
+):
     """Base class of measures of one click access."""
 
 
@@ -419,7 +419,6 @@ class SMeasure(_OneClickMeasure):
     "SFlat",
     summary="S-measure, at most 1.",
     formula=rf"\min\left(1, {_S_FORMULA}\right)",
-    source="Sakai and Kato (2012)",
     elsewhere={"NTCIREVAL": "S-flat"},
 )
 class SFlat(SMeasure):
@@ -433,7 +432,6 @@ class SFlat(SMeasure):
     "TMeasure",
     summary="Length of the vital strings of matched nuggets, divided by that of the answer.",
     formula=_T_FORMULA,
-    source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-measure"},
@@ -450,7 +448,6 @@ class TMeasure(_OneClickMeasure):
     "TFlat",
     summary="T-measure, at most 1.",
     formula=rf"\min\left(1, {_T_FORMULA}\right)",
-    source="Sakai and Kato (2012)",
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-flat"},
 )
@@ -465,7 +462,6 @@ class TFlat(TMeasure):
     "SSharp",
     summary="F-measure of S-flat and T-flat, for short answers with important nuggets first.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
-    source="Sakai and Kato (2012)",
     needs=f"{_S_NEEDS}, lengths of answers",
     elsewhere={"NTCIREVAL": "F-flat"},
 )
@@ -477,9 +473,6 @@ class SSharp(_OneClickMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position", "length")
-        scores: Floats = f_measure(
-            np.minimum(1.0, t_measure(self, judged)),
-            np.minimum(1.0, s_measure(self, judged, self.L)),
-            self.beta,
-        )
-        return scores
+        t_flat = np.minimum(1.0, t_measure(self, judged))
+        s_flat = np.minimum(1.0, s_measure(self, judged, self.L))
+        return np.asarray(f_measure(t_flat, s_flat, self.beta))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import PROBABILITY, number_text, optional, parameter
+from cranfield.base.spec import PROBABILITY, optional, parameter
 from cranfield.measures.base import measure
 from cranfield.measures.users.clicks import (
     SOURCE,
@@ -35,6 +35,7 @@ from cranfield.measures.users.clicks import (
     Utility,
     probabilities_by_grade,
     probabilities_by_rank,
+    text_by_rank,
     value_at,
 )
 
@@ -143,10 +144,7 @@ class DependentEffort(_DCM, Effort):
         return 1 - value_at(self.continues, rank)
 
 
-class _CCM(
-    Chain,
-    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
-):
+class _CCM(Chain, source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"):
     tau1: float | None = parameter(
         None, optional(PROBABILITY), "probability that a user who does not click goes on"
     )
@@ -217,11 +215,7 @@ class BrowsingProbabilities:
 
     @property
     def text(self) -> str:
-        def row_text(row: tuple[float, ...]) -> str:
-            return ", ".join(f"{last}: {number_text(p)}" for last, p in enumerate(row))
-
-        texts = (f"{rank}: {{{row_text(row)}}}" for rank, row in enumerate(self.rows, 1))
-        return "{" + ", ".join(texts) + "}"
+        return text_by_rank(dict(enumerate(row)) for row in self.rows)
 
 
 def browsing_probabilities(value: Any) -> BrowsingProbabilities:

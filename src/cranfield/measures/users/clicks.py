@@ -20,7 +20,7 @@ network, and :math:`C(i) = x_{i+1} / x_i` a position-based model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -93,6 +93,12 @@ def value_at(mapping: Gain | None, key: Any) -> Any:
     assert isinstance(mapping.kind, tuple)
     keys, values = (np.array(column) for column in zip(*mapping.kind, strict=True))
     return values[np.maximum(np.searchsorted(keys, key, side="right") - 1, 0)]
+
+
+def text_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
+    """Return the text form of a mapping of each rank, from 1, to a mapping to numbers."""
+    texts = (", ".join(f"{key}: {number_text(p)}" for key, p in row.items()) for row in rows)
+    return "{" + ", ".join(f"{rank}: {{{text}}}" for rank, text in enumerate(texts, 1)) + "}"
 
 
 @dataclass(frozen=True, eq=False)

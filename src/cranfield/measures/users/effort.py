@@ -34,7 +34,14 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import LAST, Costs, Expectations, StaticModel, UserModel
+from cranfield.measures.users.model import (
+    LAST,
+    Costs,
+    CutoffModel,
+    Expectations,
+    StaticModel,
+    UserModel,
+)
 from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
 
 _TIME = number(0, 1e6)
@@ -235,6 +242,17 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
 
+class _GainTarget(UserModel, scale_note="not interval: the steps between ranks are unequal"):
+    """Base class of models of users with a target gain."""
+
+    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
+    depth: int | None = _DEPTH
+
+    @property
+    def last(self) -> int | None:
+        return self.depth
+
+
 @measure(
     "INST",
     summary="Gain per document of a user with target T, who stops earlier as gain is collected.",
@@ -243,18 +261,10 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
         rf"{_REMAINING}"
     ),
     source="Moffat and others (2015); Moffat and others (2017)",
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
-class INST(UserModel):
+class INST(_GainTarget):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
-
-    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
-    depth: int | None = _DEPTH
-
-    @property
-    def last(self) -> int | None:
-        return self.depth
 
     def continuation(self, page: Page) -> Floats:
         level = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
@@ -283,20 +293,12 @@ class INST(UserModel):
     summary="Gain per document of a user with target gain T, independent of the gain collected.",
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
     linear=True,
     expectation="documents",
 )
-class INSQ(StaticModel):
+class INSQ(_GainTarget, StaticModel):
     """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
-
-    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
-    depth: int | None = _DEPTH
-
-    @property
-    def last(self) -> int | None:
-        return self.depth
 
     def views(self, rank: Any) -> Any:
         return insq_view_probability(self.T, rank)
@@ -317,14 +319,10 @@ class INSQ(StaticModel):
     linear=True,
     expectation="documents",
 )
-class ScaledDCG(StaticModel):
+class ScaledDCG(CutoffModel):
     """DCG divided by its maximum for k ranks; unlike nDCG it uses no ideal ranking."""
 
     discount = Discount()
-
-    @property
-    def last(self) -> int | None:
-        return self.cutoff
 
     def views(self, rank: Any) -> Any:
         return 1.0 / self.discount.for_ranks(rank)

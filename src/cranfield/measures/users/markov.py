@@ -20,13 +20,13 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import choice, flag, number, number_text, optional, parameter
+from cranfield.base.spec import choice, flag, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.clicks import value_at
+from cranfield.measures.users.clicks import text_by_rank, value_at
 
 _FREQUENCY = number(0, 1e15)
 
@@ -39,15 +39,10 @@ class Moves:
 
     @property
     def text(self) -> str:
-        def row_text(row: tuple[float, ...]) -> str:
-            return ", ".join(
-                f"{target}: {number_text(frequency)}"
-                for target, frequency in enumerate(row, 1)
-                if frequency
-            )
-
-        texts = [f"{rank}: {{{row_text(row)}}}" for rank, row in enumerate(self.rows, 1)]
-        return "{" + ", ".join(texts) + "}"
+        return text_by_rank(
+            {target: frequency for target, frequency in enumerate(row, 1) if frequency}
+            for row in self.rows
+        )
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
         """Return the stationary distributions of users who move within a subset of the ranks.

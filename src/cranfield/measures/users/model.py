@@ -200,11 +200,7 @@ class UserModel(UnitGains, family="user models"):
         return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
 
     def read(
-        self,
-        gains: ArrayLike,
-        *,
-        lengths: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
+        self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
     ) -> Reading:
         """Return C, V, W, L and the expectations of users for rankings of gains.
 
@@ -353,6 +349,14 @@ class StaticModel(UserModel):
             total = rows.total(rows.gains * views)
         depth = np.full(judged.shape, views_total)
         return Expectations(total, depth, depth)
+
+
+class CutoffModel(StaticModel):
+    """Base class of models of users who read down to the cutoff."""
+
+    @property
+    def last(self) -> int | None:
+        return self.cutoff
 
 
 def rank_range(ranks: int) -> Floats:

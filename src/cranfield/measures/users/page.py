@@ -205,11 +205,7 @@ def iterate_pages(
             grades = rows.grade.astype(np.float64)
             grades_table = _fill_table(rows, grades, start, shape, fill_grade)
         yield Page(
-            gains_table,
-            retrieved[start:stop],
-            base[start:stop],
-            lengths_table,
-            grades=grades_table,
+            gains_table, retrieved[start:stop], base[start:stop], lengths_table, grades=grades_table
         )
 
 

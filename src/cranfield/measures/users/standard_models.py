@@ -53,7 +53,7 @@ from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.model import LAST, Expectations, StaticModel, UserModel
+from cranfield.measures.users.model import LAST, CutoffModel, Expectations, UserModel
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
@@ -62,14 +62,10 @@ from cranfield.measures.users.stopping import (
 )
 
 
-class PrecisionUser(StaticModel):
+class PrecisionUser(CutoffModel):
     """User model of P@k: users read exactly the top k."""
 
     info = Info("P", at_usage="required")
-
-    @property
-    def last(self) -> int | None:
-        return self.cutoff
 
     def views(self, rank: Any) -> Any:
         return rank**0
@@ -153,15 +149,11 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
         return float(satisfaction_probability(max_gain, max_gain))
 
 
-class DiscountedUser(StaticModel, _ScaledGainsUser):
+class DiscountedUser(CutoffModel, _ScaledGainsUser):
     """User model of DCG@k and nDCG@k: users read the top k with the weights of the discount."""
 
     info = Info("DCG", at_usage="required")
     discount: Discount = parameter(Discount(), Discount.parse, "divisor of the gain at a rank")
-
-    @property
-    def last(self) -> int | None:
-        return self.cutoff
 
     def views(self, rank: Any) -> Any:
         return self.discount.for_ranks(np.ones(1)) / self.discount.for_ranks(rank)

@@ -145,27 +145,32 @@ def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
     stop = satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
-    out: Floats = rows.before(continuation, 1.0) * stop
-    return out
+    return np.asarray(rows.before(continuation, 1.0) * stop)
 
 
-def cached_stopping_probabilities(
-    judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
-) -> Floats:
-    """Return the probability of stopping at each row, cached with the judged runs."""
+def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
+    """Return the probability of stopping at each row, cached with the judged runs.
+
+    The measure has the parameters `gains` and `max_grade`.
+    """
+    gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
-        return stopping_probabilities(rows, highest_gain(judged, gains, max_grade, rows, name))
+        max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
+        return stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
 
+SATISFYING_GAINS = parameter(
+    Gain("exponential"),
+    nonnegative_gains,
+    GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
+)
+
+
 class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
-    gains: Gain = parameter(
-        Gain("exponential"),
-        nonnegative_gains,
-        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
-    )
+    gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = SCALE_END
 
     def stop_value(self, stop: Any, rank: Any) -> Any:
@@ -174,7 +179,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
 
     def _err(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(self, judged, rows)
         return rows.total(self.stop_value(stop, rows.rank))
 
 
@@ -216,9 +221,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        if self.cutoff is not None:
-            ideal = ideal.where(ideal.rank <= self.cutoff)
+        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = stopping_probabilities(ideal, max_gain)
         return ratio(self._err(judged), ideal.total(self.stop_value(stop, ideal.rank)))
@@ -254,7 +257,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(judged, rows, self.gains, self.max_grade, str(self))
+        stop = cached_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
 
@@ -263,7 +266,7 @@ _NOTE = "not interval: the steps between ranks are unequal"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
-class SatisfiedModel(UserModel):
+class SatisfiedModel(UserModel, scale_note=_NOTE):
     """Base class of user models who may stop when satisfied, or by rank.
 
     By default V' is 1 at all ranks; subclasses may override `patience`.
@@ -343,7 +346,6 @@ class NERR9(_SatisfiedAtCutoff):
     formula=_WEIGHTED + r"p \, (1 - g_i)",
     source=_SOURCE.format(10),
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
-    scale_note=_NOTE,
 )
 class NERR10(SatisfiedModel):
     """User model of RBP with satisfaction."""
@@ -360,7 +362,6 @@ class NERR10(SatisfiedModel):
     formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
     source=_SOURCE.format(11),
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
-    scale_note=_NOTE,
 )
 class NERR11(SatisfiedModel):
     """User model of INSQ with satisfaction."""

@@ -104,9 +104,8 @@ def precision_recall(
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
-    precision = alt.Tooltip("precision:Q", title=noun, format=".4f")
     curve = base_chart(_curve_rows(curves, levels, coloured, names)).encode(
-        x=x, y=y, tooltip=[*tooltips("system:N", "recall:Q"), precision], **marks
+        x=x, y=y, tooltip=tooltips("system:N", "recall:Q", precision=noun), **marks
     )
     layers = []
     if len(coloured) < len(order):

@@ -47,10 +47,7 @@ class ChartKind(NamedTuple):
         return tuple(inspect.signature(self.draw).parameters)[self.subject != LENGTH :]
 
 
-MODULES = (
-    *("systems", "topics", "recall", "scales", "hasse"),
-    *("judgments", "users", "studies"),
-)
+MODULES = ("systems", "topics", "recall", "scales", "hasse", "judgments", "users", "studies")
 """Modules of charts, in the order in which charts are listed."""
 
 _DECLARATION = re.compile(

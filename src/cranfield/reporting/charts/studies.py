@@ -76,10 +76,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
-    marks, tip = (
-        colour_channels("test", study.tests),
-        tooltips("test:N", "size:Q", "pairs", form=".1f"),
-    )
+    marks = colour_channels("test", study.tests)
+    tip = tooltips("test:N", "size:Q", "pairs", form=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
@@ -418,13 +416,10 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     low = high = pl.lit(None)
     if study.significant:
         # The table has no bounds of confirmed pairs.
-        samples = (
-            study.samples.filter(topics=size)["confirmed"].to_numpy() for size in table["topics"]
-        )
-        bounds = [
-            quantile_bounds(sample[:, None] / study.significant, study.confidence)
-            for sample in samples
-        ]
+        bounds = []
+        for size in table["topics"]:
+            confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
+            bounds.append(quantile_bounds(confirmed / study.significant, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(

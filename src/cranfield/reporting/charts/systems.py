@@ -192,12 +192,9 @@ def intervals_chart(
     """
     names = labels(comparison.systems)
     order = comparison.order
-    if reference is not None:
-        reference_index = label_index(reference, comparison.systems)
-    elif comparison.baselines:
-        reference_index = comparison.systems.index(comparison.baselines[0])
-    else:
-        reference_index = int(order[0])
+    if reference is None:
+        reference = next(iter(comparison.baselines), comparison.systems[order[0]])
+    reference_index = label_index(reference, comparison.systems)
     bounds = comparison.around(reference_index)
     if bounds is None:
         raise PolicyError(
@@ -244,8 +241,7 @@ def intervals_chart(
         MARKERS,
         title,
         [
-            *tooltips("system:N"),
-            alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
+            *tooltips("system:N", mean=comparison.mean_of),
             *tooltips("low", "high"),
             alt.Tooltip("verdict:N", title=heading),
         ],
@@ -543,13 +539,7 @@ def measure_scatter(
     if np.isnan(tau):
         tau_text = "Kendall's tau is undefined, as all systems are tied"
     n_excluded = frame.height - points.height
-    tooltip = [
-        alt.Tooltip("system:N"),
-        *(
-            alt.Tooltip(f"{axis}:Q", title=title, format=".4f")
-            for axis, title in zip("xy", titles, strict=True)
-        ),
-    ]
+    tooltip = tooltips("system:N", x=titles[0], y=titles[1])
     marks = base_chart(points).mark_point(filled=True, size=60, color=COLOURS[0], opacity=0.8)
     layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
     if points.height <= MAX_NAMES:

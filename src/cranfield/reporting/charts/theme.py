@@ -26,10 +26,7 @@ COLOURS = (
 """Colour-blind safe palette of Okabe and Ito (2008), without yellow, which is pale on white; grey
 is last."""
 
-DASHES = (
-    *((1, 0), (6, 3), (2, 2), (8, 2, 2, 2)),
-    *((12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6)),
-)
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (12, 3), (12, 2, 2, 2, 2, 2), (1, 4), (4, 6))
 """Dash patterns of lines, one for each colour, which distinguish lines without colour."""
 
 GREY = "#999999"
@@ -89,11 +86,17 @@ def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
     return chart
 
 
-def tooltips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
-    """Return tooltips of fields: formatted numbers unless they have a type, such as `system:N`."""
+def tooltips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
+    """Return tooltips of fields, and of formatted numbers with titles.
+
+    Fields are formatted numbers, too, unless they have a type, such as `system:N`.
+    """
     return [
-        alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
-        for field in fields
+        *(
+            alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
+            for field in fields
+        ),
+        *(alt.Tooltip(f"{k}:Q", title=title, format=form) for k, title in titles.items()),
     ]
 
 

@@ -99,11 +99,10 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     bars = bars.encode(x=x, y=y, color=pair.marks["color"], tooltip=pair.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
-    tip = alt.Tooltip("difference:Q", title="mean difference", format=".4f")
     first_name, second_name = pair.names
     return combine(
         bars,
-        rule.encode(y=y, tooltip=[tip]),
+        rule.encode(y=y, tooltip=tooltips(difference="mean difference")),
         width=alt.Step(step) if fits else MAX_WIDTH,
         height=280,
         title=headline(
@@ -186,9 +185,8 @@ class _SystemPair:
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:
-        titles = {"first": self.names[0], "second": self.names[1], "difference": "difference"}
-        numbers = (alt.Tooltip(f"{k}:Q", title=title, format=".4f") for k, title in titles.items())
-        return [alt.Tooltip("topic:N"), *numbers]
+        first, second = self.names
+        return tooltips("topic:N", first=first, second=second, difference="difference")
 
 
 def _pair(scores: Any, first: str, second: str) -> _SystemPair:
@@ -259,10 +257,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
 
     Raises
     ------
-    PolicyError
-        For an unknown system.
-    CranfieldError
-        If there are no scores, or infinite ones.
+    PolicyError, CranfieldError
+        As for :func:`box_plot`.
 
     Examples
     --------

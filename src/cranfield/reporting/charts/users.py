@@ -151,10 +151,8 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Infinite values are omitted: {plain(', '.join(infinite))}." if len(infinite) else ""
     tip = tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
-    line, y = (
-        base_chart(frame).mark_line(point=True),
-        alt.Y("value:Q").title(kind).scale(zero=False),
-    )
+    line = base_chart(frame).mark_line(point=True)
+    y = alt.Y("value:Q").title(kind).scale(zero=False)
     return combine(
         line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **colour_channels("model", names)),
         width=WIDTH,
@@ -284,11 +282,8 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     marks = colour_channels("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
-    note = (
-        STOPPED
-        if report.stopped
-        else f"{report.sequential}: confidence intervals valid at all looks"
-    )
+    valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
+    note = STOPPED if report.stopped else valid_intervals
     return combine(
         zero_line("y"),
         draw_bands(frame, units, difference, marks, tip),

@@ -211,11 +211,9 @@ class MeasurePart:
         comparison = self.comparison
         if comparison is not None and comparison.mean_of in LINEAR:
             return comparison.mean_of
-        return (
-            "mean"
-            if self.scores.shards
-            else STATISTIC_OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
-        )
+        if self.scores.shards:
+            return "mean"
+        return STATISTIC_OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
 
     @property
     def missing_notes(self) -> tuple[str, ...]:

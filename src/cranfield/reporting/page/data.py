@@ -130,11 +130,7 @@ def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
     has_all_pairs = np.array_equal(
         np.triu_indices(len(comparison.systems), 1), (comparison.first, comparison.second)
     )
-    pairs = (
-        {}
-        if has_all_pairs
-        else {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
-    )
+    pairs = {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
     is_corrected = len(comparison) > 1 or comparison.correction != "none"
     holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
     return {
@@ -151,7 +147,7 @@ def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
         "intervalKind": comparison.interval_kind,
         "effectName": comparison.info.effect,
         "places": comparison.places,
-        **pairs,
+        **({} if has_all_pairs else pairs),
         "difference": encode_array(comparison.difference),
         "p": encode_array(comparison.adjusted_pvalues),
         "effect": encode_array(comparison.effect),

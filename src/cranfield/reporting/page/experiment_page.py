@@ -93,9 +93,8 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        lift_text = (
-            f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
-        )
+        has_lift = np.isfinite(lift) and verdict in {"better", "worse"}
+        lift_text = f" ({lift:+.1%})" if has_lift else ""
         metrics.setdefault(verdict, []).append(f"{label(metric)}{lift_text}")
     phrases = {
         "better": "better on",

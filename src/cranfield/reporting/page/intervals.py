@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import best_first
+from cranfield.base.arrays import Floats, best_first
 from cranfield.base.text import counted
 from cranfield.reporting.page.contents import Contents, MeasurePart
 from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
@@ -81,13 +82,8 @@ def answer_figure(part: MeasurePart) -> Html | None:
     texts = [_number(value, form) for value in values.tolist()]
     if is_difference := pairs is not None and bool(pairs.baselines):
         texts[systems.index(pairs.baselines[0])] = "baseline"
-    rows = pl.DataFrame(
-        {
-            **{"key": range(len(systems)), "name": systems, "text": texts},
-            "look": ["top" if is_top else "" for is_top in top],
-            **{"value": values, "low": low, "high": high},
-        }
-    )
+    looks = ["top" if is_top else "" for is_top in top]
+    rows = _rows(range(len(systems)), systems, texts, looks, (values, low, high))
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(rows[order], title, band=band, zero=is_difference)
@@ -104,15 +100,10 @@ def two_systems_figure(contents: Contents) -> Html:
     values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
-    rows = pl.DataFrame(
-        {
-            "key": keys,
-            "name": [contents.parts[k].name for k in keys],
-            "text": [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)],
-            "look": ["top" if comparison.count() else "" for comparison in comparisons],
-            **dict(zip(("value", "low", "high"), values.T, strict=True)),
-        }
-    )
+    names = [contents.parts[k].name for k in keys]
+    texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
+    looks = ["top" if comparison.count() else "" for comparison in comparisons]
+    rows = _rows(keys, names, texts, looks, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
@@ -143,22 +134,27 @@ def lifts_figure(report: ExperimentReport) -> Html | None:
             f"{name}: {variant}"
             for name, variant in effects.select("metric", "variant").iter_rows()
         ]
-    rows = pl.DataFrame(
-        {
-            **{"key": range(effects.height), "name": names},
-            "text": [
-                f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts
-            ],
-            "look": [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]],
-            **dict(zip(("value", "low", "high"), percentages.to_numpy().T, strict=True)),
-        }
-    )
+    texts = [f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts]
+    looks = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
+    rows = _rows(range(effects.height), names, texts, looks, percentages.to_numpy().T)
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
     chart, axis_note = _draw_rows(rows, title, zero=True, noun="row", unit="%")
     level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
     note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
     return _figure(title, chart, [note, axis_note])
+
+
+def _rows(
+    keys: Sequence[int],
+    names: Sequence[str],
+    texts: Sequence[str],
+    looks: Sequence[str],
+    bounds: Iterable[Floats],
+) -> pl.DataFrame:
+    """Return the rows of a figure; `bounds` are values, lower and upper bounds."""
+    columns = {"key": keys, "name": names, "text": texts, "look": looks}
+    return pl.DataFrame(columns | dict(zip(("value", "low", "high"), bounds, strict=True)))
 
 
 def _level(comparison: PairwiseComparison) -> str:

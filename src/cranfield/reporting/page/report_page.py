@@ -38,22 +38,8 @@ def check_judges(results: Any) -> tuple[Any, ...]:
     return judge_results
 
 
-SCRIPTS = (
-    "numbers.js",
-    "systems.js",
-    "pair.js",
-    "kit.js",
-    "keeping.js",
-    "ranked.js",
-    "map.js",
-    "matrix.js",
-    "boxes.js",
-    "ranks.js",
-    "tau.js",
-    "topics.js",
-    "page.js",
-)
-"""Files of the script in order; they are joined into one function."""
+SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau topics page"
+"""Names of the files of the script, in order; they are joined into one function."""
 
 
 def page(contents: Contents) -> str:
@@ -76,7 +62,7 @@ def page(contents: Contents) -> str:
 
 def script() -> str:
     """Return the script of the page."""
-    parts = "\n".join(asset(name) for name in SCRIPTS)
+    parts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 

@@ -317,12 +317,9 @@ def scales(parts: Iterable[MeasurePart]) -> Table:
     for part in parts:
         scaling = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
-        cells = (
-            scaling.declared or "unknown",
-            scaling.computed or "not known",
-            scaling.computed_reason,
-        )
-        rows.append([part.name, *cells, is_by_topic[scaling.by_topic], verdict])
+        declared, computed = scaling.declared or "unknown", scaling.computed or "not known"
+        by_topic = is_by_topic[scaling.by_topic]
+        rows.append([part.name, declared, computed, scaling.computed_reason, by_topic, verdict])
         if scaling.effect is None and scaling.effect_reason:
             notes.append(f"{label(part.name)}: {scaling.effect_reason}")
     head = ["measure", "declared", "computed at its cutoff", "why", "own scale by topic", "verdict"]
@@ -392,14 +389,9 @@ def tests(contents: Contents) -> Table:
         correction = CORRECTIONS[comparison.correction].title
         resamples = "none" if comparison.resamples is None else f"{comparison.resamples:,}"
         seed = "none" if comparison.seed is None else str(comparison.seed)
-        options = (
-            comparison.info.title,
-            correction,
-            comparison.alternative,
-            f"{comparison.alpha:g}",
-            missing,
-        )
-        rows.append([part.name, *options, resamples, seed])
+        test, alternative = comparison.info.title, comparison.alternative
+        options = [test, correction, alternative, f"{comparison.alpha:g}", missing, resamples, seed]
+        rows.append([part.name, *options])
     head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
     head += ["random samples", "seed"]
     return Table("How systems were compared", head, rows, (0, 1, 2, 3, 5))

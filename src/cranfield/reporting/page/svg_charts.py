@@ -173,12 +173,7 @@ CURVE_CLASSES = ("first", "second")
 
 
 def draw_curves(
-    levels: Floats,
-    curves: Sequence[tuple[str, Floats]],
-    *,
-    title: str,
-    x_title: str,
-    y_title: str,
+    levels: Floats, curves: Sequence[tuple[str, Floats]], *, title: str, x_title: str, y_title: str
 ) -> Html:
     """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped.
 

@@ -108,11 +108,10 @@ class Campaign(OpenedCampaign):
         run, task
             As for :func:`cranfield.campaign.submitting.submit.submit`.
         declared
-            Attributes of :class:`cranfield.campaign.submitting.entering.Declaration`, such as
+            Attributes of :class:`cranfield.campaign.submitting.submit.Declaration`, such as
             `team`.
         """
-        from cranfield.campaign.submitting.entering import Declaration
-        from cranfield.campaign.submitting.submit import submit
+        from cranfield.campaign.submitting.submit import Declaration, submit
 
         return submit(self, run, task, Declaration(**declared))
 
@@ -129,7 +128,7 @@ class Campaign(OpenedCampaign):
         """Submit the runs of a table, in its order; the next run is submitted if one is refused."""
         check_several("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
-        from cranfield.campaign.submitting.entering import Declaration
+        from cranfield.campaign.submitting.submit import Declaration
 
         archive = read_archive_table(
             table, runs, self.rules, defaults=Declaration(team), task=task, columns=columns

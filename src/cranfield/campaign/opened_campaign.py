@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.events import find_problems
 from cranfield.campaign.store.records import REGISTRY
-from cranfield.campaign.store.registry import RegistryReader, Transaction
-from cranfield.campaign.store.schema import open_registry
+from cranfield.campaign.store.registry import (
+    RegistryReader,
+    Transaction,
+    find_problems,
+    open_registry,
+)
 
 if TYPE_CHECKING:
     from cranfield.campaign.rules.task_rules import Rules

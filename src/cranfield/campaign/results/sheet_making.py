@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
-from cranfield.campaign.checks.metadata import public_metadata
+from cranfield.campaign.checks.checking import public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import score_runs

@@ -23,8 +23,7 @@ from cranfield.base.text import counted, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
 from cranfield.campaign.rules.reading import check_rules, read_rules, template
-from cranfield.campaign.store import events, records, schema
-from cranfield.campaign.store.events import KEYS
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     JOURNAL,
     OBJECTS,
@@ -35,8 +34,15 @@ from cranfield.campaign.store.records import (
     check_folder,
     create_private_folder,
 )
-from cranfield.campaign.store.registry import RegistryReader, Transaction
-from cranfield.campaign.store.schema import open_registry
+from cranfield.campaign.store.registry import (
+    KEYS,
+    RegistryReader,
+    Transaction,
+    create_registry,
+    find_problems,
+    last_event,
+    open_registry,
+)
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -230,7 +236,7 @@ def _verify(folder: Path) -> Verification:
         if verification.ok or not verification.events:
             break
         with open_registry(folder) as connection:
-            if events.last_event(connection)[0] == verification.events:
+            if last_event(connection)[0] == verification.events:
                 break
     return verification
 
@@ -243,10 +249,10 @@ def _verify_once(folder: Path) -> Verification:
     try:
         with open_registry(folder) as connection:
             connection.execute("BEGIN")
-            problems = events.find_problems(connection)[:20]
+            problems = find_problems(connection)[:20]
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
-                n_events, _ = events.last_event(connection)
+                n_events, _ = last_event(connection)
                 recorded_hashes = _recorded_hashes(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
@@ -367,7 +373,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
             create_private_folder(new_folder / name)
-        schema.create(new_folder / REGISTRY)
+        create_registry(new_folder / REGISTRY)
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.
         _ = campaign.rules

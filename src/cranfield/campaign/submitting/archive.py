@@ -15,15 +15,13 @@ from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, instant
-from cranfield.campaign.submitting.entering import (
+from cranfield.campaign.submitting.submit import (
     CheckedCopy,
     Declaration,
-    copy_and_check,
-    received_at,
-)
-from cranfield.campaign.submitting.submit import (
     SubmissionOutcome,
     UnchangedError,
+    copy_and_check,
+    received_at,
     record_run,
     record_run_within,
 )

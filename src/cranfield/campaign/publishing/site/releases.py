@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,6 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.pages import link, parse_decimal
-from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs
 from cranfield.campaign.rules.task_rules import is_safe_name
@@ -181,6 +181,45 @@ def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple
     """Return the ids of the releases in a folder that have no record."""
     recorded_ids = {record.id for record in records}
     return tuple(release.id for release in read_releases(folder) if release.id not in recorded_ids)
+
+
+MAX_LENGTH = 60
+"""Maximum number of characters of a tag in the name of its page."""
+
+
+def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+    """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
+
+    Other names, names that differ only in case, and reserved names end in the first digits of the
+    SHA-256 of the tag, so that names do not depend on the order of tags.
+
+    Examples
+    --------
+    >>> file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
+    'bm25'
+    >>> sorted(file_names(["Run", "run"]).values())
+    ['Run-00d60e31', 'run-acba2551']
+    """
+    safe_names = {tag: _safe_name(tag) for tag in tags}
+    counts = Counter(name.casefold() for name in safe_names.values())
+    reserved = {name.casefold() for name in reserved}
+    names: dict[str, str] = {}
+    for tag, name in safe_names.items():
+        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
+        names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
+    if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
+        # The tag of a run is the name of the page of another run.
+        names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
+    return names
+
+
+def _safe_name(tag: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
+    return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
+
+
+def _digest(tag: str) -> str:
+    return hashlib.sha256(tag.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 PAGES = ("index", "topics", "report")

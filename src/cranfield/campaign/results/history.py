@@ -28,6 +28,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
+from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.sources.archives import matches
 from cranfield.sources.chunks import Source
@@ -118,16 +119,10 @@ class _EntryReader:
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
         self.unreadable.extend(campaign.unreadable.values())
-        submissions = {run.tag: run for run in scoring.submissions}
-        runs = [submissions[tag] for tag in values["entry"]]
-        version = scoring.judgments.version
-        return values.with_columns(
-            pl.Series("date", [_parse_day(run.received) for run in runs], pl.Date),
-            pl.Series("team", [run.team for run in runs], pl.String),
-            own=False,
-            collection=pl.lit(f"{campaign.rules.id}/{scoring.rules.name}, judgments {version}"),
-            is_lower_better=scoring.measures[0].info.lower_is_better,
-        )
+        rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
+        runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
+        collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
+        return _run_entries(values, runs, collection, scoring.measures[0])
 
     def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
@@ -150,16 +145,7 @@ class _EntryReader:
             board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-        collection = f"{about['campaign']}/{task}, judgments {about['judgments']}"
-        return values.join(
-            runs.select(
-                "team", entry="tag", date=pl.col("received").map_elements(_parse_day, pl.Date)
-            ),
-            on="entry",
-            maintain_order="left",
-        ).with_columns(
-            own=False, collection=pl.lit(collection), is_lower_better=measure.info.lower_is_better
-        )
+        return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
@@ -198,6 +184,19 @@ class _EntryReader:
                 "own": marks.is_in([mark.strip(_BLANK).lower() for mark in self.own]),
             }
         ).with_columns(collection=pl.lit(path.name), is_lower_better=False)
+
+
+def _run_entries(
+    values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
+) -> pl.DataFrame:
+    """Add the day and the team of each run to scores by entry."""
+    day = pl.col("received").map_elements(_parse_day, pl.Date)
+    about_runs = runs.select("team", entry="tag", date=day)
+    return values.join(about_runs, on="entry", maintain_order="left").with_columns(
+        own=False,
+        collection=pl.lit("{}/{}, judgments {}".format(*collection)),
+        is_lower_better=measure.info.lower_is_better,
+    )
 
 
 def _paths(source: str) -> list[Path]:
@@ -326,19 +325,16 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        is_all = name != "records"
-        noun = "record"
-        if is_all:
-            noun = "entry" if frame.height == 1 else "entries"
-        count = f"{frame.height:,} {noun}" if is_all else counted(frame.height, noun)
-        title = f"{self.measure}: {count}"
         hidden = [name for name in ("source", "collection") if self.frame[name].n_unique() == 1]
-        hidden += [] if is_all else ["own", "record"]
+        if name == "records":
+            count = counted(frame.height, "record")
+            hidden += ["own", "record"]
+        else:
+            count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
         if not any(frame["team"]):
             hidden.append("team")
-        return [
-            replace(tabular.table_from_frame(frame.drop(hidden), title), remarks=list(self.notes))
-        ]
+        table = tabular.table_from_frame(frame.drop(hidden), f"{self.measure}: {count}")
+        return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
         sizes = f"{self.frame.height:,} entries, {counted(self.records().height, 'record')}"
@@ -450,26 +446,21 @@ def history(
 
 def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
     """Return entries in order of day, with a column `record` that is True for records."""
-    sign = -1.0 if lower_is_better else 1.0
-    value = pl.col("value")
     # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
-    values = without_noise(entries["score"].to_numpy()) * sign
-    entries = entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
-    best_before = (
-        entries.group_by("date")
-        .agg(value.max().alias("best"))
-        .sort("date")
-        .select("date", before=pl.col("best").cum_max().shift(1))
-    )
+    values = without_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
+    value = pl.col("value")
     # Best entry of each day first; equal entries: the organisers' first, then in order of rows.
-    best_first = entries.with_row_index("row").sort(
-        "date", value, "own", "row", descending=[False, True, True, False]
+    best_first = (
+        entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
+        .with_row_index("row")
+        .sort("date", value, "own", "row", descending=[False, True, True, False])
     )
-    entries = best_first.join(best_before, on="date", how="left", maintain_order="left")
-    is_better = pl.col("before").is_null() | (value > pl.col("before"))
+    # The best entry of a day follows all entries of earlier days.
+    best_before = value.cum_max().shift(1)
+    is_better = best_before.is_null() | (value > best_before)
     is_record = pl.col("date").is_first_distinct() & is_better & ~pl.col("own")
     return (
-        entries.with_columns(record=is_record)
+        best_first.with_columns(record=is_record)
         .sort("date", "row")
         .select("date", "entry", "team", "score", "own", "record", "source", "collection")
     )

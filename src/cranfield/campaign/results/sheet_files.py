@@ -44,12 +44,13 @@ from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 
 def sheet_page(sheet: Sheet) -> str:
     """Return the sheet as a self-contained HTML page without scripts."""
-    titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
-    counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
-    values = sheet_values(sheet)
-    return render_page(
-        "sheet.html", label(sheet.tag), counts=counts, skip="Skip to the sheet", **values
-    )
+    counts = f"{', '.join(map(label, _titles(sheet)))}. {label(rank_sentence(sheet))}."
+    values = sheet_values(sheet) | {"counts": counts, "skip": "Skip to the sheet"}
+    return render_page("sheet.html", label(sheet.tag), **values)
+
+
+def _titles(sheet: Sheet) -> tuple[str, str]:
+    return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
 def sheet_values(sheet: Sheet) -> dict[str, Any]:
@@ -144,12 +145,9 @@ def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
 def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
     for sheet in sheets:
-        for suffix, text in (
-            ("html", sheet_page(sheet)),
-            ("txt", sheet.to_text()),
-            ("json", sheet.to_json()),
-        ):
-            yield f"{sheet.tag}.{suffix}", encode_text(text)
+        yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
+        yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
+        yield f"{sheet.tag}.json", encode_text(sheet.to_json())
 
 
 def encode_text(text: str) -> bytes:
@@ -188,17 +186,17 @@ def make_folder(folder: Path) -> None:
 
 def _index(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
-    sorted_sheets = sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag))
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
-        first = sheets[0]
-        title, heading = label(first.task_title or first.task), "Sheets"
-        campaign = label(first.campaign_title or first.campaign)
-        counts = f"{campaign}. {counted(len(sheets), 'run')}."
-    headings = {"runs": heading}
-    skip = "Skip to the runs"
+        campaign, title = map(label, _titles(sheets[0]))
+        counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
     return render_page(
-        "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=sorted_sheets
+        "sheets.html",
+        title,
+        counts=counts,
+        headings={"runs": heading},
+        skip="Skip to the runs",
+        sheets=sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag)),
     )
 
 
@@ -320,13 +318,7 @@ def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
 
 def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst scores of the reference groups of the runs of a team."""
-    groups = sorted(
-        {
-            group
-            for group in reference_groups(inputs.runs, inputs.task, team).values()
-            if group is not None
-        }
-    )
+    groups = sorted({*reference_groups(inputs.runs, inputs.task, team).values()} - {None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
         inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(

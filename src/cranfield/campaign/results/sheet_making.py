@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -85,11 +85,9 @@ def reference_groups(
     # A group is excluded if it differs from a preferred group by runs of few other teams.
     allowed = {group for group in group_of.values() if group is not None}
     for group, other_group in combinations(sorted(allowed, reverse=True), 2):
+        runs_of, other_runs = members[group], members[other_group]
         if {group, other_group} <= allowed:
-            for tags in (
-                members[group] - members[other_group],
-                members[other_group] - members[group],
-            ):
+            for tags in (runs_of - other_runs, other_runs - runs_of):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
                     allowed.discard(other_group)
     return {tag: group if group in allowed else None for tag, group in group_of.items()}
@@ -117,9 +115,7 @@ PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 def sheet_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the measures of sheets: of the overall block, of the rules, and of coverage."""
-    coverage = (
-        name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}")
-    )
+    coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
     block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
     return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
 
@@ -183,9 +179,8 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     if statement.verdict == MEANINGFUL or not n_significant:
         return (first,)
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
-    order = describe_order(
-        n_significant, n_ordered, "run that differs from it", "runs that differ from it"
-    )
+    nouns = ("run that differs from it", "runs that differ from it")
+    order = describe_order(n_significant, n_ordered, *nouns)
     return (first, f"{capitalised(order)}.")
 
 
@@ -201,6 +196,10 @@ def sheet_inputs(
     names = [*sheet_measures(rules), *([] if measure is None else [measure])]
     evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
     runs = scored_runs(campaign, rules.name, evaluation)
+    warnings = {
+        run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
+        for run in runs
+    }
     return SheetInputs(
         evaluation,
         runs,
@@ -208,12 +207,7 @@ def sheet_inputs(
         rules,
         find_judgments(campaign, rules.name, judgments).version,
         teams={team.id: team.name for team in registry.teams()},
-        warnings={
-            run.tag: tuple(
-                fault.message for fault in registry.faults(run.id) if fault.severity == "warning"
-            )
-            for run in runs
-        },
+        warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
         measure=measure,
     )
@@ -298,33 +292,26 @@ class SheetInputs:
         for k, tag in enumerate(scores.systems):
             if tag not in group_of:
                 continue
-            columns: dict[str, Iterable[Any]] = {
-                "topic": scores.topics,
-                "relevant": relevant,
-                "score": map(finite, scores.values[:, k].tolist()),
-            }
+            # In the order of the fields of TopicScores.
+            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
             fields: dict[str, Any] = {}
             group = group_of[tag]
             if group is not None:
                 fields, by_topic, ranks = group_fields[group]
-                columns |= by_topic | {"rank": ranks[tag]}
+                columns += [*by_topic, ranks[tag]]
             comparison = comparisons[k]
             if others == "hidden":
                 # The reason may name other runs, too.
                 reason = comparison.not_compared and HIDDEN_REASON
                 comparison = replace(comparison, names=None, not_compared=reason)
-            rows = zip(*columns.values(), strict=True)
+            values = {name: row[k] for name, row in overall.items()}
             sheets.append(
                 Sheet(
                     **self._run_fields(submissions[tag]),
-                    **_overall_fields(
-                        {name: row[k] for name, row in overall.items()}, measures, task
-                    ),
+                    **_overall_fields(values, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
-                    by_topic=tuple(
-                        TopicScores(**dict(zip(columns, row, strict=True))) for row in rows
-                    ),
+                    by_topic=tuple(map(TopicScores, *columns)),
                     comparison=comparison,
                     **fields,
                 )
@@ -333,21 +320,18 @@ class SheetInputs:
 
     def _group_fields(
         self, group: Group
-    ) -> tuple[dict[str, Any], dict[str, list[Number]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         levels = [self.scores_by(name).overall() for name in recall_measures(self.task)]
         curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
-        ranks = np.array(
-            [competition_ranks(row, members.lower_is_better) for row in members.values], int
-        )
-        fields = {
-            "category": Category(*group, len(members.systems)),
-            "median_precision": tuple(map(finite, median)),
-        }
-        by_topic = {name: [*map(finite, rows[name])] for name in ("best", "median", "worst")}
+        lower = members.lower_is_better
+        ranks = np.array([competition_ranks(row, lower) for row in members.values], int)
+        category = Category(*group, len(members.systems))
+        fields = {"category": category, "median_precision": tuple(map(finite, median))}
+        by_topic = [[*map(finite, rows[name])] for name in ("best", "median", "worst")]
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
     def _run_fields(self, run: Submission) -> dict[str, Any]:

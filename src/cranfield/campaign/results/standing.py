@@ -15,7 +15,7 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, hash_values, read_or_compute_table
+from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
 from cranfield.campaign.results.stored_inputs import (
     intact_submissions,
     read_stored_qrels,
@@ -195,9 +195,11 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
     settings = scoring.policies.describe()
-    policies = {name: settings[name] for name in ("ties", "topics", "negative")}
-
-    def compute() -> tuple[pl.DataFrame, dict[str, str]]:
+    objects = sorted((run.tag, run.team, run.object) for run in pooled)
+    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
+    if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
+        frame = cached[0]
+    else:
         study = leave_one_out(
             read_stored_runs(scoring.campaign, scoring.rules, pooled),
             read_stored_qrels(scoring.campaign, scoring.rules, scoring.judgments),
@@ -205,14 +207,11 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
             teams=teams,
             depth=depth,
             lists="raw",
-            **policies,
+            **{name: settings[name] for name in ("ties", "topics", "negative")},
         )
         columns = ("mean drop", "largest drop", "largest rank change")
-        return study.summary.select(pl.col(name).cast(pl.Float64) for name in columns), {}
-
-    objects = sorted((run.tag, run.team, run.object) for run in pooled)
-    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = read_or_compute_table(scoring.campaign, scoring.judgments, basis, compute)
+        frame = study.summary.select(pl.col(name).cast(pl.Float64) for name in columns)
+        cache_table(scoring.campaign, scoring.judgments, basis, frame, {})
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 

@@ -68,19 +68,11 @@ def leaderboard_table(overview: Overview) -> Table:
     head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
     rows = []
     for k, row in enumerate(board.rows.rows(named=True)):
-        scores = [
-            Cell(format_number(row[name]), bold=bool(bold[name][k])) for name in board.measures
-        ]
+        tag = row["tag"] + (" (late)" if row["late"] else "")
+        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in board.measures]
+        groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
         rows.append(
-            [
-                str(row["rank"]),
-                row["tag"] + (" (late)" if row["late"] else ""),
-                row["team"],
-                row["type"] or "",
-                *scores,
-                shorten_letters(row["groups"] or ""),
-                f"{row['unjudged@10']:.1%}",
-            ]
+            [str(row["rank"]), tag, row["team"], row["type"] or "", *scores, groups, unjudged]
         )
     title = f"{overview.title}, {counted(len(rows), 'run')}"
     return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)

@@ -194,7 +194,7 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
-    settings = scoring.policies.describe()
+    policies = scoring.policies.describe()
     objects = sorted((run.tag, run.team, run.object) for run in pooled)
     basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
     if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
@@ -207,7 +207,7 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
             teams=teams,
             depth=depth,
             lists="raw",
-            **{name: settings[name] for name in ("ties", "topics", "negative")},
+            **{name: policies[name] for name in ("ties", "topics", "negative")},
         )
         columns = ("mean drop", "largest drop", "largest rank change")
         frame = study.summary.select(pl.col(name).cast(pl.Float64) for name in columns)
@@ -304,11 +304,8 @@ def standing(
     notes = []
     if duplicate_names := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
-        names_of_files = ", ".join(map(quoted, duplicate_names))
-        notes.append(
-            f"run {names_of_files} of the campaign is excluded, because a run file has the same"
-            " name"
-        )
+        runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"
+        notes.append(f"{runs} is excluded, because a run file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     [new_scores] = evaluation.values()
@@ -320,20 +317,24 @@ def standing(
     depth = (scoring.rules.pool or PoolRules()).depth
 
     def compare_one(name: str, baseline: str | None) -> Standing:
-        n_others = len(tags) - (name in tags)
-        about = {
-            "judgments": scoring.judgments.version,
-            "unjudged": _unjudged(evaluation, name, depth),
-            "depth": depth,
-        }
-        note = f"compared with the {counted(n_others, 'accepted run')}{type_text}"
-        settings = {"alpha": alpha, **options}
-        return _standing(scores, sorted(tags), name, baseline, about, [note, *notes], settings)
+        other_tags = sorted({*tags} - {name})
+        note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
+        return _standing(
+            scores,
+            other_tags,
+            name,
+            baseline,
+            options | {"alpha": alpha},
+            notes=[note, *notes],
+            judgments=scoring.judgments.version,
+            unjudged=_unjudged(evaluation, name, depth),
+            depth=depth,
+        )
 
-    run_standing = compare_one(names[0], None if baseline is None else names[1])
-    return replace(
-        run_standing, lost=lost, baseline=None if baseline is None else compare_one(names[1], None)
-    )
+    if baseline is None:
+        return replace(compare_one(names[0], None), lost=lost)
+    baseline_standing = compare_one(names[1], None)
+    return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
 
 
 def _read_run(scoring: Scoring, text: str) -> Run:
@@ -373,16 +374,15 @@ def _standing(
     other_tags: Sequence[str],
     run: str,
     baseline: str | None,
-    about: dict[str, Any],
-    notes: Sequence[str],
     options: dict[str, Any],
+    *,
+    notes: Sequence[str],
+    **about: Any,
 ) -> Standing:
     """Compare a run with the best and the median of the other runs, and with any baseline."""
-    other_tags = [tag for tag in other_tags if tag != run]
     reference = scores.select(systems=other_tags)
-    sign = 1.0 if reference.lower_is_better else -1.0
     means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
-    keys = sign * without_noise(scores.mean())
+    keys = without_noise(scores.mean()) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
@@ -391,10 +391,9 @@ def _standing(
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
-    missing_z = [
-        f"not standardised: {MIN_REFERENCE} reference runs are required, got {len(other_tags)}"
-    ]
-    if len(other_tags) >= MIN_REFERENCE:
+    n_required, n_others = MIN_REFERENCE, len(other_tags)
+    missing_z = [f"not standardised: {n_required} reference runs are required, got {n_others}"]
+    if n_others >= n_required:
         missing_z, scaled = [], standardise(scores, reference)
         z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
@@ -403,11 +402,7 @@ def _standing(
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
         .join(pairs, on="tag", how="left", maintain_order="left")
         .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
-        .select(
-            *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
-            "significant",
-            "standardised",
-        )
+        .select([*Standing.columns][1:])
     )
     return Standing(
         run=run,

@@ -53,13 +53,11 @@ def add_judgments(
 
     Parameters
     ----------
-    campaign
-        The campaign.
+    campaign, task
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     qrels
         File of judgments in TREC format: lines of topic, iteration, document and grade, compressed
         or not.
-    task
-        Name of the task; optional if there is only one.
     version
         Name of the version, such as `1`. An existing version is never changed.
     note
@@ -102,15 +100,14 @@ def add_judgments(
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
+    is_same = duplicate is not None and duplicate.version == version
     if duplicate is not None:
-        message = f"version {quoted(duplicate.version)} has the same bytes"
-        if duplicate.version == version:
-            message += "; nothing was added"
-        warn(message, stacklevel=2)
+        ending = "; nothing was added" if is_same else ""
+        warn(f"version {quoted(duplicate.version)} has the same bytes{ending}", stacklevel=2)
+        if is_same:
+            return duplicate
     if any(record.version == version for record in versions):
-        if duplicate is None or duplicate.version != version:
-            raise _version_error(version)
-        return duplicate
+        raise _version_error(version)
     sha256, _ = records.put_object(campaign.folder, path)
     rows, added = len(judgments), utc_text(campaign.clock())
     record = Judgments(rules.name, version, sha256, rows, added, note)
@@ -150,15 +147,16 @@ def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     if len(missing) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
-    notes = []
-    if extra:
-        names, verb = some_of(map(quoted, extra), 5), "is" if len(extra) == 1 else "are"
-        topics_text = f"{counted(len(extra), 'topic')} of the judgments"
-        notes.append(f"{topics_text} {verb} not in the task and {verb} ignored: {names}")
-    if missing:
-        names, verb = some_of(map(quoted, missing), 5), "has" if len(missing) == 1 else "have"
-        notes.append(f"{counted(len(missing), 'topic')} of the task {verb} no judgments: {names}")
-    return notes
+    verb = "is" if len(extra) == 1 else "are"
+    problems = {
+        f"of the judgments {verb} not in the task and {verb} ignored": extra,
+        f"of the task {'has' if len(missing) == 1 else 'have'} no judgments": missing,
+    }
+    return [
+        f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
+        for problem, names in problems.items()
+        if names
+    ]
 
 
 def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
@@ -327,10 +325,8 @@ def pool(
 
     Parameters
     ----------
-    campaign
-        The campaign.
-    task
-        Name of the task; optional if there is only one.
+    campaign, task
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     depth
         Number of top documents to pool from each ranking; by default the depth of the rules, or
         100.

@@ -81,10 +81,8 @@ class StoredRelease:
     @cached_property
     def teams(self) -> dict[str, str]:
         """The name of each team by its id."""
-        return {
-            row["id"]: row.get("name") or row["id"]
-            for row in self.table("teams").iter_rows(named=True)
-        }
+        rows = self.table("teams").iter_rows(named=True)
+        return {row["id"]: row.get("name") or row["id"] for row in rows}
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:
@@ -101,12 +99,10 @@ class StoredRelease:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """The scores by measure, from all files of scores."""
-        paths = sorted(self.path("scores").glob("*.parquet"))
         scores: dict[str, Scores] = {}
-        for path in paths:
+        for path in sorted(self.path("scores").glob("*.parquet")):
             frame = parquet_frame(path.read_bytes(), str(path))
-            names = [name for name in frame.columns if name not in {"topic", "system"}]
-            for name in names:
+            for name in frame.drop("topic", "system").columns:
                 rows = frame.select("topic", "system", score=name)
                 scores |= read_scores_by_measure(rows, [name])
         return scores
@@ -154,27 +150,23 @@ def read_recorded_releases(
     Releases without a record, such as releases of killed processes, are skipped. A recorded release
     that is missing or has another manifest is an error.
     """
-    records_by_id = {record.id: record for record in records}
     if not records:
         raise InputError(NO_RELEASE, source=str(folder))
-    recorded_releases = [
-        release for release in read_releases(folder) if release.id in records_by_id
-    ]
-    if missing := [
-        name for name in records_by_id if name not in {release.id for release in recorded_releases}
-    ]:
-        raise InputError("is missing", source=str(folder / missing[0]))
-    releases = []
-    for release in recorded_releases:
-        if release.manifest != records_by_id[release.id].manifest:
+    releases = {release.id: release for release in read_releases(folder)}
+    for record in records:
+        release = releases.get(record.id)
+        if release is None:
+            raise InputError("is missing", source=str(folder / record.id))
+        if release.manifest != record.manifest:
             raise InputError("differs from the recorded release", source=str(release.folder))
-        retraction = records_by_id[release.id].retraction
         note = release.folder.with_name(f"{release.id}.retracted.json")
-        if retraction is not None and file_sha256(note) != retraction:
+        if record.retraction is None:
+            # A note without a record is left from an interrupted retraction.
+            releases[record.id] = replace(release, retracted=None)
+        elif file_sha256(note) != record.retraction:
             raise InputError("differs from the recorded note", source=str(note))
-        # A note without a record is left from an interrupted retraction.
-        releases.append(release if retraction is not None else replace(release, retracted=None))
-    return tuple(releases)
+    recorded_ids = {record.id for record in records}
+    return tuple(release for id, release in releases.items() if id in recorded_ids)
 
 
 def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
@@ -241,11 +233,8 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     rows = [{**about_runs.get(row["tag"], {}), **row} for row in board]
     tags = [row["tag"] for row in rows]
     names = file_names(tags, PAGES)
-    sheets = {
-        tag: path
-        for tag in tags
-        if is_safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
-    }
+    paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
+    sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
     for row in rows:

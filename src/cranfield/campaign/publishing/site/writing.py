@@ -100,13 +100,9 @@ def task_pages(
     leaderboard: TaskLeaderboard, folder: str, links: Links
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the bytes of each page of a task."""
-    title, lead = label(leaderboard.release.title), describe_task(leaderboard)
-    measures = [
-        name
-        for name in leaderboard.release.measures
-        if leaderboard.rows and name in leaderboard.rows[0]
-    ]
     release = leaderboard.release
+    title, lead = label(release.title), describe_task(leaderboard)
+    columns = leaderboard.rows[0] if leaderboard.rows else {}
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
@@ -116,7 +112,7 @@ def task_pages(
         has_report=release.path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
-        measures=measures,
+        measures=[name for name in release.measures if name in columns],
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
     topics = topic_rows(leaderboard)
@@ -190,17 +186,10 @@ def teams_table(leaderboard: TaskLeaderboard) -> Table | None:
         if row.get("team"):
             runs.setdefault(row["team"], []).append(row)
     rows = []
-    for team, team_runs in runs.items():
-        name = leaderboard.team_of(team_runs[0])
-        id_in_brackets = f" ({team})" if name != team else ""
-        rows.append(
-            [
-                f"{name}{id_in_brackets}",
-                len(team_runs),
-                team_runs[0]["tag"],
-                team_runs[0].get("rank", ""),
-            ]
-        )
+    for team, (best_run, *others) in runs.items():
+        name = leaderboard.team_of(best_run)
+        text = name if name == team else f"{name} ({team})"
+        rows.append([text, 1 + len(others), best_run["tag"], best_run.get("rank", "")])
     head = ["team", "runs", "best run", "rank"]
     return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
 
@@ -243,11 +232,9 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
     min_value, max_value = float(np.nanmin(values)), float(np.nanmax(values))
-    level = (
-        (values - min_value) / (max_value - min_value)
-        if max_value > min_value
-        else np.zeros(values.shape)
-    )
+    level = np.zeros(values.shape)
+    if max_value > min_value:
+        level = (values - min_value) / (max_value - min_value)
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
     rows, columns = values.shape
@@ -261,7 +248,9 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
         for shade in range(SHADES)
     ]
     step = 1 if cell == MAX_WIDTH else 10
-    names = [label(topic) for topic in topics]
+    names = [
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in map(label, topics)
+    ]
     key_top = LABEL_HEIGHT + rows * HEIGHT + 12
     return {
         "too_large": None,
@@ -276,12 +265,7 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
             if k == 0 or (k + 1) % step == 0
         ],
         "rows": [
-            (name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…", LABEL_WIDTH - 5, y)
-            for name, y in zip(
-                names,
-                range(LABEL_HEIGHT + 9, LABEL_HEIGHT + 9 + rows * HEIGHT, HEIGHT),
-                strict=True,
-            )
+            (name, LABEL_WIDTH - 5, LABEL_HEIGHT + 9 + k * HEIGHT) for k, name in enumerate(names)
         ],
         "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key_top}h15v11h-15z" for k in range(SHADES)],
         "key_y": key_top + 9,
@@ -292,11 +276,10 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
 
 def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
     """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
-    columns = {tag: k for k, tag in enumerate(scores.systems)}
+    columns = [scores.systems.index(tag) for tag in leaderboard.tags if tag in scores.systems]
     rows = {topic: k for k, topic in enumerate(scores.topics)}
-    column_order = np.array([columns[tag] for tag in leaderboard.tags if tag in columns], int)
     row_order = np.array([rows.get(topic, -1) for topic in topics])
-    values: Floats = scores.values[np.ix_(row_order, column_order)]
+    values: Floats = scores.values[np.ix_(row_order, columns)]
     values[row_order < 0] = np.nan
     return values
 
@@ -439,7 +422,7 @@ def site_files(
     about = (newest or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retracted is None for release in releases)
-    links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
+    links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield page(
         *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
@@ -458,26 +441,13 @@ def site_files(
         citations=[_bibtex(title, release) for release in newest],
     )
     if leaderboards:
-        yield page(
-            "history.html",
-            "history.html",
-            "Records",
-            links,
-            lead=RECORDS_LEAD,
-            leaderboards=leaderboards,
-        )
+        path = "history.html"
+        yield page(path, path, "Records", links, lead=RECORDS_LEAD, leaderboards=leaderboards)
+    main_links = [(word, f"../{name}") for word, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
-        yield from task_pages(leaderboard, task, _links("../", task, leaderboard))
-
-
-def _links(
-    start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
-) -> Links:
-    links = [(word, link(name, prefix=start)) for word, name in MAIN_PAGES.items()]
-    if task is not None and leaderboard is not None:
-        links.append((label(leaderboard.release.title), link(task, "index.html", prefix=start)))
-        links.append(("Topics", link(task, "topics.html", prefix=start)))
-    return links
+        pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
+        links = [(word, link(task, name, prefix="../")) for word, name in pages]
+        yield from task_pages(leaderboard, task, main_links + links)
 
 
 def _check_target(target: Path, folder: Path, private: Path | None) -> None:
@@ -492,9 +462,8 @@ def _check_target(target: Path, folder: Path, private: Path | None) -> None:
         return
     if not target.is_dir():
         raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
-    paths = {
-        path.relative_to(target).as_posix() for path in target.rglob("*") if not _is_folder(path)
-    }
+    files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
+    paths = {path.relative_to(target).as_posix() for path in files}
     mark = target / MARK
     written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
     if extra := sorted(paths - written_names):
@@ -502,10 +471,6 @@ def _check_target(target: Path, folder: Path, private: Path | None) -> None:
             f"{quoted(str(folder))} contains {quoted(extra[0])}, which does not belong to a site;"
             " nothing was changed"
         )
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def _write_folder(target: Path, files: dict[str, bytes]) -> None:

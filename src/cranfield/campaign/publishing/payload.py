@@ -13,7 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, converted_error, quoted
@@ -94,23 +93,18 @@ def released_runs(
     for run in runs:
         is_hidden = run.team in hidden
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
-        private_fields: dict[str, Any] = {"object": "", "received": "", "metadata": None}
-        if not is_hidden:
-            private_fields = {name: getattr(run, name) for name in ("object", "description")}
-            private_fields |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
-        public_record = Submission(
-            id=0,
-            team=team,
-            tag=tag,
-            bytes=0,
-            answers={
-                name: run.answers[name]
-                for name in task.questions
-                if name in run.answers and not (is_hidden and name in free_text)
-            },
-            **{name: getattr(run, name) for name in PUBLIC_FIELDS},
-            **private_fields,
-        )
+        answers = {
+            name: run.answers[name]
+            for name in task.questions
+            if name in run.answers and not (is_hidden and name in free_text)
+        }
+        fields = {name: getattr(run, name) for name in PUBLIC_FIELDS}
+        if is_hidden:
+            fields |= {"object": "", "received": ""}
+        else:
+            fields |= {"object": run.object, "received": run.received[:10]}
+            fields |= {"description": run.description, "metadata": metadata.get(run.id)}
+        public_record = Submission(id=0, team=team, tag=tag, bytes=0, answers=answers, **fields)
         public_runs.append(ReleasedRun(public_record, run, is_hidden))
     return tuple(sorted(public_runs, key=lambda item: item.run.tag))
 
@@ -296,9 +290,8 @@ def write_payload(folder: Path, payload: Payload) -> None:
         write_qrels(qrels, folder / "judgments.txt")
     _write_csv(folder / "runs.csv", _runs_table(payload))
     _write_csv(folder / "teams.csv", _teams_table(payload))
-    _write_text(
-        folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name])
-    )
+    toml = rules_text(rules, payload.campaign.folder, [payload.task.name])
+    _write_text(folder / "rules.toml", toml)
     _write_scores(folder / "scores", released)
     _write_csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
     _write_csv(folder / "topic-statistics.csv", _statistics(released, payload))
@@ -329,18 +322,18 @@ def write_payload(folder: Path, payload: Payload) -> None:
     for run in payload.public_runs:
         if run.metadata:
             _write_text(folder / "metadata" / f"{run.tag}.yml", run.metadata)
-    _write_text(
-        folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n"
-    )
+    about = json.dumps(payload.about, indent=1, ensure_ascii=False)
+    _write_text(folder / "about.json", f"{about}\n")
     _write_text(folder / "README.md", readme(payload.about, folder))
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the scores by public tag, in this order, because the order of real tags is private."""
     columns = {tag: k for k, tag in enumerate(evaluation.systems)}
-    order = np.array([columns[run.record.tag] for run in runs], dtype=np.intp)
+    order = [columns[run.record.tag] for run in runs]
     tags = tuple(run.run.tag for run in runs)
-    coverage = evaluation.coverage.systems
+    rows = evaluation.coverage.systems
+    coverage = (replace(rows[k], system=tag) for k, tag in zip(order, tags, strict=True))
     # The order of topics of sheets, so that the cached comparison of the scores is used.
     topics = tuple(sort_topics(evaluation.topics))
     scores = {
@@ -351,9 +344,7 @@ def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Ev
         evaluation.judged,
         topics=topics,
         systems=tags,
-        coverage=Coverage(
-            tuple(replace(coverage[k], system=tag) for k, tag in zip(order, tags, strict=True))
-        ),
+        coverage=Coverage(tuple(coverage)),
         values={name: item.values for name, item in scores.items()},
     )
     return replace(evaluation, scores=scores, judged=judged)
@@ -410,22 +401,16 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
 
 
 def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
-    groups: list[dict[str, str] | None] = [None]
-    # Names have the key, because a value may be 'all', and two categories may share a value.
-    groups += [
-        {tag: f"{key}={value}" for tag, value in groups_by(payload.public_runs, key).items()}
-        for key in payload.task.categories
-    ]
+    runs, task = payload.public_runs, payload.task
     frames = []
     for name, scores in evaluation.items():
-        for k, groups_of_category in enumerate(groups):
+        for key in ("", *task.categories):
+            # Names have the key: a value may be 'all', and two categories may share a value.
+            groups = {tag: f"{key}={value}" for tag, value in groups_by(runs, key).items() if key}
             frame = topic_statistics(
-                scores,
-                groups_of_category,
-                median=payload.task.median,
-                min_runs=payload.task.min_category,
+                scores, groups, median=task.median, min_runs=task.min_category
             ).to_polars()
-            frame = frame if not k else frame.filter(pl.col("group") != "all")
+            frame = frame.filter(pl.col("group") != "all") if key else frame
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
     return pl.concat(frames)
 

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
@@ -146,15 +146,11 @@ _Hashes = dict[str, tuple[str, str]]
 
 
 def _recorded_hashes(registry: RegistryReader) -> _Hashes:
-    hashes = {
-        path: (sha256, "rules as they were last used")
-        for path, sha256 in registry.rules_files().items()
-    }
-    objects = {
-        run.object: f"run {quoted(run.tag)}" for run in registry.submissions(None, None) if run.kept
-    }
-    for judgments in registry.judgments():
-        objects[judgments.object] = f"judgments {quoted(judgments.version)}"
+    text = "rules as they were last used"
+    hashes = {path: (sha256, text) for path, sha256 in registry.rules_files().items()}
+    runs = (run for run in registry.submissions(None, None) if run.kept)
+    objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
+    objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
         hashes[records.object_path(Path(), sha256).as_posix()] = sha256, description
     for file in registry.score_files():
@@ -219,8 +215,7 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
         return verification
     repairs = _remove_left_over(campaign, verification)
     verification = _verify(campaign.folder)
-    findings = (*verification.findings, *repairs)
-    return Verification(findings, verification.files, verification.events)
+    return replace(verification, findings=(*verification.findings, *repairs))
 
 
 def _verify(folder: Path) -> Verification:
@@ -299,9 +294,8 @@ def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[in
         findings.append(Finding(name, reason, NOTE))
     try:
         if file_sha256(path) != sha256:
-            findings.append(
-                Finding(name, f"its SHA-256 differs from the recorded one ({description})")
-            )
+            reason = f"its SHA-256 differs from the recorded one ({description})"
+            findings.append(Finding(name, reason))
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
     return 1, findings
@@ -406,8 +400,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     if target.suffix.lower() != ".zip":
         raise PolicyError(f"name of an export must end in .zip, got {quoted(target.name)}")
     check_folder(campaign.folder)
-    if target.resolve().is_relative_to(campaign.folder.resolve()):
-        raise PolicyError("path of an export must be outside the campaign's folder")
+    campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
         hashes = _recorded_hashes(Transaction(connection, campaign.folder))
@@ -453,8 +446,7 @@ def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
 
 def _csv(rows: list[dict[str, object]]) -> str:
     out = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    # The keys of the first row are the names of columns.
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([*rows[:1], *(row.values() for row in rows)])
     return out.getvalue()

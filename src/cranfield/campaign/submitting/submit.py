@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -153,9 +153,8 @@ def copy_and_check(
         else:
             if source.path != "-":
                 _copy_metadata(Path(source.path), copy)
-            report, ir_metadata = check_with_metadata(
-                copy, task, declaration.tag, declaration.team or None
-            )
+            team = declaration.team or None
+            report, ir_metadata = check_with_metadata(copy, task, declaration.tag, team)
             report = replace(report, source=source.name, object=sha256)
             if report.accepted and ir_metadata is not None:
                 metadata = ir_metadata.to_yaml()
@@ -241,22 +240,23 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
     if repeat is not None and declaration.tag in (None, tag):
         if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
             # Replacing another run by a run that is already accepted would lose a run.
-            raise PolicyError(
-                f"no run was replaced: this run was already submitted as {quoted(tag)}"
-            )
+            reason = f"this run was already submitted as {quoted(tag)}"
+            raise PolicyError(f"no run was replaced: {reason}")
         return Decision(repeat, copy.report.faults, is_repeat=True)
     replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
         raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
     other_runs = [run for run in accepted if run != replaced_run]
+    ranking = submission.ranking
+    same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
     faults = [
         *copy.report.faults,
         *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declaration)),
         *_limit_faults(task, submission, received, len(other_runs), n_attempts),
         *_tag_faults(registry, copy, replaced_run),
-        *_ranking_faults(registry, task, submission, replaced_run),
+        *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),
     ]
     # Two runs of a team with the same priority have no defined order in a pool.
     priority = submission.priority
@@ -282,13 +282,12 @@ def _fault(task: TaskRules, code: str, message: str) -> Fault:
 
 def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
     """Yield messages about an invalid type, priority, answers or description."""
+    run_type = quoted(declaration.type)
     if task.types and declaration.type not in task.types:
-        problem = (
-            f"unknown type {quoted(declaration.type)}" if declaration.type else "type is missing"
-        )
+        problem = f"unknown type {run_type}" if declaration.type else "type is missing"
         yield f"{problem}; expected one of: {', '.join(task.types)}"
     elif declaration.type and not task.types:
-        yield f"type must not be set, because the task has no types; got {quoted(declaration.type)}"
+        yield f"type must not be set, because the task has no types; got {run_type}"
     priority, n_priorities = declaration.priority, task.priorities
     if n_priorities is not None and (priority is None or priority > n_priorities):
         value = "none" if priority is None else str(priority)
@@ -356,17 +355,11 @@ def _tag_faults(
 
 
 def _ranking_faults(
-    registry: RegistryReader,
-    task: TaskRules,
-    submission: Submission,
-    replaced_run: Submission | None,
+    task: TaskRules, submission: Submission, other_runs: Iterable[Submission]
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; faults about other teams are private."""
-    ranking = submission.ranking
-    for run in registry.submissions(task.name, ranking=ranking) if ranking else ():
+    for run in other_runs:
         message = f"the same ranking as {quoted(run.tag)}"
-        if run == replaced_run:
-            continue
         if run.team == submission.team:
             yield _fault(task, "ranking-same", message)
         else:

@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import Rules, time_text
+from cranfield.campaign.rules.task_rules import time_text
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -243,32 +243,25 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     InputError
         If a list cannot be read, or the folder cannot be created.
     """
+    from cranfield.campaign.pages import render_text
+
     rules = campaign.rules
     check_rules(rules)
     with whole_folder(folder) as new_folder:
         for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (PACK_RULES, PACK_README.casefold()):
-                reason = (
-                    f"file {quoted(name)} must be renamed: a pack has its own file of this name"
-                )
-                raise InputError(reason, source=rules.source)
+                reason = "must be renamed: a pack has its own file of this name"
+                raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
-        readme = _readme(rules, read_rules(new_folder / PACK_RULES))
+        dates = []
+        for task in rules.tasks.values():
+            times = {"opens": task.opens, "closes": task.closes}
+            texts = [f"{verb} at {time_text(time)}" for verb, time in times.items() if time]
+            dates += [(task.name, texts)] if texts else []
+        pack_rules = read_rules(new_folder / PACK_RULES)
+        files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
+        readme = render_text("pack.md", rules=rules, dates=dates, files=files, all_files=all_files)
         (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))
-
-
-def _readme(rules: Rules, pack_rules: Rules) -> str:
-    from cranfield.campaign.pages import render_text
-
-    dates = []
-    for task in rules.tasks.values():
-        times = [("opens", task.opens), ("closes", task.closes)]
-        texts = [f"{verb} at {time_text(time)}" for verb, time in times if time is not None]
-        if texts:
-            dates.append((task.name, texts))
-    files = sorted(pack_rules.files.items())
-    digest = rules_sha256(pack_rules)
-    return render_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

@@ -18,12 +18,7 @@ from cranfield.base.arrays import Bools
 from cranfield.base.errors import CranfieldWarning, InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
-from cranfield.campaign.checks.lines import (
-    WORD,
-    BoundedSource,
-    TooLargeError,
-    read_lines,
-)
+from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
 from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
     TaskRules,

@@ -90,7 +90,11 @@ def _split_lines(
     """Split the lines of a chunk into columns."""
     text, undecodable_lines = _decode(chunk, first_line, faults)
     lines = pl.Series([text]).str.split("\n").explode()
-    has_mixed_blanks = b"\t" in chunk and _has_other_blanks(chunk)
+    # Blanks other than tabs and ends of lines.
+    has_mixed_blanks = b"\t" in chunk and (
+        any(blank in chunk for blank in (b" ", b"\v", b"\f"))
+        or (b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"))
+    )
     if form == "ntcir":
         cells = lines.str.strip_chars_end(BLANKS).str.split(";")
     elif has_mixed_blanks and has_tab_columns(chunk, len(names)):
@@ -129,13 +133,6 @@ def _split_lines(
         is_undecodable &= pl.col("line").is_in(undecodable_lines)
         rows = rows.with_columns(pl.when(~is_undecodable).then(pl.col(pl.String)))
     return rows
-
-
-def _has_other_blanks(chunk: bytes) -> bool:
-    """Return True if a chunk has blanks other than tabs and ends of lines."""
-    if any(blank in chunk for blank in (b" ", b"\v", b"\f")):
-        return True
-    return b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n")
 
 
 def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:

@@ -289,7 +289,9 @@ def write_payload(folder: Path, payload: Payload) -> None:
         qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
     _write_csv(folder / "runs.csv", _runs_table(payload))
-    _write_csv(folder / "teams.csv", _teams_table(payload))
+    names = {run.team: payload.teams.get(run.team, run.team) for run in payload.public_runs}
+    teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
+    _write_csv(folder / "teams.csv", teams)
     toml = rules_text(rules, payload.campaign.folder, [payload.task.name])
     _write_text(folder / "rules.toml", toml)
     _write_scores(folder / "scores", released)
@@ -376,12 +378,6 @@ def _runs_table(payload: Payload) -> pl.DataFrame:
         columns[f"answer {name}" if name in columns else name] = answers
     dtypes = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
     return pl.DataFrame(columns, schema={name: dtypes.get(name, pl.String) for name in columns})
-
-
-def _teams_table(payload: Payload) -> pl.DataFrame:
-    ids = sorted({run.team for run in payload.public_runs})
-    names = [payload.teams.get(id, id) for id in ids]
-    return pl.DataFrame({"id": ids, "name": names}, schema={"id": pl.String, "name": pl.String})
 
 
 def _write_scores(folder: Path, evaluation: Evaluation) -> None:

@@ -147,7 +147,8 @@ def release(
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
                 raise _changed_error(name)
-            release_id = _next_id(name, [record.id for record in tx.releases()])
+            ids = [re.fullmatch(rf"{re.escape(name)}-(\d+)", record.id) for record in tx.releases()]
+            release_id = f"{name}-{1 + max((int(id[1]) for id in ids if id), default=0)}"
             target = new_folder.with_name(release_id)
             if target.exists():
                 # A complete release without a record, whose process was killed. It is renamed
@@ -249,11 +250,6 @@ def _secret(campaign: OpenedCampaign, seed: int) -> str:
     """Return a secret: the hash of the first event, which no release contains, and the seed."""
     sha256 = next(event.sha256 for event in campaign.registry.events() if event.action == "create")
     return f"{sha256}\n{seed}"
-
-
-def _next_id(task: str, ids: list[str]) -> str:
-    numbers = [re.fullmatch(rf"{re.escape(task)}-(\d+)", id) for id in ids]
-    return f"{task}-{max((int(number[1]) for number in numbers if number), default=0) + 1}"
 
 
 def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:

@@ -103,12 +103,7 @@ A row without a topic has the overall values of a run, and its coverage as JSON.
 the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
 """
 
-SCHEMA = {
-    "object": pl.String,
-    "topic": pl.String,
-    "coverage": pl.String,
-    "max_grade": pl.Int64,
-}
+SCHEMA = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
 """Columns of files of scores, besides a column for each measure."""
 
 

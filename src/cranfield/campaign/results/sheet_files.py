@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import polars as pl
@@ -293,32 +292,38 @@ def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes
     files = {}
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
-            for name, content in packet_files(inputs, team):
-                files[f"{inputs.task.name}/{name}"] = content
+            sheets, folder = inputs.sheets("hidden", team), inputs.task.name
+            label = team_label(sheets[0])
+            readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
+            statistics = _group_statistics(inputs, team).write_csv()
+            files[f"{folder}/README.txt"] = encode_text(readme)
+            files[f"{folder}/statistics.csv"] = statistics.encode()
+            files |= {f"{folder}/{name}": data for name, data in index_and_sheets(sheets)}
     return files
 
 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
-    if target.suffix.lower() == ".zip":
-        with whole_file(target, private=True) as out:
-            out.write(zip_files(files))
-    else:
+    """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
+    if target.suffix.lower() != ".zip":
         write_files(target, files, private=True)
+        return target
+    with (
+        whole_file(target, private=True) as out,
+        ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
+        for name in sorted(files):
+            entry = ZipInfo(name, TIMESTAMP)
+            entry.compress_type = ZIP_DEFLATED
+            # Set explicitly, because the defaults depend on the system.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, files[name])
     return target
-
-
-def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and bytes of the files of the packet of a team for a task."""
-    sheets = inputs.sheets("hidden", team)
-    readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=team_label(sheets[0]))
-    yield "README.txt", encode_text(readme)
-    yield "statistics.csv", _group_statistics(inputs, team).write_csv().encode()
-    yield from index_and_sheets(sheets)
 
 
 def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst scores of the reference groups of the runs of a team."""
-    groups = sorted({*reference_groups(inputs.runs, inputs.task, team).values()} - {None})
+    group_of = reference_groups(inputs.runs, inputs.task, team)
+    groups = sorted({group for group in group_of.values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
         inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
@@ -332,16 +337,3 @@ def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)
-
-
-def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Compress files in order of name, with a fixed time, so that bytes are reproducible."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, TIMESTAMP)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            # Set explicitly, because the defaults depend on the system.
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, files[name])
-    return buffer.getvalue()

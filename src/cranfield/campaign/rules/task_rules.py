@@ -162,22 +162,19 @@ def _value_check(
     return check
 
 
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
-def _is_fraction(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= 1
-
-
 any_text = _value_check("text", lambda value: isinstance(value, str))
-text_line = _value_check("one line of text", _is_line)
+text_line = _value_check(
+    "one line of text",
+    lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+)
 boolean = _value_check("true or false", lambda value: isinstance(value, bool))
 positive_integer = _value_check(
     "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
 )
 table = _value_check("a table", lambda value: isinstance(value, dict))
-fraction = _value_check("a number from 0 to 1", _is_fraction, float)
+fraction = _value_check(
+    "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1, float
+)
 _time = _value_check("a time", lambda value: isinstance(value, (str, date)))
 
 

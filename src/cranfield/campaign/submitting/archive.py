@@ -125,8 +125,8 @@ def read_archive_table(
             file, reason = str(folder / row["file"]), ""
         rows.append(Row(line, declaration, row.get("task", task), file, reason))
     # A default that no row uses is probably a mistake.
-    names = ("team", "type", "priority", "description", "received")
-    values = {name: getattr(defaults, name) for name in names} | {"task": task, **defaults.answers}
+    fields = ("team", "type", "priority", "description", "received")
+    values = {name: getattr(defaults, name) for name in fields} | {"task": task, **defaults.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
             raise PolicyError(

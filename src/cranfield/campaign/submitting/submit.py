@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -236,7 +237,9 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
     )
     submissions = registry.submissions(task.name, None, team=team)
     accepted = [run for run in submissions if run.state == ACCEPTED]
-    repeat = next((run for run in accepted if _is_repeat(run, submission)), None)
+    # A repeat has the bytes and the declaration of an earlier run.
+    declared = attrgetter("tag", "object", "type", "priority", "answers", "description")
+    repeat = next((run for run in accepted if declared(run) == declared(submission)), None)
     if repeat is not None and declaration.tag in (None, tag):
         if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
             # Replacing another run by a run that is already accepted would lose a run.
@@ -268,12 +271,6 @@ def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))
     faults = [fault for fault in faults if fault.severity != "off"]
     return Decision(submission, tuple(faults), replaced_run)
-
-
-def _is_repeat(run: Submission, submission: Submission) -> bool:
-    """Return True if a submission has the bytes and the declaration of an earlier run."""
-    fields = ("tag", "object", "type", "priority", "answers", "description")
-    return all(getattr(run, field) == getattr(submission, field) for field in fields)
 
 
 def _fault(task: TaskRules, code: str, message: str) -> Fault:

@@ -38,12 +38,7 @@ from cranfield.campaign.publishing.site.releases import (
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
 from cranfield.campaign.rules.task_rules import time_text
-from cranfield.campaign.store.records import (
-    REGISTRY,
-    RELEASES,
-    ReleaseRecord,
-    check_folder,
-)
+from cranfield.campaign.store.records import REGISTRY, RELEASES, ReleaseRecord, check_folder
 from cranfield.reporting.page.html import Html, asset, label, text, whole_page
 from cranfield.scores import Scores
 from cranfield.tabular import Table
@@ -276,7 +271,8 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
 
 def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
     """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
-    columns = [scores.systems.index(tag) for tag in leaderboard.tags if tag in scores.systems]
+    systems = [tag for tag in leaderboard.tags if tag in scores.systems]
+    columns = np.array([scores.systems.index(tag) for tag in systems], int)
     rows = {topic: k for k, topic in enumerate(scores.topics)}
     row_order = np.array([rows.get(topic, -1) for topic in topics])
     values: Floats = scores.values[np.ix_(row_order, columns)]
@@ -287,18 +283,16 @@ def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequenc
 def _bibtex(title: str, release: StoredRelease) -> Html:
     """Return a BibTeX entry, whose key is ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
+    own_title = release.title
+    full_title = own_title if own_title.startswith(title) else f"{title}: {own_title}"
     fields = {
-        "title": f"{{{bibtex(_full_title(title, release))}}}",
+        "title": f"{{{bibtex(full_title)}}}",
         **({"year": year[0]} if year else {}),
         "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
     lines = [f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
     return Html("\n".join(map(text, lines)))
-
-
-def _full_title(title: str, release: StoredRelease) -> str:
-    return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
 RECORDS_LEAD = (

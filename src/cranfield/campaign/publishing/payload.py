@@ -141,27 +141,9 @@ def _aliases(
     return names
 
 
-FILES = {
-    "runs/": "the submitted runs, one file each, compressed with xz, without comments",
-    "runs.csv": "one row per run: tag, team, type, answers, SHA-256 of the submitted file",
-    "teams.csv": "one row per team: id and name",
-    "judgments.txt": "the judgments that all scores are computed from: topic, 0, document, grade",
-    "rules.toml": "the rules of the campaign",
-    "scores/": "a table (Parquet) of topic, run, and one column per measure",
-    "leaderboard.csv": "one row per run: rank, means over topics, groups by significance",
-    "topic-statistics.csv": "best, median and worst score by measure, group and topic",
-    "sheets/": "one sheet per run, as a page, as text and as JSON",
-    "report.html": "comparison of all runs; a page that needs no network",
-    "metadata/": "metadata of the runs that have them",
-    "about.json": "description of this release, for programs",
-}
-"""Files of a release, with descriptions."""
-
-
 def readme(about: Mapping[str, Any], folder: Path) -> str:
     """Return the README of a release in Markdown, with escaped texts."""
-    files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
-    return render_text("release.md", about=about, files=files)
+    return render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
 
 
 _HEAD = 2 * MAX_BYTES

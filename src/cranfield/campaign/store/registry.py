@@ -445,13 +445,6 @@ class Transaction(RegistryReader):
         self._record_row(table, row)
         return record
 
-    def remove(self, record: ScoreFile) -> None:
-        """Remove the record of a file of scores."""
-        table = TABLES[ScoreFile]
-        row = table.row(record)
-        self._connection.execute(f"DELETE FROM {table.name} WHERE {table.key_condition}", row)
-        self._record_row(table, row | {REMOVED: True})
-
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         """Add the faults of a submission."""
         for number, fault in enumerate(faults, 1):

@@ -195,6 +195,13 @@ def create(
         default commented example rules.
     actor
         Name of the person who acts, for the log of events; the name of the user by default.
+
+    Raises
+    ------
+    PolicyError
+        If the folder is not empty, or is the working directory.
+    InputError
+        If the rules or a file that they name cannot be read, or the folder cannot be created.
     """
     from cranfield.campaign.store.whole_folder import create_folder
 

@@ -26,18 +26,10 @@ INVALID_LINES = {
 
 
 def write_example(folder: Path) -> dict[str, str]:
-    """Write rules, topics, judgments, the runs of five teams and a table of these runs.
+    """Write `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run`.
 
-    Parameters
-    ----------
-    folder
-        Folder in which `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run` are written.
-
-    Returns
-    -------
-    dict
-        Values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run that
-        the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
+    Return values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run
+    that the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
     """
     covid = trec_covid()
     team_tags: dict[str, list[str]] = {}

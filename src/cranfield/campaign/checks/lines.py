@@ -35,15 +35,13 @@ _JSON_MESSAGE = (
 class Lines(NamedTuple):
     """The lines of a file.
 
-    rows: the columns as text, null where unknown, with `line` (from 1), `width` (number of columns)
-        and `broken` (no reader can split the line; only its first column is known).
-    n_lines: number of lines, including empty ones.
-    error: the reason why the file was not read to its end.
+    The rows have the columns as text, null where unknown, with `line` (from 1), `width` (number of
+    columns) and `broken` (no reader can split the line; only its first column is known).
     """
 
     rows: pl.DataFrame
-    n_lines: int
-    error: InputError | None
+    n_lines: int  # including empty lines
+    error: InputError | None  # the reason why the file was not read to its end
 
 
 def read_lines(

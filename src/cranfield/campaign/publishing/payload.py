@@ -156,12 +156,8 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     """Return the decompressed lines of a run, without comments and metadata.
 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
-    alias, and a rank that is not an integer is 0; other values are unchanged.
-
-    Raises
-    ------
-    InputError
-        For a line that cannot be read; its number counts the released lines.
+    alias, and a rank that is not an integer is 0; other values are unchanged. The number of a line
+    that cannot be read counts the released lines.
     """
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())

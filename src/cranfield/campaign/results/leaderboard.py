@@ -79,17 +79,11 @@ def compare_if_possible(
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Result of a comparison of all pairs of runs.
+    """Result of a comparison of all pairs of runs."""
 
-    `frame` has one row per run: `tag`; `groups`, letters that two runs share exactly when they are
-    not significantly different; and, if the test has them, `low` and `high`, the bounds of
-    simultaneous confidence intervals. The verdict says whether the result is meaningful on the
-    scale of the measure.
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # tag and groups and, if the test has them, low and high
     method: str
-    verdict: str
+    verdict: str  # whether the result is meaningful on the scale of the measure
     notes: tuple[str, ...]
 
 

@@ -167,13 +167,7 @@ class CachedRuns(Scorable):
 
 
 class Scoring:
-    """Scoring of the accepted runs of a task with a version of its judgments.
-
-    Parameters
-    ----------
-    campaign, task, measures, judgments
-        As for :func:`score_runs`.
-    """
+    """Scoring of the accepted runs of a task; the parameters are those of :func:`score_runs`."""
 
     def __init__(
         self,

@@ -265,16 +265,10 @@ class SheetInputs:
         return topic_statistics(members, median=self.task.median).rows.drop("group")
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
-        """Return the sheets, in order of tags.
+        """Return the sheets of all runs or of a team, in order of tags.
 
-        Parameters
-        ----------
-        others
-            `named` if sheets name the runs that are not significantly different from their run,
-            `hidden` if they name no other run.
-        team
-            Team to return the sheets of, with reference groups that do not reveal the scores of few
-            other teams; by default all teams.
+        If `others` is `hidden`, they name no other run. The reference groups of a team do not
+        reveal the scores of few other teams.
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task

@@ -241,15 +241,7 @@ def _split_key(dotted: str) -> tuple[str, ...]:
 
 
 def check_rules(rules: Rules) -> None:
-    """Check measures, options of judging, topics and patterns of all tasks.
-
-    Unlike :func:`read_rules`, this loads NumPy and polars.
-
-    Raises
-    ------
-    InputError
-        For an invalid value, with its key.
-    """
+    """Check measures, options of judging, topics and patterns; this loads NumPy and polars."""
     from cranfield.campaign.rules.topics import topic_ids
     from cranfield.collection.policies import TIES, policies
     from cranfield.measures.grammar import parse_measures
@@ -270,27 +262,14 @@ def check_rules(rules: Rules) -> None:
 
 
 def template() -> str:
-    """Return a commented campaign.toml, valid as it is, whose rules accept most runs.
-
-    Examples
-    --------
-    >>> template().splitlines()[3]
-    '[campaign]'
-    """
+    """Return a commented campaign.toml, valid as it is, whose rules accept most runs."""
     return (Path(cranfield.__file__).parent / "data/campaign.toml").read_text(encoding="utf-8")
 
 
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
-    """Return rules as TOML, without the private field.
+    """Return the rules of tasks, by default all, as TOML, without the private field.
 
-    Parameters
-    ----------
-    rules
-        The rules of a campaign.
-    folder
-        Folder of the files that the rules name.
-    tasks
-        Names of the tasks to write; by default all.
+    `folder` is the folder of the files that the rules name.
     """
     lines = ["[campaign]", *_toml_pairs(dict(_public_pairs(rules)), folder)]
     for name in rules.tasks if tasks is None else tasks:

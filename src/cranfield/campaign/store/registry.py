@@ -48,14 +48,9 @@ _SQL_TYPES = {
 
 @dataclass(frozen=True)
 class Table:
-    """Table of one type of record.
+    """Table of one type of record, sorted by the column `order`.
 
-    Attributes
-    ----------
-    order
-        Column by which records are sorted.
-    declarations
-        SQL declarations of columns by name, where the type of the field does not determine them.
+    `declarations` are SQL by name of column, where the type of the field does not determine it.
     """
 
     name: str
@@ -87,9 +82,9 @@ class Table:
 
     def row(self, record: Any) -> Row:
         """Return a record as a row."""
-        row = {name: getattr(record, name) for name in self.columns}
-        return row | {
-            k: canonical_json(value) for k, value in row.items() if isinstance(value, dict)
+        return {
+            name: canonical_json(value) if isinstance(value, dict) else value
+            for name, value in vars(record).items()
         }
 
     def record(self, row: sqlite3.Row | Row) -> Any:
@@ -338,9 +333,9 @@ class RegistryReader:
 
         Tags are compared regardless of case.
         """
+        criteria = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
         state = None if states is None else tuple(states)
-        criteria = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
-        return self._records(Submission, **criteria, object=object)
+        return self._records(Submission, **criteria, state=state)
 
     def submission(self, tag: str) -> Submission | None:
         """Return the accepted submission with a tag (in any case), or else the newest one."""
@@ -377,9 +372,8 @@ class RegistryReader:
     def rules_files(self) -> dict[str, str]:
         """Return the SHA-256 of the files of the last used rules, by path."""
         with self._connect() as connection:
-            row = connection.execute(
-                "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
-            ).fetchone()
+            query = "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
+            row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
     def _records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
@@ -395,9 +389,8 @@ class RegistryReader:
             elif value is not None:
                 conditions.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
                 values.append(value)
-        query = (
-            f"SELECT * FROM {table.name} WHERE {' AND '.join(conditions)} ORDER BY {table.order}"
-        )
+        where = " AND ".join(conditions)
+        query = f"SELECT * FROM {table.name} WHERE {where} ORDER BY {table.order}"
         with self._connect() as connection:
             return tuple(table.record(row) for row in connection.execute(query, values))
 

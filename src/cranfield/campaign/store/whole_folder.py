@@ -339,18 +339,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
-    """Create a campaign's folder, from a file of rules and the files that it names.
-
-    The folder is written completely or not at all. Without rules, it contains commented example
-    rules.
-
-    Raises
-    ------
-    PolicyError
-        If the folder is not empty, or is the working directory.
-    InputError
-        If the rules or a file that they name cannot be read, or the folder cannot be created.
-    """
+    """Create a campaign's folder, completely or not at all, as `cranfield.campaign.create`."""
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
     with whole_folder(folder, private=True, synced=True) as new_folder:

@@ -80,20 +80,16 @@ class Declaration:
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
             if len(text) > MAX_LENGTH:
-                raise PolicyError(
-                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
-                )
+                limit = f"at most {MAX_LENGTH:,} characters, got {len(text):,}"
+                raise PolicyError(f"{quoted(name)} must have {limit}")
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
 
-def printable_text(name: str, text: str) -> str:
-    """Check that a text is printable and not empty, and return it."""
-    if not text.strip():
-        raise PolicyError(f"{name} is missing")
-    if reason := _unprintable_error(name, text):
-        raise PolicyError(reason)
-    return text
+def _check_reason(reason: str) -> None:
+    """Check that a reason is printable and not empty."""
+    if problem := _unprintable_error("reason", reason) if reason.strip() else "reason is missing":
+        raise PolicyError(problem)
 
 
 def _unprintable_error(name: str, text: str) -> str:
@@ -211,6 +207,11 @@ class Decision:
     faults: tuple[Fault, ...]
     replaced_run: Submission | None = None
     is_repeat: bool = False
+
+    def public_report(self, copy: CheckedCopy) -> CheckReport:
+        """Return the report for the team, without faults that concern other teams."""
+        faults = tuple(fault for fault in self.faults if fault.severity != PRIVATE)
+        return replace(copy.report, faults=faults)
 
 
 def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
@@ -456,13 +457,7 @@ def check_submission(
         if not team:
             return copy.report
         require_team(campaign.registry, team)
-        return _public_report(copy, decide(campaign.registry, copy))
-
-
-def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
-    """Return the report for the team, without faults that concern other teams."""
-    faults = tuple(fault for fault in decision.faults if fault.severity != PRIVATE)
-    return replace(copy.report, faults=faults)
+        return decide(campaign.registry, copy).public_report(copy)
 
 
 def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
@@ -481,7 +476,7 @@ def record_run_within(
 ) -> SubmissionOutcome:
     """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
     decision = decide(tx, copy)
-    report = _public_report(copy, decision)
+    report = decision.public_report(copy)
     if decision.is_repeat:
         return SubmissionOutcome(decision.submission, report, is_repeat=True)
     run = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
@@ -521,7 +516,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     PolicyError
         If no accepted run has the tag.
     """
-    reason = printable_text("reason", reason)
+    _check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         for run in runs:
@@ -555,7 +550,7 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     PolicyError
         If no such run has bytes. An accepted run must be withdrawn first.
     """
-    reason = printable_text("reason", reason)
+    _check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]

@@ -50,29 +50,24 @@ Links = Sequence[tuple[str, str]]
 def page(
     template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
 ) -> tuple[str, bytes]:
-    """Render a template; return the path and the bytes of the page, with inline style and script.
-
-    Style and script are inline, because browsers check hashes of files only if a server sends them;
-    pages opened from a folder would have neither.
-    """
-    scripts = [site_script()] if sortable else []
+    """Render a template; return the path and the bytes of the page."""
+    # Style and script are inline: browsers check hashes of files only if a server sends them.
+    style, script = site_assets()
+    scripts = [script] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
-    return path, whole_page(title, body, style=site_style(), scripts=scripts).encode()
+    return path, whole_page(title, body, style=style, scripts=scripts).encode()
 
 
 @cache
-def site_style() -> str:
-    return "".join(map(asset, STYLES)) + _read_asset("site.css")
-
-
-@cache
-def site_script() -> str:
-    return f'(() => {{\n"use strict";\n{_read_asset("site.js")}}})();\n'
-
-
-def _read_asset(name: str) -> str:
-    return (files(__package__) / "assets" / name).read_text("utf-8")
+def site_assets() -> tuple[str, str]:
+    """Return the style and the script of the site."""
+    style, script = (
+        (files(__package__) / "assets" / name).read_text("utf-8")
+        for name in ("site.css", "site.js")
+    )
+    style = "".join(map(asset, STYLES)) + style
+    return style, f'(() => {{\n"use strict";\n{script}}})();\n'
 
 
 SHADES = 9
@@ -349,8 +344,7 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """Write the site of a folder of a campaign or of a folder of releases.
 
-    Return the paths of all files, in order, and the ids of releases of a campaign without a record,
-    which are excluded.
+    Return the paths of all files, in order, and the ids of excluded releases, which have no record.
     """
     folder = Path(fspath(folder))
     resolved = folder.resolve()

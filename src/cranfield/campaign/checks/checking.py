@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike, fspath
@@ -15,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import CranfieldWarning, InputError, collected_warnings, quoted
+from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
@@ -183,9 +182,8 @@ def _check_tag(
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on all systems", line)
-    other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(
-        run_tag=pl.lit(tag)
-    )
+    other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
+    other_tags = other_tags.with_columns(run_tag=pl.lit(tag))
     faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {run_tag}")
     return str(tag)
 
@@ -247,10 +245,9 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         score=numbers_in(pl.col("score")),
     )
     if task.rank != "off" or task.ranks_decide:
-        is_valid = (pl.col("rank") >= 0).fill_null(False)
-        invalid = values.filter(~is_valid, pl.col("rank_text").is_not_null())
-        message = "rank {rank_text} is not an integer from 0 to 2147483647"
-        faults.add_rows("rank", invalid, message)
+        is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
+        invalid = values.filter(is_invalid, pl.col("rank_text").is_not_null())
+        faults.add_rows("rank", invalid, "rank {rank_text} is not an integer from 0 to 2147483647")
     invalid = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
     faults.add_rows("score", invalid, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
@@ -308,20 +305,16 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     if ties not in {"rank", "file"}:
         is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        ranked_order = (
-            order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
-        )
-        if task.rank == "order" and ranked_order.contradictions:
-            cases = counted(ranked_order.contradictions, "case")
-            message = (
-                f"the rank column contradicts the scores in {cases}; documents are ranked by score"
-            )
-            faults.add("rank-order", message, count=ranked_order.contradictions)
+        ranked = order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
+        if task.rank == "order" and ranked.contradictions:
+            message = f"contradicts the scores in {counted(ranked.contradictions, 'case')}"
+            message = f"the rank column {message}; documents are ranked by score"
+            faults.add("rank-order", message, count=ranked.contradictions)
         if order.n_tied / len(run) > task.tied:
             message = f"{order.n_tied:,} of {counted(len(run), 'document')} are tied with"
-            message += " another document of the topic; "
-            message += "lines" if ties == "input" else "document ids"
-            faults.add("tied", f"{message} break the ties", count=order.n_tied)
+            breaks = "lines" if ties == "input" else "document ids"
+            message += f" another document of the topic; {breaks} break the ties"
+            faults.add("tied", message, count=order.n_tied)
     return ranking_sha256(run, order)
 
 
@@ -410,10 +403,8 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
             reason += f" got {widths[invalid[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + invalid[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
-        excluded_rows = rows.with_row_index().join(
-            pl.DataFrame(pairs), on=["topic", "doc"], how="semi"
-        )
-        mask[excluded_rows["index"].to_numpy()] = True
+        excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
+        mask[excluded["index"].to_numpy()] = True
     return mask
 
 
@@ -436,8 +427,7 @@ def check_metadata(
     """Check and return the metadata of a run; without rules, it only has to be readable."""
     line = None if source.header is None else source.header.line
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CranfieldWarning)
+        with collected_warnings():
             metadata = source.read()
     except InputError as error:
         error_line = None if line is None else error.line
@@ -457,10 +447,8 @@ def check_metadata(
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
     metadata_tag = metadata.get("tag")
     if metadata_tag is not None and tag is not None and metadata_tag != tag:
-        message = (
-            f"ir_metadata: tag is {quoted(metadata_tag)}, but the run has the tag {quoted(tag)}"
-        )
-        faults.add("metadata-tag", message, line)
+        message = f"tag is {quoted(metadata_tag)}, but the run has the tag {quoted(tag)}"
+        faults.add("metadata-tag", f"ir_metadata: {message}", line)
     return metadata
 
 
@@ -495,9 +483,8 @@ def public_metadata(
     removed = object()
 
     def is_private(text: str) -> bool:
-        return bool(_LOCAL_PATH.search(text)) or (
-            not consent_mail and bool(_MAIL_ADDRESS.search(text))
-        )
+        has_address = not consent_mail and _MAIL_ADDRESS.search(text)
+        return bool(has_address or _LOCAL_PATH.search(text))
 
     def public(value: Any, path: str) -> Any:
         if path in private_keys or (isinstance(value, str) and is_private(value)):

@@ -138,14 +138,12 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Verdict on the run, with the numbers of errors and warnings."""
-        parts = []
-        for noun, faults in (("error", self.errors), ("warning", self.warnings)):
+        numbers = Counter[str]()
+        for fault in self.faults:
             # A fault that stands for unlisted faults counts as all of them.
-            n_unlisted = sum(
-                fault.count - 1 for fault in faults if fault.message.startswith(MORE_FAULTS[:7])
-            )
-            if faults:
-                parts.append(counted(len(faults) + n_unlisted, noun))
+            is_summary = fault.message.startswith(MORE_FAULTS[:7])
+            numbers[fault.severity] += fault.count if is_summary else 1
+        parts = [counted(numbers[noun], noun) for noun in ("error", "warning") if numbers[noun]]
         verdict = "accepted" if self.accepted else "refused"
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
@@ -262,9 +260,7 @@ class Faults:
         The message is a format string with names of columns; texts are quoted.
         """
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
-            values = {
-                k: quoted(value) if isinstance(value, str) else value for k, value in row.items()
-            }
+            values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
         if self._limit is not None and rows.height > self._limit and self.applies(code):

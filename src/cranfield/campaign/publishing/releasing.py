@@ -157,28 +157,10 @@ def release(
                     target.rename(Path(trash) / target.name)
             new_folder.rename(target)
             sync_folder(target.parent)
-            tx.insert(
-                ReleaseRecord(
-                    id=release_id,
-                    task=name,
-                    created=utc_text(campaign.clock()),
-                    judgments=version,
-                    path=f"{RELEASES}/{release_id}",
-                    manifest=manifest,
-                )
-            )
-    sizes = payload.about
-    return Release(
-        id=release_id,
-        task=name,
-        judgments=version,
-        path=target,
-        manifest=manifest,
-        runs=sizes["runs"],
-        teams=sizes["teams"],
-        hidden=sizes["hidden_teams"],
-        excluded=payload.excluded,
-    )
+            created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
+            tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
+    sizes = (payload.about[key] for key in ("runs", "teams", "hidden_teams"))
+    return Release(release_id, name, version, target, manifest, *sizes, payload.excluded)
 
 
 def _make_payload(

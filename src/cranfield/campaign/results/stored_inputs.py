@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -163,17 +164,14 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
     """Return the record of a version of a task's judgments, by default the newest."""
     versions = campaign.registry.judgments(task)
     if not versions:
-        raise CranfieldError(
-            f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
-        )
+        hint = "(add them with `cranfield campaign judgments`)"
+        raise CranfieldError(f"task {quoted(task)} has no judgments {hint}")
     if version is None:
         return versions[-1]
     record = next((record for record in versions if record.version == version), None)
     if record is None:
-        names = ", ".join(quoted(record.version) for record in versions)
-        raise PolicyError(
-            f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
-        )
+        expected = f"expected one of: {', '.join(quoted(record.version) for record in versions)}"
+        raise PolicyError(f"unknown version {quoted(version)} of the judgments; {expected}")
     return record
 
 
@@ -296,17 +294,13 @@ def select_pool_runs(
     selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
     if not selected_runs:
         condition = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
-        raise CranfieldError(
-            f"task {quoted(rules.name)} has no run to pool:"
-            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
-        )
+        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
+        raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:
-            raise PolicyError(
-                f"without must name runs that the rules pool, got {quoted(tag)}; expected tags of:"
-                f" {some_of(tags, 12)}"
-            )
+            got = f"got {quoted(tag)}; expected tags of: {some_of(tags, 12)}"
+            raise PolicyError(f"without must name runs that the rules pool, {got}")
     if set(tags) <= set(without):
         raise PolicyError("without must leave at least one run in the pool, got all its runs")
     return tuple(run for run in selected_runs if run.tag not in without)
@@ -355,9 +349,8 @@ def pool(
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    new_pool = apply_to_runs(
-        campaign, rules, submissions, lambda runs: pool_runs(runs, depth, ties=ties)
-    )
+    function = partial(pool_runs, depth=depth, ties=ties)
+    new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)
     _warn_of_blanks(campaign, rules, submissions, new_pool)

@@ -396,7 +396,11 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            contents[f"tables/{table}.csv"] = _csv(rows).encode()
+            out = io.StringIO()
+            # The keys of the first row are the names of columns.
+            lines = [*rows[:1], *(row.values() for row in rows)]
+            csv.writer(out, lineterminator="\n").writerows(lines)
+            contents[f"tables/{table}.csv"] = out.getvalue().encode()
             text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
             contents[f"tables/{table}.json"] = text.encode()
     with (
@@ -431,11 +435,3 @@ def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
             digest.update(chunk)
             out.write(chunk)
     return f"{digest.hexdigest()}  {name}\n"
-
-
-def _csv(rows: list[dict[str, object]]) -> str:
-    out = io.StringIO()
-    # The keys of the first row are the names of columns.
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([*rows[:1], *(row.values() for row in rows)])
-    return out.getvalue()

@@ -21,7 +21,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, is_best_value
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
-from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
 from cranfield.campaign.pages import STYLES, link, render
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.releases import (
@@ -440,10 +440,8 @@ def site_files(
 
 def _check_target(target: Path, folder: Path, private: Path | None) -> None:
     """Check that a folder does not exist, is empty, or is a site that cranfield wrote."""
-    if private is not None and target.is_relative_to(private.resolve()):
-        raise PolicyError(
-            f"path must be outside the campaign's private folder, got {quoted(str(folder))}"
-        )
+    if private is not None:
+        check_outside(private, folder)
     if not os.path.lexists(target):
         if not target.parent.is_dir():
             raise InputError("the parent folder does not exist", source=str(folder.parent))
@@ -455,10 +453,8 @@ def _check_target(target: Path, folder: Path, private: Path | None) -> None:
     mark = target / MARK
     written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
     if extra := sorted(paths - written_names):
-        raise PolicyError(
-            f"{quoted(str(folder))} contains {quoted(extra[0])}, which does not belong to a site;"
-            " nothing was changed"
-        )
+        reason = f"contains {quoted(extra[0])}, which does not belong to a site"
+        raise PolicyError(f"{quoted(str(folder))} {reason}; nothing was changed")
 
 
 def _write_folder(target: Path, files: dict[str, bytes]) -> None:

@@ -41,9 +41,6 @@ from cranfield.sources.values import integers_in, numbers_in
 _ROWS = 1 << 20
 """Number of rows of a table that are read at a time."""
 
-_BLOCK = 1 << 18
-"""Number of rows that are hashed at a time."""
-
 _DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
 """Names of the column of documents in a Parquet file."""
 
@@ -337,7 +334,7 @@ def ranking_sha256(run: Run, order: RunOrder) -> str:
     rows = order.rows[np.argsort(topic_ranks[run.codes[order.rows]], kind="stable")]
     frame = pl.DataFrame({"topic": topics[run.codes[rows]], "doc": run.docs[rows]})
     sha256 = hashlib.sha256()
-    for block in frame.iter_slices(_BLOCK):
+    for block in frame.iter_slices(1 << 18):
         text = block.write_csv(include_header=False, separator="\n", quote_style="never")
         sha256.update(text.encode())
     return sha256.hexdigest()

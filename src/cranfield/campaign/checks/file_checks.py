@@ -241,7 +241,7 @@ def _compare(
     tags = Counter(run.name for run in readable_runs.values())
     depths = {name: int(np.bincount(run.codes).max()) for name, run in readable_runs.items()}
     first_reports: dict[str | None, CheckReport] = {}
-    run_faults = []
+    run_faults: list[list[Fault]] = []
     for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
         first = first_reports.setdefault(report.ranking, report)
         if run is None:

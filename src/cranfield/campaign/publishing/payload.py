@@ -98,7 +98,8 @@ def released_runs(
             for name in task.questions
             if name in run.answers and not (is_hidden and name in free_text)
         }
-        fields = {name: getattr(run, name) for name in PUBLIC_FIELDS}
+        unchanged = ("task", "state", "type", "priority", "late", "pooled")
+        fields = {name: getattr(run, name) for name in unchanged}
         if is_hidden:
             fields |= {"object": "", "received": ""}
         else:
@@ -107,10 +108,6 @@ def released_runs(
         public_record = Submission(id=0, team=team, tag=tag, bytes=0, answers=answers, **fields)
         public_runs.append(ReleasedRun(public_record, run, is_hidden))
     return tuple(sorted(public_runs, key=lambda item: item.run.tag))
-
-
-PUBLIC_FIELDS = ("task", "state", "type", "priority", "late", "pooled")
-"""Fields of a submission that are released unchanged."""
 
 
 def _aliases(
@@ -146,9 +143,6 @@ def readme(about: Mapping[str, Any], folder: Path) -> str:
     return render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
 
 
-_HEAD = 2 * MAX_BYTES
-"""Number of bytes in which the metadata of a run are searched for."""
-
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 
 
@@ -162,7 +156,7 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
     # A header without an end was already refused by the check of the run.
-    if header := header_of(text[:_HEAD], "the run"):
+    if header := header_of(text[: 2 * MAX_BYTES], "the run"):
         text = text[header.before + len(header.raw) :]
     if b"#" in text:
         text = _COMMENT.sub(b"", text)

@@ -159,8 +159,14 @@ def release(
             sync_folder(target.parent)
             created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
-    sizes = (payload.about[key] for key in ("runs", "teams", "hidden_teams"))
-    return Release(release_id, name, version, target, manifest, *sizes, payload.excluded)
+    sizes = payload.about
+    return Release(
+        *(release_id, name, version, target, manifest),
+        runs=sizes["runs"],
+        teams=sizes["teams"],
+        hidden=sizes["hidden_teams"],
+        excluded=payload.excluded,
+    )
 
 
 def _make_payload(

@@ -246,13 +246,6 @@ def _row_day(table: Table, row: int, text: str | None) -> date:
         raise table.wrong(row, str(error)) from None
 
 
-STANDARDISED_NOTE = (
-    "scores are standardised by the runs of each campaign, so the same run has a lower score among"
-    " better runs"
-)
-"""Note on scores that are standardised by the runs of several campaigns."""
-
-
 _ENTRIES: result.Columns = {
     "date": result.Column("Day of the entry.", key=True),
     "entry": result.Column(
@@ -436,7 +429,10 @@ def history(
         verb = "has no score and is" if n_missing == 1 else "have no score and are"
         notes.append(f"{n_missing:,} of {entries.height:,} entries {verb} excluded")
     if standardised and len(collections) > 1:
-        notes.append(STANDARDISED_NOTE)
+        notes.append(
+            "scores are standardised by the runs of each campaign, so the same run has a lower"
+            " score among better runs"
+        )
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:
         notes.append(f"lower scores of {measure} are better")

@@ -326,10 +326,6 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     return result
 
 
-DECIMALS = {"means": 2, "sheets": 4}
-"""Decimals of scores by kind of feedback; sheets always have four decimals."""
-
-
 def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
     """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
@@ -337,7 +333,7 @@ def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict
     off by default and rounded, and should be combined with `runs_per_day`. It ends with a release,
     which publishes the scores.
     """
-    decimals = DECIMALS.get(campaign.rules.task(task).feedback)
+    decimals = {"means": 2, "sheets": 4}.get(campaign.rules.task(task).feedback)
     registry = campaign.registry
     is_released = any(record.task == task for record in registry.releases())
     if decimals is None or is_released or not tags or not registry.judgments(task):

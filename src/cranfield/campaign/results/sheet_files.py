@@ -199,10 +199,6 @@ def _index(sheets: Sequence[Sheet]) -> str:
     )
 
 
-TIMESTAMP = (1980, 1, 1, 0, 0, 0)
-"""Time of all files in an archive: the earliest time of the format."""
-
-
 def write_packet(
     campaign: OpenedCampaign,
     team: str,
@@ -312,7 +308,7 @@ def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
         ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
     ):
         for name in sorted(files):
-            entry = ZipInfo(name, TIMESTAMP)
+            entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.compress_type = ZIP_DEFLATED
             # Set explicitly, because the defaults depend on the system.
             entry.create_system, entry.external_attr = 3, 0o644 << 16

@@ -96,9 +96,6 @@ def reference_groups(
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 """Levels of recall, as names of topics."""
 
-HIDDEN_REASON = "the comparison is not possible"
-"""Text instead of a reason that may name other runs."""
-
 NAMING_OF_OTHERS = ("named", "hidden")
 """Options: whether a sheet names runs that are not significantly different from its run."""
 
@@ -296,7 +293,7 @@ class SheetInputs:
             comparison = comparisons[k]
             if others == "hidden":
                 # The reason may name other runs, too.
-                reason = comparison.not_compared and HIDDEN_REASON
+                reason = comparison.not_compared and "the comparison is not possible"
                 comparison = replace(comparison, names=None, not_compared=reason)
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
@@ -332,8 +329,9 @@ class SheetInputs:
         """Return the fields of a sheet about the run and its task."""
         # If no run is marked, the pooled runs are unknown.
         is_marked = any(submission.pooled for submission in self.runs)
+        fields = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
         return {
-            **{name: getattr(run, name) for name in RUN_FIELDS},
+            **{name: getattr(run, name) for name in fields},
             "campaign": self.rules.id,
             "campaign_title": self.rules.title,
             "task": self.task.name,
@@ -356,10 +354,6 @@ def sort_topics(topics: Sequence[str]) -> list[str]:
         return [(int(part), "") if k % 2 else (0, part) for k, part in enumerate(parts)]
 
     return sorted(topics, key=key)
-
-
-RUN_FIELDS = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
-"""Fields of sheets that are copied from the submission."""
 
 
 def _overall_fields(

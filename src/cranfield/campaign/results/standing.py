@@ -215,12 +215,6 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 
-SELECTION = (
-    "the p-values do not account for the selection of the best and the median run by the same"
-    " scores"
-)
-"""Note on comparisons with runs that were selected by their scores."""
-
 MIN_REFERENCE = 10
 """Minimum number of reference runs for standardised scores.
 
@@ -390,6 +384,7 @@ def _standing(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
+    selection = "the p-values do not account for the selection of the best and the median run by"
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
     n_required, n_others = MIN_REFERENCE, len(other_tags)
     missing_z = [f"not standardised: {n_required} reference runs are required, got {n_others}"]
@@ -417,7 +412,7 @@ def _standing(
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(*notes, *missing_z, SELECTION, *comparison.notes),
+        notes=(*notes, *missing_z, f"{selection} the same scores", *comparison.notes),
     )
 
 

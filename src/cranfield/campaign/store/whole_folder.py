@@ -396,11 +396,11 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            out = io.StringIO()
+            text_file = io.StringIO()
             # The keys of the first row are the names of columns.
             lines = [*rows[:1], *(row.values() for row in rows)]
-            csv.writer(out, lineterminator="\n").writerows(lines)
-            contents[f"tables/{table}.csv"] = out.getvalue().encode()
+            csv.writer(text_file, lineterminator="\n").writerows(lines)
+            contents[f"tables/{table}.csv"] = text_file.getvalue().encode()
             text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
             contents[f"tables/{table}.json"] = text.encode()
     with (

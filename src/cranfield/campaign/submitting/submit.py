@@ -102,9 +102,6 @@ def _unprintable_error(name: str, text: str) -> str:
 MAX_TAG = 300
 """Maximum number of characters of a tag that are recorded for a refused run."""
 
-BLOCK = 1 << 20
-"""Number of bytes that are copied at a time."""
-
 
 @dataclass(frozen=True)
 class CheckedCopy:
@@ -162,7 +159,7 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
     """Copy a file, up to the block that exceeds the maximum; return its SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
-        while block := raw.read(BLOCK):
+        while block := raw.read(records.CHUNK):
             size += len(block)
             if size > max_bytes:
                 break

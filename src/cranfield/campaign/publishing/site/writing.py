@@ -290,13 +290,6 @@ def _bibtex(title: str, release: StoredRelease) -> Html:
     return Html("\n".join(map(text, lines)))
 
 
-RECORDS_LEAD = (
-    "A record is a run that is better than all runs of the task that were submitted on earlier"
-    " days; of each day, only the best run counts, and an equal score is not a record. Scores of"
-    " different tasks are not compared, because their topics and judgments differ."
-)
-"""Text at the top of the page of records."""
-
 MARK = ".cranfield-site"
 """File that marks a folder as a site, which may be replaced; it lists all other files."""
 
@@ -430,7 +423,7 @@ def site_files(
     )
     if leaderboards:
         path = "history.html"
-        yield page(path, path, "Records", links, lead=RECORDS_LEAD, leaderboards=leaderboards)
+        yield page(path, path, "Records", links, leaderboards=leaderboards)
     main_links = [(word, f"../{name}") for word, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]

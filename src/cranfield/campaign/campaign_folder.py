@@ -170,8 +170,7 @@ class Campaign(OpenedCampaign):
             if contacts:
                 team = self.registry.team(run.team)
                 record["contact"] = "" if team is None else team.contact
-            faults = self.registry.faults(run.id, private=True)
-            record["faults"] = [asdict(fault) for fault in faults]
+            record["faults"] = [*map(asdict, self.registry.faults(run.id, private=True))]
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events

@@ -32,7 +32,7 @@ from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.sources.archives import matches
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, columns_of_file, parquet_frame
+from cranfield.sources.columns import columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent
 
@@ -174,7 +174,12 @@ class _EntryReader:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        days = [_row_day(table, row, day) for row, day in enumerate(cells["date"])]
+        days = []
+        for row, day in enumerate(cells["date"]):
+            try:
+                days.append(_parse_day(day or ""))
+            except CranfieldError as error:
+                raise table.wrong(row, str(error)) from None
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
@@ -237,13 +242,6 @@ def _parse_day(text: str) -> date:
         return date(*map(int, match.groups()))
     except ValueError:
         raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
-
-
-def _row_day(table: Table, row: int, text: str | None) -> date:
-    try:
-        return _parse_day(text or "")
-    except CranfieldError as error:
-        raise table.wrong(row, str(error)) from None
 
 
 _ENTRIES: result.Columns = {
@@ -399,22 +397,22 @@ def history(
     check_several("own", own)
     columns = columns or {}
     roles = ("score", "date", "entry", "team", "mark")
-    unknown_roles = [role for role in columns if role not in roles]
-    if unknown_roles:
-        raise PolicyError(
-            f"unknown column {quoted(unknown_roles[0])}; expected one of: {', '.join(roles)}"
-        )
+    for role in columns:
+        if role not in roles:
+            expected = f"expected one of: {', '.join(roles)}"
+            raise PolicyError(f"unknown column {quoted(role)}; {expected}")
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
     reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
-    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN_MARKS}
-    for name, is_set in options.items():
+    for name, is_set, required in (
+        ("task", task is not None, "campaigns and releases"),
+        ("columns", bool(columns), "tables"),
+        ("own", tuple(own) != OWN_MARKS, "tables with a column of marks"),
+    ):
         if is_set and name not in reader.used_options:
-            required = {"task": "campaigns and releases", "columns": "tables"}
-            sources_text = required.get(name, "tables with a column of marks")
-            raise PolicyError(f"{name} requires {sources_text} among the sources")
+            raise PolicyError(f"{name} requires {required} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)

@@ -70,10 +70,8 @@ def leaderboard_table(overview: Overview) -> Table:
     for k, row in enumerate(board.rows.rows(named=True)):
         tag = row["tag"] + (" (late)" if row["late"] else "")
         scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in board.measures]
-        groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
-        rows.append(
-            [str(row["rank"]), tag, row["team"], row["type"] or "", *scores, groups, unjudged]
-        )
+        ends = [shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"]
+        rows.append([str(row["rank"]), tag, row["team"], row["type"] or "", *scores, *ends])
     title = f"{overview.title}, {counted(len(rows), 'run')}"
     return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
 
@@ -102,10 +100,8 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
         "files": "Files",
     }
-    counts = (
-        f"{counted(overview.leaderboard.rows.height, 'run')},"
-        f" {counted(overview.topics.height, 'topic')}, judgments {label(overview.judgments)}"
-    )
+    runs, n_topics = counted(overview.leaderboard.rows.height, "run"), overview.topics.height
+    counts = f"{runs}, {counted(n_topics, 'topic')}, judgments {label(overview.judgments)}"
     return render_page(
         "overview.html",
         label(overview.title),

@@ -163,10 +163,8 @@ def write_files(
         if subfolder.name == RUNS and subfolder.is_dir():
             names = {path.name for path in subfolder.iterdir()}
             if extra := sorted(names - {Path(name).name for name in files}):
-                raise PolicyError(
-                    f"{subfolder} contains {quoted(extra[0])}, which belongs to no current run;"
-                    " remove it, or choose another folder"
-                )
+                reason = "which belongs to no current run; remove it, or choose another folder"
+                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
         make_folder(subfolder)
     for name, content in files.items():
         with whole_file(target / name, private=private) as out:
@@ -236,9 +234,8 @@ def write_packet(
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
-        raise PolicyError(
-            f"unknown team {quoted(team)}; `cranfield campaign team list` lists the teams"
-        )
+        hint = "`cranfield campaign team list` lists the teams"
+        raise PolicyError(f"unknown team {quoted(team)}; {hint}")
     files = _team_files(_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
@@ -265,13 +262,11 @@ def write_packets(
     first_ids: dict[str, str] = {}
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
-            raise PolicyError(
-                f"team {quoted(team)} is not a valid file name; write its packet separately"
-            )
+            reason = "is not a valid file name; write its packet separately"
+            raise PolicyError(f"team {quoted(team)} {reason}")
     make_folder(target)
-    return tuple(
-        _write_packet(_team_files(all_inputs, team), target / f"{team}.zip") for team in teams
-    )
+    paths = {team: target / f"{team}.zip" for team in teams}
+    return tuple(_write_packet(_team_files(all_inputs, team), paths[team]) for team in teams)
 
 
 def _all_inputs(

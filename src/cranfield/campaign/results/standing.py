@@ -145,11 +145,8 @@ class Standing(Result):
                 f" of {counted(int(self.lost['runs']), 'pooled run')}"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
-        lines += [
-            f"{self.measure} {self.mean:.4f}{z}: rank {self.rank:,} of {self.n_runs:,}"
-            f" (judgments {self.judgments})",
-            f"verdict: {self.position}",
-        ]
+        rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
+        lines += [f"{self.measure} {self.mean:.4f}{z}: {rank}", f"verdict: {self.position}"]
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
@@ -276,17 +273,15 @@ def standing(
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     first_measure = scoring.measures[0]
     if first_measure.info.depends_on_others:
-        raise PolicyError(
-            f"{first_measure} cannot compare a single run, because it depends on other runs"
-        )
+        reason = "cannot compare a single run, because it depends on other runs"
+        raise PolicyError(f"{first_measure} {reason}")
     scoring = scoring.for_measure(first_measure)
     paths = [fspath(path) for path in (run, baseline) if path is not None]
     new_runs = [_read_run(scoring, path) for path in paths]
     names = [new_run.name for new_run in new_runs]
     if len(set(names)) < len(names):
-        raise PolicyError(
-            f"the run and its baseline must have different names, got {quoted(names[0])} twice"
-        )
+        expected = "the run and its baseline must have different names"
+        raise PolicyError(f"{expected}, got {quoted(names[0])} twice")
     qrels = read_stored_qrels(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
@@ -333,9 +328,9 @@ def standing(
 
 def _read_run(scoring: Scoring, text: str) -> Run:
     """Read the file of a run, or a run of the campaign by its tag."""
-    submission = next((run for run in scoring.submissions if run.tag == text), None)
-    if submission is not None and not Path(text).is_file():
-        return read_stored_run(scoring.campaign, scoring.rules, submission)
+    for submission in scoring.submissions:
+        if submission.tag == text and not Path(text).is_file():
+            return read_stored_run(scoring.campaign, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 

@@ -129,10 +129,8 @@ def read_archive_table(
     values = {name: getattr(defaults, name) for name in fields} | {"task": task, **defaults.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
-            raise PolicyError(
-                f"{quoted(name)} must not be set, because the table has it for every run; got"
-                f" {quoted(value)}"
-            )
+            reason = "must not be set, because the table has it for every run"
+            raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
     used = column_indices.values()
     if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
         warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
@@ -145,9 +143,8 @@ def read_archive_table(
 
 def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     """Return the declaration of a row, completed by the defaults."""
-    values: dict[str, Any] = {
-        name: row[name] for name in ("tag", "team", "type", "description") if name in row
-    }
+    names = ("tag", "team", "type", "description")
+    values: dict[str, Any] = {name: row[name] for name in names if name in row}
     if not defaults.team and "team" not in row:
         raise InputError(f"run {quoted(row['tag'])} has no team")
     if "priority" in row:

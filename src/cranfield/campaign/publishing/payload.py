@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -29,7 +29,7 @@ from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store import records
-from cranfield.campaign.store.records import Judgments, Submission, Team
+from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
@@ -64,15 +64,6 @@ class ReleasedRun:
     run: Submission  # public fields, and public names
     record: Submission  # record in the registry, which is not released
     hidden: bool  # whether its team is anonymous
-
-
-def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
-    """Return the ids of teams that are anonymous on a day, such as 2026-08-15."""
-    return frozenset(
-        team.id
-        for team in teams
-        if everybody or (team.anonymous_until is not None and day < team.anonymous_until)
-    )
 
 
 def released_runs(
@@ -136,11 +127,6 @@ def _aliases(
         for k, tag in enumerate(tags, 1):
             names[team, tag] = (f"team {number}", f"team{number}-{k}")
     return names
-
-
-def readme(about: Mapping[str, Any], folder: Path) -> str:
-    """Return the README of a release in Markdown, with escaped texts."""
-    return render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
 
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
@@ -286,19 +272,17 @@ def write_payload(folder: Path, payload: Payload) -> None:
     if len(evaluation.systems) <= MAX_COMPARED:
         results = [compare_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
-        report(
-            comparisons if len(comparisons) == len(results) else released,
-            folder / "report.html",
-            title=title,
-            date=payload.date,
-            jobs=1,
-        )
+        contents = comparisons if len(comparisons) == len(results) else released
+        report(contents, folder / "report.html", title=title, date=payload.date, jobs=1)
     for run in payload.public_runs:
         if run.metadata:
             _write_text(folder / "metadata" / f"{run.tag}.yml", run.metadata)
     about = json.dumps(payload.about, indent=1, ensure_ascii=False)
     _write_text(folder / "about.json", f"{about}\n")
-    _write_text(folder / "README.md", readme(payload.about, folder))
+    readme = render_text(
+        "release.md", about=payload.about, exists=lambda name: (folder / name).exists()
+    )
+    _write_text(folder / "README.md", readme)
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:

@@ -24,7 +24,6 @@ from cranfield.campaign.publishing.payload import (
     EXCLUDED,
     EXCLUDED_OF_HIDDEN,
     Payload,
-    hidden_teams,
     released_runs,
     write_payload,
 )
@@ -194,8 +193,8 @@ def _make_payload(
     if not runs:
         raise no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
-    today = campaign.clock().astimezone(UTC).date().isoformat()
-    hidden = hidden_teams(teams, day or today, everybody=anonymous)
+    today = day or campaign.clock().astimezone(UTC).date().isoformat()
+    hidden = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
     public_parts = {
         run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
     }

@@ -535,12 +535,10 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
 
     Parameters
     ----------
-    campaign
-        The campaign.
+    campaign, reason
+        As for :func:`withdraw`.
     tag
         Tag of the run; if several runs have it, the newest run that still has its bytes.
-    reason
-        Reason, recorded in the log.
 
     Raises
     ------

@@ -169,12 +169,6 @@ def read_recorded_releases(
     return tuple(release for id, release in releases.items() if id in recorded_ids)
 
 
-def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
-    """Return the ids of the releases in a folder that have no record."""
-    recorded_ids = {record.id for record in records}
-    return tuple(release.id for release in read_releases(folder) if release.id not in recorded_ids)
-
-
 MAX_LENGTH = 60
 """Maximum number of characters of a tag in the name of its page."""
 

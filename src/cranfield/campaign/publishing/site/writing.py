@@ -33,7 +33,6 @@ from cranfield.campaign.publishing.site.releases import (
     read_recorded_releases,
     read_releases,
     task_leaderboard,
-    unrecorded_releases,
 )
 from cranfield.campaign.results.sheet import Sheet, rank_sentence
 from cranfield.campaign.results.sheet_files import sheet_values
@@ -346,7 +345,9 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
         check_folder(folder if owner == resolved else owner)
         campaign = OpenedCampaign(folder if owner == resolved else owner)
         files = write_site(campaign, site)
-        return files, unrecorded_releases(owner / RELEASES, campaign.registry.releases())
+        recorded_ids = {record.id for record in campaign.registry.releases()}
+        ids = [release.id for release in read_releases(owner / RELEASES)]
+        return files, tuple(id for id in ids if id not in recorded_ids)
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
     return write_release_site(source, site, private=folder), ()

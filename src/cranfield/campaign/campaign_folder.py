@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_several, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import Rules, time_text
+from cranfield.campaign.rules.task_rules import time_text
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -108,11 +108,10 @@ class Campaign(OpenedCampaign):
         run, task
             As for :func:`cranfield.campaign.submitting.submit.submit`.
         declared
-            Attributes of :class:`cranfield.campaign.submitting.entering.Declaration`, such as
+            Attributes of :class:`cranfield.campaign.submitting.submit.Declaration`, such as
             `team`.
         """
-        from cranfield.campaign.submitting.entering import Declaration
-        from cranfield.campaign.submitting.submit import submit
+        from cranfield.campaign.submitting.submit import Declaration, submit
 
         return submit(self, run, task, Declaration(**declared))
 
@@ -129,7 +128,7 @@ class Campaign(OpenedCampaign):
         """Submit the runs of a table, in its order; the next run is submitted if one is refused."""
         check_several("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
-        from cranfield.campaign.submitting.entering import Declaration
+        from cranfield.campaign.submitting.submit import Declaration
 
         archive = read_archive_table(
             table, runs, self.rules, defaults=Declaration(team), task=task, columns=columns
@@ -171,8 +170,7 @@ class Campaign(OpenedCampaign):
             if contacts:
                 team = self.registry.team(run.team)
                 record["contact"] = "" if team is None else team.contact
-            faults = self.registry.faults(run.id, private=True)
-            record["faults"] = [asdict(fault) for fault in faults]
+            record["faults"] = [*map(asdict, self.registry.faults(run.id, private=True))]
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events
@@ -196,6 +194,13 @@ def create(
         default commented example rules.
     actor
         Name of the person who acts, for the log of events; the name of the user by default.
+
+    Raises
+    ------
+    PolicyError
+        If the folder is not empty, or is the working directory.
+    InputError
+        If the rules or a file that they name cannot be read, or the folder cannot be created.
     """
     from cranfield.campaign.store.whole_folder import create_folder
 
@@ -244,32 +249,25 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     InputError
         If a list cannot be read, or the folder cannot be created.
     """
+    from cranfield.campaign.pages import render_text
+
     rules = campaign.rules
     check_rules(rules)
     with whole_folder(folder) as new_folder:
         for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (PACK_RULES, PACK_README.casefold()):
-                reason = (
-                    f"file {quoted(name)} must be renamed: a pack has its own file of this name"
-                )
-                raise InputError(reason, source=rules.source)
+                reason = "must be renamed: a pack has its own file of this name"
+                raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
-        readme = _readme(rules, read_rules(new_folder / PACK_RULES))
+        dates = []
+        for task in rules.tasks.values():
+            times = {"opens": task.opens, "closes": task.closes}
+            texts = [f"{verb} at {time_text(time)}" for verb, time in times.items() if time]
+            dates += [(task.name, texts)] if texts else []
+        pack_rules = read_rules(new_folder / PACK_RULES)
+        files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
+        readme = render_text("pack.md", rules=rules, dates=dates, files=files, all_files=all_files)
         (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))
-
-
-def _readme(rules: Rules, pack_rules: Rules) -> str:
-    from cranfield.campaign.pages import render_text
-
-    dates = []
-    for task in rules.tasks.values():
-        times = [("opens", task.opens), ("closes", task.closes)]
-        texts = [f"{verb} at {time_text(time)}" for verb, time in times if time is not None]
-        if texts:
-            dates.append((task.name, texts))
-    files = sorted(pack_rules.files.items())
-    digest = rules_sha256(pack_rules)
-    return render_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 from cranfield.bundled import trec_covid
 from cranfield.collection.files.writing import write_qrels, write_run
-
-RULES = """\
-[campaign]
-id = "covid-demo"
-title = "A small TREC-COVID"
-consent = "Runs are published; addresses are not."
-
-[tasks.round5]
-title = "Round 5"
-topics = "topics.txt"
-documents = {pattern = "[a-z0-9]{8}"}
-tag = "[A-Za-z0-9_.-]{1,24}"
-max_per_topic = 100
-missing_topics = "warning"
-rank = "order"
-closes = 2020-08-03T23:59:59-12:00
-late = "mark"
-runs_per_team = 3
-types = ["automatic", "feedback", "manual"]
-measures = ["nDCG@20", "P@20", "AP@100"]
-categories = ["type"]
-"""
 
 N_TEAMS = 5
 """Number of teams of the example, each with two runs."""
@@ -47,18 +26,10 @@ INVALID_LINES = {
 
 
 def write_example(folder: Path) -> dict[str, str]:
-    """Write rules, topics, judgments, the runs of five teams and a table of these runs.
+    """Write `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run`.
 
-    Parameters
-    ----------
-    folder
-        Folder in which `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run` are written.
-
-    Returns
-    -------
-    dict
-        Values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run that
-        the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
+    Return values for a demonstration: `team`, whose run is broken; `replaced`, the tag of the run
+    that the written file `TAG-2.run` replaces; and `withdrawn`, the tag of a run to withdraw.
     """
     covid = trec_covid()
     team_tags: dict[str, list[str]] = {}
@@ -69,7 +40,8 @@ def write_example(folder: Path) -> dict[str, str]:
     ][: 2 * N_TEAMS]
     for name in ("rules", "runs"):
         (folder / name).mkdir()
-    (folder / "rules/campaign.toml").write_text(RULES, "utf-8")
+    rules = Path(__file__).with_name("templates") / "example.toml"
+    shutil.copyfile(rules, folder / "rules/campaign.toml")
     topics = "".join(f"{topic}\n" for topic in covid.qrels.topics)
     (folder / "rules/topics.txt").write_text(topics, "utf-8")
     write_qrels(covid.qrels, folder / "qrels.txt")

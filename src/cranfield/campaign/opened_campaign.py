@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import sqlite3
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -13,12 +12,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.events import find_problems
 from cranfield.campaign.store.records import REGISTRY
-from cranfield.campaign.store.registry import RegistryReader, Transaction
-from cranfield.campaign.store.schema import open_registry
+from cranfield.campaign.store.registry import (
+    RegistryReader,
+    Transaction,
+    find_problems,
+    open_registry,
+)
 
 if TYPE_CHECKING:
     from cranfield.campaign.rules.task_rules import Rules
@@ -59,11 +61,15 @@ class OpenedCampaign:
     def check_outside(self, path: PathName) -> Path:
         """Check that a path is outside the campaign's folder, and return it."""
         target = Path(fspath(path))
-        if target.resolve().is_relative_to(self.folder.resolve()):
-            raise PolicyError(
-                f"path must be outside the campaign's private folder, got {quoted(str(path))}"
-            )
+        check_outside(self.folder, target)
         return target
+
+
+def check_outside(folder: Path, path: Path) -> None:
+    """Check that a path is outside a private folder."""
+    if path.resolve().is_relative_to(folder.resolve()):
+        reason = "path must be outside the campaign's private folder"
+        raise PolicyError(f"{reason}, got {quoted(str(path))}")
 
 
 class Registry(RegistryReader):
@@ -95,10 +101,8 @@ class Registry(RegistryReader):
         with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                problems = (
-                    [] if self._verified_stamp == self._file_stamp() else find_problems(connection)
-                )
-                if problems:
+                is_verified = self._verified_stamp == self._file_stamp()
+                if problems := [] if is_verified else find_problems(connection):
                     raise InputError(problems[0], source=REGISTRY)
                 # The lock is now kept until the connection closes, which is after the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -125,13 +129,10 @@ class Registry(RegistryReader):
             return
         change.append_event(now, actor, "rules", "", dict(current))
         if previous:
-            files = [
-                name for name in {**current, **previous} if current.get(name) != previous.get(name)
-            ]
-            warnings.warn(
-                f"{', '.join(sorted(files))}: changed since last used; the change is recorded in"
+            names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
+            warn(
+                f"{', '.join(sorted(names))}: changed since last used; the change is recorded in"
                 " the log of events",
-                CranfieldWarning,
                 stacklevel=2,
             )
 

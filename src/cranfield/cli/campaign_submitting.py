@@ -97,7 +97,7 @@ def run() -> None:
     """Submit, replace, withdraw and list runs."""
 
 
-DECLARATION = f"{CAMPAIGN}.submitting.entering.Declaration"
+DECLARATION = f"{CAMPAIGN}.submitting.submit.Declaration"
 _RUN_OPTIONS = (
     *options_of(DECLARATION, "type priority"),
     option(
@@ -175,7 +175,7 @@ def submit(
         read_archive_table,
         submit_archive,
     )
-    from cranfield.campaign.submitting.entering import Declaration
+    from cranfield.campaign.submitting.submit import Declaration
 
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
     declaration = Declaration(**{name: options.pop(name) for name in names})

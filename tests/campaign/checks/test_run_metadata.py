@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.metadata import public_metadata
+from cranfield.campaign.checks.checking import check_run, public_metadata
 from cranfield.campaign.rules.task_rules import MetadataRules, TaskRules
 from cranfield.collection import Metadata, read_metadata
 

@@ -20,7 +20,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.publishing import payload
+from cranfield.campaign.publishing import payload, releasing
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.payload import released_runs
 from cranfield.campaign.publishing.releasing import _secret, release, retract
@@ -283,7 +283,7 @@ def test_a_run_that_goes_meanwhile_stops_it(
         real(folder, chosen)
         submit(opened, "padua", "new-run", number=7)
 
-    monkeypatch.setattr(payload, "write_payload", slow)
+    monkeypatch.setattr(releasing, "write_payload", slow)
     with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
     assert list((opened.folder / "releases").iterdir()) == []
@@ -301,7 +301,7 @@ def test_a_run_that_goes_before_it_is_scored_stops_it_too(
             tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
         return real(opened, task, **options)
 
-    monkeypatch.setattr(scoring, "score_runs", late)
+    monkeypatch.setattr(releasing, "score_runs", late)
     with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
 

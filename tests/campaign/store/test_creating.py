@@ -10,7 +10,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.campaign.store import events
+from cranfield.campaign.store.registry import Transaction
 
 RULES = """\
 [campaign]
@@ -74,7 +74,7 @@ def test_what_fails_leaves_nothing(
     (rules.parent / "given" / "topics.txt").unlink()
     with pytest.raises(CranfieldError, match="topics"):
         campaign.create(tmp_path / "news", rules)
-    monkeypatch.setattr(events, "append_event", lambda *_: 1 / 0)
+    monkeypatch.setattr(Transaction, "append_event", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         campaign.create(tmp_path / "news")
     assert [path.name for path in tmp_path.iterdir()] == ["rules"]

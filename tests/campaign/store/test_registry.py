@@ -15,10 +15,9 @@ import pytest
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.store import records, schema
-from cranfield.campaign.store.events import INITIAL_HASH
+from cranfield.campaign.store import records, registry
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
-from cranfield.campaign.store.registry import Transaction
+from cranfield.campaign.store.registry import INITIAL_HASH, Transaction
 
 from .conftest import Enter, entered, judged
 
@@ -75,7 +74,7 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
 
 
 def test_columns_are_the_fields_of_the_records(news: campaign.Campaign) -> None:
-    for kind, table in schema.TABLES.items():
+    for kind, table in registry.TABLES.items():
         columns = [row[1] for row in rows(news, f"PRAGMA table_info({table.name})")]
         assert columns == [one.name for one in fields(kind)], table.name
 
@@ -188,7 +187,7 @@ def test_a_contact_can_be_erased_and_leaves_no_byte(news: campaign.Campaign) -> 
 @pytest.mark.parametrize("query", ["UPDATE event SET at = ''", "DELETE FROM event"])
 def test_events_stay(news: campaign.Campaign, query: str) -> None:
     with (
-        schema.open_registry(news.folder) as connection,
+        registry.open_registry(news.folder) as connection,
         pytest.raises(sqlite3.IntegrityError, match="events are never"),
     ):
         connection.execute(query)
@@ -216,7 +215,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
 def test_two_at_once_wait_and_then_say_so(
     news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(registry, "LOCK_TIMEOUT", 0.1)
     with news.registry.change("long"):
         with (
             pytest.raises(CranfieldError) as caught,

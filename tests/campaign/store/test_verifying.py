@@ -20,9 +20,8 @@ from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import records, whole_folder
-from cranfield.campaign.store.events import KEYS
 from cranfield.campaign.store.records import Event, ReleaseRecord, ScoreFile
-from cranfield.campaign.store.schema import TABLES
+from cranfield.campaign.store.registry import KEYS, TABLES
 from cranfield.campaign.store.whole_folder import Verification
 
 from .conftest import Enter, entered, judged

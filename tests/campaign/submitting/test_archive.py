@@ -19,7 +19,7 @@ from cranfield.campaign.submitting.archive import (
     read_archive_table,
     submit_archive,
 )
-from cranfield.campaign.submitting.entering import Declaration
+from cranfield.campaign.submitting.submit import Declaration
 
 News = Callable[..., Campaign]
 

@@ -81,7 +81,7 @@ def test_a_run_comes_when_its_bytes_are_there_however_long_the_check_takes(
         clock.go(hours=1)
         return check(*given)
 
-    monkeypatch.setattr("cranfield.campaign.submitting.entering.check_with_metadata", slow)
+    monkeypatch.setattr("cranfield.campaign.submitting.submit.check_with_metadata", slow)
     assert opened.submit(write(), team="padua").submission.received == "2026-08-16T11:59:59Z"
     assert clock.now > CLOSES
 

@@ -178,7 +178,7 @@ def test_bytes_that_change_while_they_are_read(
         run.write_text("not what was checked")
         return check(*given)
 
-    monkeypatch.setattr("cranfield.campaign.submitting.entering.check_with_metadata", slow)
+    monkeypatch.setattr("cranfield.campaign.submitting.submit.check_with_metadata", slow)
     one = opened.submit(run, team="padua").submission
     assert run.read_bytes() != before
     assert records.read_object(opened.folder, one.object) == before

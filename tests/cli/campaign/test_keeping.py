@@ -9,7 +9,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.store import records, schema
+from cranfield.campaign.store import records, registry
 from tests.cli.running import cranfield
 
 
@@ -47,7 +47,7 @@ def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.M
     assert "is not a campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
     assert "would overwrite an input file" in cranfield(folder, *own, status=2)[1]
-    monkeypatch.setattr(schema, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(registry, "LOCK_TIMEOUT", 0.1)
     records.put_object(folder / "news", b"left over")
     with OpenedCampaign(folder / "news").registry.change("long"):
         _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,13 +17,7 @@ from cranfield.base.arrays import Bools
 from cranfield.base.errors import InputError, collected_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
-from cranfield.campaign.checks.lines import (
-    WORD,
-    BoundedSource,
-    TooLargeError,
-    read_lines,
-)
-from cranfield.campaign.checks.metadata import check_metadata
+from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
 from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
@@ -44,9 +40,6 @@ from cranfield.sources.values import integers_in, numbers_in
 
 _ROWS = 1 << 20
 """Number of rows of a table that are read at a time."""
-
-_BLOCK = 1 << 18
-"""Number of rows that are hashed at a time."""
 
 _DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
 """Names of the column of documents in a Parquet file."""
@@ -186,9 +179,8 @@ def _check_tag(
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on all systems", line)
-    other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag).with_columns(
-        run_tag=pl.lit(tag)
-    )
+    other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
+    other_tags = other_tags.with_columns(run_tag=pl.lit(tag))
     faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {run_tag}")
     return str(tag)
 
@@ -250,10 +242,9 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         score=numbers_in(pl.col("score")),
     )
     if task.rank != "off" or task.ranks_decide:
-        is_valid = (pl.col("rank") >= 0).fill_null(False)
-        invalid = values.filter(~is_valid, pl.col("rank_text").is_not_null())
-        message = "rank {rank_text} is not an integer from 0 to 2147483647"
-        faults.add_rows("rank", invalid, message)
+        is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
+        invalid = values.filter(is_invalid, pl.col("rank_text").is_not_null())
+        faults.add_rows("rank", invalid, "rank {rank_text} is not an integer from 0 to 2147483647")
     invalid = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
     faults.add_rows("score", invalid, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
@@ -311,20 +302,16 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     if ties not in {"rank", "file"}:
         is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        ranked_order = (
-            order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
-        )
-        if task.rank == "order" and ranked_order.contradictions:
-            cases = counted(ranked_order.contradictions, "case")
-            message = (
-                f"the rank column contradicts the scores in {cases}; documents are ranked by score"
-            )
-            faults.add("rank-order", message, count=ranked_order.contradictions)
+        ranked = order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
+        if task.rank == "order" and ranked.contradictions:
+            message = f"contradicts the scores in {counted(ranked.contradictions, 'case')}"
+            message = f"the rank column {message}; documents are ranked by score"
+            faults.add("rank-order", message, count=ranked.contradictions)
         if order.n_tied / len(run) > task.tied:
             message = f"{order.n_tied:,} of {counted(len(run), 'document')} are tied with"
-            message += " another document of the topic; "
-            message += "lines" if ties == "input" else "document ids"
-            faults.add("tied", f"{message} break the ties", count=order.n_tied)
+            breaks = "lines" if ties == "input" else "document ids"
+            message += f" another document of the topic; {breaks} break the ties"
+            faults.add("tied", message, count=order.n_tied)
     return ranking_sha256(run, order)
 
 
@@ -347,7 +334,7 @@ def ranking_sha256(run: Run, order: RunOrder) -> str:
     rows = order.rows[np.argsort(topic_ranks[run.codes[order.rows]], kind="stable")]
     frame = pl.DataFrame({"topic": topics[run.codes[rows]], "doc": run.docs[rows]})
     sha256 = hashlib.sha256()
-    for block in frame.iter_slices(_BLOCK):
+    for block in frame.iter_slices(1 << 18):
         text = block.write_csv(include_header=False, separator="\n", quote_style="never")
         sha256.update(text.encode())
     return sha256.hexdigest()
@@ -413,8 +400,107 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
             reason += f" got {widths[invalid[0]]}"
             raise InputError(reason, source=Source(str(path)).name, line=first_line + invalid[0])
         pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
-        excluded_rows = rows.with_row_index().join(
-            pl.DataFrame(pairs), on=["topic", "doc"], how="semi"
-        )
-        mask[excluded_rows["index"].to_numpy()] = True
+        excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
+        mask[excluded["index"].to_numpy()] = True
     return mask
+
+
+PRIVATE_KEYS = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
+"""Metadata keys that are not published."""
+
+PERSONAL_KEYS = ("actor", "implementation.source", "research goal.publication")
+"""Metadata keys whose values identify people."""
+
+_LOCAL_PATH = re.compile(
+    r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
+    r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
+)
+_MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
+
+
+def check_metadata(
+    source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
+) -> Metadata | None:
+    """Check and return the metadata of a run; without rules, it only has to be readable."""
+    line = None if source.header is None else source.header.line
+    try:
+        with collected_warnings():
+            metadata = source.read()
+    except InputError as error:
+        error_line = None if line is None else error.line
+        faults.add("metadata-yaml", f"ir_metadata: {error.reason}", error_line)
+        return None
+    rules = task.metadata
+    if metadata is None:
+        if rules is not None and rules.required:
+            reason = f"missing; required keys: {', '.join(rules.required)}"
+            faults.add("metadata-missing", f"ir_metadata: {reason}", line)
+        return None
+    for reason in metadata.twice:
+        faults.add("metadata-twice", f"ir_metadata: {reason}", line)
+    if rules is None:
+        return metadata
+    for problem in metadata.problems(rules.required, rules.placeholders):
+        faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
+    metadata_tag = metadata.get("tag")
+    if metadata_tag is not None and tag is not None and metadata_tag != tag:
+        message = f"tag is {quoted(metadata_tag)}, but the run has the tag {quoted(tag)}"
+        faults.add("metadata-tag", f"ir_metadata: {message}", line)
+    return metadata
+
+
+def public_metadata(
+    metadata: Metadata, *, consent_mail: bool = False, anonymous: bool = False
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return the public part of metadata, as YAML, and the keys that were removed.
+
+    Comments are removed, the keys of mail addresses and local paths, and all values that look like
+    an address or a path. Other values are kept, so private information may remain.
+
+    Parameters
+    ----------
+    metadata
+        The metadata of a run.
+    consent_mail
+        Whether mail addresses may be published.
+    anonymous
+        Whether to remove the keys that identify people, too.
+
+    Examples
+    --------
+    >>> from cranfield.collection import read_metadata
+    >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
+    >>> public_metadata(about)
+    (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
+    """
+    private_keys = {*PRIVATE_KEYS} - ({"actor.mail"} if consent_mail else set())
+    if anonymous:
+        private_keys |= {*PERSONAL_KEYS}
+    removed_keys: dict[str, None] = {}
+    removed = object()
+
+    def is_private(text: str) -> bool:
+        has_address = not consent_mail and _MAIL_ADDRESS.search(text)
+        return bool(has_address or _LOCAL_PATH.search(text))
+
+    def public(value: Any, path: str) -> Any:
+        if path in private_keys or (isinstance(value, str) and is_private(value)):
+            removed_keys[path] = None
+            return removed
+        if not value or not isinstance(value, (dict, list)):
+            return value
+        if isinstance(value, list):
+            items = [public(item, path) for item in value]
+            return [item for item in items if item is not removed] or removed
+        values = {}
+        for key, item in value.items():
+            if is_private(str(key)):
+                removed_keys[path or "a key"] = None
+                continue
+            public_value = public(item, f"{path}.{key}" if path and key else path or str(key))
+            if public_value is not removed:
+                values[key] = public_value
+        return values or removed
+
+    values = public(metadata.values, "")
+    return Metadata({} if values is removed else values).to_yaml().encode(), tuple(removed_keys)

@@ -29,21 +29,6 @@ from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import CHUNK, FORMAT_OF_SUFFIX, TOGETHER, Source
 from cranfield.sources.values import integers_in
 
-
-def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
-    """Check the lines of judgments: topic, iteration, document, grade."""
-    faults = Faults(task, all_faults=all_faults)
-    chunks = Source(path).chunks(TOGETHER * CHUNK)
-    rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
-    invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
-    faults.add_rows("grade", invalid, "grade {grade} is not an integer")
-    rows = rows.filter(~pl.col("broken"))
-    check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
-    return CheckReport(
-        Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()
-    )
-
-
 MIN_JUDGED = 0.8
 """Minimum proportion of judged documents in the top 10; a run below it gets a warning."""
 
@@ -56,6 +41,20 @@ _RULES = TaskRules(
     severities={"tag": "off", "tag-changes": "warning", "rank": "warning", "id-blank": "off"},
 )
 """Rules for runs outside a campaign: runs must be readable; anomalies are warnings."""
+
+
+def check_lines_of_qrels(path: str, *, all_faults: bool) -> CheckReport:
+    """Check the lines of judgments: topic, iteration, document, grade."""
+    faults = Faults(_RULES, all_faults=all_faults)
+    chunks = Source(path).chunks(TOGETHER * CHUNK)
+    rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
+    invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
+    faults.add_rows("grade", invalid, "grade {grade} is not an integer")
+    rows = rows.filter(~pl.col("broken"))
+    check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
+    return CheckReport(
+        Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,33 +157,30 @@ def check(
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
     options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
-    is_trec_text = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
-    check_qrels_lines = partial(check_lines_of_qrels, task=_RULES, all_faults=all_faults)
-    check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
+    check_qrels_lines = check_run_lines = None
+    if format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto"):
+        check_qrels_lines = partial(check_lines_of_qrels, all_faults=all_faults)
+        check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
     run_files = list(named_files([fspath(pattern) for pattern in patterns]))
-    read_judgments = partial(read_qrels, **options)
-    checks = [
-        _check_file(fspath(qrels), check_qrels_lines if is_trec_text else None, read_judgments)
-    ]
+    checks = [_check_file(fspath(qrels), check_qrels_lines, partial(read_qrels, **options))]
     for name, path in run_files:
         reader = partial(read_run, name=name, numbers=numbers, **options)
-        checks.append(_check_file(path, check_run_lines if is_trec_text else None, reader))
+        checks.append(_check_file(path, check_run_lines, reader))
     judgments, *read_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
-    order_messages = [""]
-    for (_, path), run in zip(run_files, read_runs, strict=True):
-        is_qrels = run is None and can_be_read(path, "qrels", **options)
-        message = "expected a run, got judgments; put the judgments first: QRELS RUN..."
-        order_messages.append(message if is_qrels else "")
-    if (any(order_messages) or not reports[0].accepted) and can_be_read(
-        fspath(qrels), "run", **options
-    ):
-        order_messages[0] = "expected judgments, got a run; put the judgments first: QRELS RUN..."
+    swapped = [
+        "a run, got judgments" if run is None and can_be_read(path, "qrels", **options) else ""
+        for (_, path), run in zip(run_files, read_runs, strict=True)
+    ]
+    is_suspect = any(swapped) or not reports[0].accepted
+    is_run = is_suspect and can_be_read(fspath(qrels), "run", **options)
+    swapped.insert(0, "judgments, got a run" if is_run else "")
     run_faults = _compare(judgments, read_runs, reports[1:])
     files = []
-    for report, message, faults in zip(reports, order_messages, [[], *run_faults], strict=True):
-        order_faults = [Fault("place", "error", message)] if message else []
+    for report, problem, faults in zip(reports, swapped, [[], *run_faults], strict=True):
+        message = f"expected {problem}; put the judgments first: QRELS RUN..."
+        order_faults = [Fault("place", "error", message)] if problem else []
         files.append(replace(report, faults=(*order_faults, *report.faults, *faults)))
     return FileChecks(tuple(files))
 
@@ -218,9 +214,8 @@ def _check_file(
             if not (fault.code in UNREADABLE and counts[fault.code] >= report.lines)
         ]
     elif not report.errors:
-        faults.append(
-            Fault("unreadable", "error", error.reason, error.line, error.topic, error.doc)
-        )
+        position = (error.line, error.topic, error.doc)
+        faults.append(Fault("unreadable", "error", error.reason, *position))
     for text in warnings:
         # Lines that change the tag are already reported.
         if not ("tag-changes" in counts and "different run tags" in text):
@@ -246,25 +241,25 @@ def _compare(
     tags = Counter(run.name for run in readable_runs.values())
     depths = {name: int(np.bincount(run.codes).max()) for name, run in readable_runs.items()}
     first_reports: dict[str | None, CheckReport] = {}
-    run_faults = []
+    run_faults: list[list[Fault]] = []
     for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
         first = first_reports.setdefault(report.ranking, report)
-        faults: list[Fault] = []
-        run_faults.append(faults)
         if run is None:
+            run_faults.append([])
             continue
+        warnings = {}
         if tags[run.name] > 1:
-            message = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
-            faults.append(Fault("tag-equal", "warning", message))
+            warnings["tag-equal"] = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
         depth, max_depth = depths[str(k)], max(depths.values())
         if depth < max_depth:
             message = f"at most {counted(depth, 'document')} per topic; another run has"
-            faults.append(Fault("depth", "warning", f"{message} {max_depth:,}"))
+            warnings["depth"] = f"{message} {max_depth:,}"
         if report.ranking is not None and first is not report:
-            message = f"the same ranking as {quoted(first.source)}"
-            faults.append(Fault("ranking-same", "warning", message))
+            warnings["ranking-same"] = f"the same ranking as {quoted(first.source)}"
+        faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
             faults += _coverage_faults(run, coverage.get(str(k)))
+        run_faults.append(faults)
     return run_faults
 
 

@@ -35,15 +35,13 @@ _JSON_MESSAGE = (
 class Lines(NamedTuple):
     """The lines of a file.
 
-    rows: the columns as text, null where unknown, with `line` (from 1), `width` (number of columns)
-        and `broken` (no reader can split the line; only its first column is known).
-    n_lines: number of lines, including empty ones.
-    error: the reason why the file was not read to its end.
+    The rows have the columns as text, null where unknown, with `line` (from 1), `width` (number of
+    columns) and `broken` (no reader can split the line; only its first column is known).
     """
 
     rows: pl.DataFrame
-    n_lines: int
-    error: InputError | None
+    n_lines: int  # including empty lines
+    error: InputError | None  # the reason why the file was not read to its end
 
 
 def read_lines(
@@ -90,7 +88,11 @@ def _split_lines(
     """Split the lines of a chunk into columns."""
     text, undecodable_lines = _decode(chunk, first_line, faults)
     lines = pl.Series([text]).str.split("\n").explode()
-    has_mixed_blanks = b"\t" in chunk and _has_other_blanks(chunk)
+    # Blanks other than tabs and ends of lines.
+    has_mixed_blanks = b"\t" in chunk and (
+        any(blank in chunk for blank in (b" ", b"\v", b"\f"))
+        or (b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"))
+    )
     if form == "ntcir":
         cells = lines.str.strip_chars_end(BLANKS).str.split(";")
     elif has_mixed_blanks and has_tab_columns(chunk, len(names)):
@@ -129,13 +131,6 @@ def _split_lines(
         is_undecodable &= pl.col("line").is_in(undecodable_lines)
         rows = rows.with_columns(pl.when(~is_undecodable).then(pl.col(pl.String)))
     return rows
-
-
-def _has_other_blanks(chunk: bytes) -> bool:
-    """Return True if a chunk has blanks other than tabs and ends of lines."""
-    if any(blank in chunk for blank in (b" ", b"\v", b"\f")):
-        return True
-    return b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n")
 
 
 def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:

@@ -138,14 +138,12 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Verdict on the run, with the numbers of errors and warnings."""
-        parts = []
-        for noun, faults in (("error", self.errors), ("warning", self.warnings)):
+        numbers = Counter[str]()
+        for fault in self.faults:
             # A fault that stands for unlisted faults counts as all of them.
-            n_unlisted = sum(
-                fault.count - 1 for fault in faults if fault.message.startswith(MORE_FAULTS[:7])
-            )
-            if faults:
-                parts.append(counted(len(faults) + n_unlisted, noun))
+            is_summary = fault.message.startswith(MORE_FAULTS[:7])
+            numbers[fault.severity] += fault.count if is_summary else 1
+        parts = [counted(numbers[noun], noun) for noun in ("error", "warning") if numbers[noun]]
         verdict = "accepted" if self.accepted else "refused"
         return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
@@ -171,44 +169,21 @@ class CheckReport(Result):
         return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
 
 
-CODES = {
-    "columns": "always",
-    "encoding": "always",
-    "archive": "always",
-    "empty": "always",
-    "unreadable": "always",
-    "size": "always",
-    "tag": "error",
-    "tag-changes": "error",
-    "tag-declared": "error",
-    "tag-team": "error",
-    "tag-taken": "error",
-    "topic-unknown": "error",
-    "topic-missing": "error",
-    "too-many": "error",
-    "too-few": "off",
-    "document-twice": "always",
-    "document-unknown": "error",
-    "document-excluded": "error",
-    "id-blank": "error",
-    "second-column": "error",
-    "rank": "error",
-    "rank-order": "warning",
-    "score": "always",
-    "tied": "warning",
-    "ranking-same": "warning",
-    "answers": "error",
-    "closed": "error",
-    "not-open": "error",
-    "limit": "error",
-    "metadata-header": "always",
-    "metadata-yaml": "error",
-    "metadata-missing": "error",
-    "metadata-placeholder": "error",
-    "metadata-type": "error",
-    "metadata-tag": "error",
-    "metadata-twice": "warning",
-}
+CODES = dict.fromkeys(
+    (
+        *("columns", "encoding", "archive", "empty", "unreadable", "size", "tag", "tag-changes"),
+        *("tag-declared", "tag-team", "tag-taken", "topic-unknown", "topic-missing", "too-many"),
+        *("too-few", "document-twice", "document-unknown", "document-excluded", "id-blank"),
+        *("second-column", "rank", "rank-order", "score", "tied", "ranking-same", "answers"),
+        *("closed", "not-open", "limit", "metadata-header", "metadata-yaml", "metadata-missing"),
+        *("metadata-placeholder", "metadata-type", "metadata-tag", "metadata-twice"),
+    ),
+    "error",
+)
+_ALWAYS = ("columns", "encoding", "archive", "empty", "unreadable", "size", "document-twice")
+CODES |= dict.fromkeys((*_ALWAYS, "score", "metadata-header"), "always")
+CODES |= dict.fromkeys(("rank-order", "tied", "ranking-same", "metadata-twice"), "warning")
+CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: a file with this fault cannot be read, so that it is an error whatever the rules.
@@ -285,9 +260,7 @@ class Faults:
         The message is a format string with names of columns; texts are quoted.
         """
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
-            values = {
-                k: quoted(value) if isinstance(value, str) else value for k, value in row.items()
-            }
+            values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
         if self._limit is not None and rows.height > self._limit and self.applies(code):
@@ -314,10 +287,10 @@ def reports_json(reports: Iterable[CheckReport]) -> str:
     """
     entries = []
     for report in reports:
-        fields = ("tag", "lines", "topics", "object", "ranking")
-        entry = {"source": report.source, "accepted": report.accepted, "verdict": report.outcome}
-        entry |= {field: getattr(report, field) for field in fields}
-        entries.append(entry | {"counts": report.counts(), "faults": [*map(asdict, report.faults)]})
+        fields = asdict(report)
+        about = {"accepted": report.accepted, "verdict": report.outcome}
+        ends = {"counts": report.counts(), "faults": fields.pop("faults")}
+        entries.append({"source": fields.pop("source"), **about, **fields, **ends})
     return json.dumps(entries, indent=1, ensure_ascii=True)
 
 

@@ -12,7 +12,6 @@ from cranfield.base.files import file_sha256
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 PAYLOAD = "data"
 MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
-_TAG_FILES = ("bagit.txt", "bag-info.txt", MANIFEST)
 
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _LINE = re.compile(r"([0-9a-f]{64})[ \t]+(.+)", re.IGNORECASE)
@@ -30,10 +29,11 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
     values = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
     # Each value is one line, so that no text can begin another label.
     lines = (f"{label}: {' '.join(value.split())}\n" for label, value in values.items())
-    _write(folder / "bagit.txt", DECLARATION)
-    _write(folder / "bag-info.txt", "".join(lines))
-    _write(folder / MANIFEST, _manifest(payload))
-    _write(folder / TAG_MANIFEST, _manifest({name: folder / name for name in _TAG_FILES}))
+    texts = {"bagit.txt": DECLARATION, "bag-info.txt": "".join(lines), MANIFEST: _manifest(payload)}
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode())
+    tag_manifest = _manifest({name: folder / name for name in texts})
+    (folder / TAG_MANIFEST).write_bytes(tag_manifest.encode())
     return file_sha256(folder / TAG_MANIFEST)
 
 
@@ -45,11 +45,9 @@ def validate(folder: Path) -> list[str]:
     problems: dict[str, str] = {}
     checksums: dict[str, str] = {}
     for name in (TAG_MANIFEST, MANIFEST):
-        has_payload = name == MANIFEST
         for path, sha256 in _read_manifest(folder / name, problems):
-            if (
-                PurePosixPath(path).parts[:1] == (PAYLOAD,)
-            ) is not has_payload or path in checksums:
+            is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
+            if is_payload != (name == MANIFEST) or path in checksums:
                 problems[name] = f"lists {quoted(path)}, which does not belong there"
             else:
                 checksums[path] = sha256
@@ -65,24 +63,20 @@ def validate(folder: Path) -> list[str]:
             problems[path] = "is not a regular file"
         elif file_sha256(file) != checksums[path]:
             problems[path] = "its SHA-256 differs from the manifest"
-    _check_declaration(folder, files, problems)
-    if not problems:
-        _check_size(folder, files, problems)
-    return [f"{_printable_name(path)}: {problems[path]}" for path in sorted(problems)]
+    _check_tag_files(folder, files, problems)
+    names = {path: path if path.isprintable() else quoted(path, 200) for path in problems}
+    return [f"{names[path]}: {problems[path]}" for path in sorted(problems)]
 
 
-def _check_declaration(folder: Path, files: set[str], problems: dict[str, str]) -> None:
+def _check_tag_files(folder: Path, files: set[str], problems: dict[str, str]) -> None:
+    """Check the declaration, and compare the size of the payload with the declared one, if any."""
     if "bagit.txt" not in files:
         problems["bagit.txt"] = "is missing"
     elif "bagit.txt" not in problems:
         text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
         if text != DECLARATION.encode():
             problems["bagit.txt"] = "is not the declaration of BagIt 1.0 in UTF-8"
-
-
-def _check_size(folder: Path, files: set[str], problems: dict[str, str]) -> None:
-    """Compare the payload with the size declared in `bag-info.txt`, if any."""
-    if "bag-info.txt" not in files:
+    if problems or "bag-info.txt" not in files:
         return
     oxum = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
     payload = [folder / path for path in files if PurePosixPath(path).parts[0] == PAYLOAD]
@@ -100,13 +94,12 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _manifest(files: Mapping[str, Path]) -> str:
-    return "".join(
-        f"{file_sha256(path)}  {_escape(name)}\n" for name, path in sorted(files.items())
+    """Return lines of hash and escaped path, in order of path."""
+    codes = str.maketrans(_ESCAPES)
+    lines = (
+        f"{file_sha256(path)}  {name.translate(codes)}\n" for name, path in sorted(files.items())
     )
-
-
-def _escape(name: str) -> str:
-    return "".join(_ESCAPES.get(char, char) for char in name)
+    return "".join(lines)
 
 
 def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -122,29 +115,17 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
     except (OSError, UnicodeDecodeError) as error:
         problems[manifest.name] = f"cannot be read: {type(error).__name__}"
         return
+    chars = {code: char for char, code in _ESCAPES.items()}
     for number, line in enumerate(lines, 1):
         entry = _LINE.fullmatch(line)
-        path = "" if entry is None else _unescape(entry[2].removeprefix("./"))
+        path = "" if entry is None else entry[2].removeprefix("./")
+        path = re.sub("%(25|0[DdAa])", lambda code: chars[code[0].upper()], path)
         if entry is None or not _is_inside(path):
             problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
         else:
             yield path, entry[1].lower()
 
 
-def _unescape(name: str) -> str:
-    codes = {code: char for char, code in _ESCAPES.items()}
-    return re.sub("%(25|0D|0A)", lambda code: codes[code[0].upper()], name, flags=re.IGNORECASE)
-
-
 def _is_inside(path: str) -> bool:
     """Return True if a path of a manifest is inside the bag."""
     return not (path.startswith(("/", "~")) or "\\" in path or ".." in PurePosixPath(path).parts)
-
-
-def _printable_name(path: str) -> str:
-    """Return a printable path unchanged, and any other path quoted."""
-    return path if path.isprintable() else quoted(path, 200)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode())

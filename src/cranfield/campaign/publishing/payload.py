@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -13,7 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, converted_error, quoted
@@ -30,7 +29,7 @@ from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store import records
-from cranfield.campaign.store.records import Judgments, Submission, Team
+from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
@@ -67,15 +66,6 @@ class ReleasedRun:
     hidden: bool  # whether its team is anonymous
 
 
-def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
-    """Return the ids of teams that are anonymous on a day, such as 2026-08-15."""
-    return frozenset(
-        team.id
-        for team in teams
-        if everybody or (team.anonymous_until is not None and day < team.anonymous_until)
-    )
-
-
 def released_runs(
     runs: Sequence[Submission],
     hidden: Collection[str],
@@ -94,29 +84,21 @@ def released_runs(
     for run in runs:
         is_hidden = run.team in hidden
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
-        private_fields: dict[str, Any] = {"object": "", "received": "", "metadata": None}
-        if not is_hidden:
-            private_fields = {name: getattr(run, name) for name in ("object", "description")}
-            private_fields |= {"received": run.received[:10], "metadata": metadata.get(run.id)}
-        public_record = Submission(
-            id=0,
-            team=team,
-            tag=tag,
-            bytes=0,
-            answers={
-                name: run.answers[name]
-                for name in task.questions
-                if name in run.answers and not (is_hidden and name in free_text)
-            },
-            **{name: getattr(run, name) for name in PUBLIC_FIELDS},
-            **private_fields,
-        )
+        answers = {
+            name: run.answers[name]
+            for name in task.questions
+            if name in run.answers and not (is_hidden and name in free_text)
+        }
+        unchanged = ("task", "state", "type", "priority", "late", "pooled")
+        fields = {name: getattr(run, name) for name in unchanged}
+        if is_hidden:
+            fields |= {"object": "", "received": ""}
+        else:
+            fields |= {"object": run.object, "received": run.received[:10]}
+            fields |= {"description": run.description, "metadata": metadata.get(run.id)}
+        public_record = Submission(id=0, team=team, tag=tag, bytes=0, answers=answers, **fields)
         public_runs.append(ReleasedRun(public_record, run, is_hidden))
     return tuple(sorted(public_runs, key=lambda item: item.run.tag))
-
-
-PUBLIC_FIELDS = ("task", "state", "type", "priority", "late", "pooled")
-"""Fields of a submission that are released unchanged."""
 
 
 def _aliases(
@@ -147,32 +129,6 @@ def _aliases(
     return names
 
 
-FILES = {
-    "runs/": "the submitted runs, one file each, compressed with xz, without comments",
-    "runs.csv": "one row per run: tag, team, type, answers, SHA-256 of the submitted file",
-    "teams.csv": "one row per team: id and name",
-    "judgments.txt": "the judgments that all scores are computed from: topic, 0, document, grade",
-    "rules.toml": "the rules of the campaign",
-    "scores/": "a table (Parquet) of topic, run, and one column per measure",
-    "leaderboard.csv": "one row per run: rank, means over topics, groups by significance",
-    "topic-statistics.csv": "best, median and worst score by measure, group and topic",
-    "sheets/": "one sheet per run, as a page, as text and as JSON",
-    "report.html": "comparison of all runs; a page that needs no network",
-    "metadata/": "metadata of the runs that have them",
-    "about.json": "description of this release, for programs",
-}
-"""Files of a release, with descriptions."""
-
-
-def readme(about: Mapping[str, Any], folder: Path) -> str:
-    """Return the README of a release in Markdown, with escaped texts."""
-    files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
-    return render_text("release.md", about=about, files=files)
-
-
-_HEAD = 2 * MAX_BYTES
-"""Number of bytes in which the metadata of a run are searched for."""
-
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 
 
@@ -180,17 +136,13 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     """Return the decompressed lines of a run, without comments and metadata.
 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
-    alias, and a rank that is not an integer is 0; other values are unchanged.
-
-    Raises
-    ------
-    InputError
-        For a line that cannot be read; its number counts the released lines.
+    alias, and a rank that is not an integer is 0; other values are unchanged. The number of a line
+    that cannot be read counts the released lines.
     """
     with decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
     # A header without an end was already refused by the check of the run.
-    if header := header_of(text[:_HEAD], "the run"):
+    if header := header_of(text[: 2 * MAX_BYTES], "the run"):
         text = text[header.before + len(header.raw) :]
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
@@ -295,10 +247,11 @@ def write_payload(folder: Path, payload: Payload) -> None:
         qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
     _write_csv(folder / "runs.csv", _runs_table(payload))
-    _write_csv(folder / "teams.csv", _teams_table(payload))
-    _write_text(
-        folder / "rules.toml", rules_text(rules, payload.campaign.folder, [payload.task.name])
-    )
+    names = {run.team: payload.teams.get(run.team, run.team) for run in payload.public_runs}
+    teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
+    _write_csv(folder / "teams.csv", teams)
+    toml = rules_text(rules, payload.campaign.folder, [payload.task.name])
+    _write_text(folder / "rules.toml", toml)
     _write_scores(folder / "scores", released)
     _write_csv(folder / "leaderboard.csv", leaderboard(released, payload.public_runs).to_polars())
     _write_csv(folder / "topic-statistics.csv", _statistics(released, payload))
@@ -319,28 +272,26 @@ def write_payload(folder: Path, payload: Payload) -> None:
     if len(evaluation.systems) <= MAX_COMPARED:
         results = [compare_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
-        report(
-            comparisons if len(comparisons) == len(results) else released,
-            folder / "report.html",
-            title=title,
-            date=payload.date,
-            jobs=1,
-        )
+        contents = comparisons if len(comparisons) == len(results) else released
+        report(contents, folder / "report.html", title=title, date=payload.date, jobs=1)
     for run in payload.public_runs:
         if run.metadata:
             _write_text(folder / "metadata" / f"{run.tag}.yml", run.metadata)
-    _write_text(
-        folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n"
+    about = json.dumps(payload.about, indent=1, ensure_ascii=False)
+    _write_text(folder / "about.json", f"{about}\n")
+    readme = render_text(
+        "release.md", about=payload.about, exists=lambda name: (folder / name).exists()
     )
-    _write_text(folder / "README.md", readme(payload.about, folder))
+    _write_text(folder / "README.md", readme)
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the scores by public tag, in this order, because the order of real tags is private."""
     columns = {tag: k for k, tag in enumerate(evaluation.systems)}
-    order = np.array([columns[run.record.tag] for run in runs], dtype=np.intp)
+    order = [columns[run.record.tag] for run in runs]
     tags = tuple(run.run.tag for run in runs)
-    coverage = evaluation.coverage.systems
+    rows = evaluation.coverage.systems
+    coverage = (replace(rows[k], system=tag) for k, tag in zip(order, tags, strict=True))
     # The order of topics of sheets, so that the cached comparison of the scores is used.
     topics = tuple(sort_topics(evaluation.topics))
     scores = {
@@ -351,9 +302,7 @@ def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Ev
         evaluation.judged,
         topics=topics,
         systems=tags,
-        coverage=Coverage(
-            tuple(replace(coverage[k], system=tag) for k, tag in zip(order, tags, strict=True))
-        ),
+        coverage=Coverage(tuple(coverage)),
         values={name: item.values for name, item in scores.items()},
     )
     return replace(evaluation, scores=scores, judged=judged)
@@ -387,12 +336,6 @@ def _runs_table(payload: Payload) -> pl.DataFrame:
     return pl.DataFrame(columns, schema={name: dtypes.get(name, pl.String) for name in columns})
 
 
-def _teams_table(payload: Payload) -> pl.DataFrame:
-    ids = sorted({run.team for run in payload.public_runs})
-    names = [payload.teams.get(id, id) for id in ids]
-    return pl.DataFrame({"id": ids, "name": names}, schema={"id": pl.String, "name": pl.String})
-
-
 def _write_scores(folder: Path, evaluation: Evaluation) -> None:
     """Write a table with a row per topic and run; rechunking makes its bytes reproducible."""
     topics, systems = evaluation.topics, evaluation.systems
@@ -410,22 +353,16 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
 
 
 def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
-    groups: list[dict[str, str] | None] = [None]
-    # Names have the key, because a value may be 'all', and two categories may share a value.
-    groups += [
-        {tag: f"{key}={value}" for tag, value in groups_by(payload.public_runs, key).items()}
-        for key in payload.task.categories
-    ]
+    runs, task = payload.public_runs, payload.task
     frames = []
     for name, scores in evaluation.items():
-        for k, groups_of_category in enumerate(groups):
+        for key in ("", *task.categories):
+            # Names have the key: a value may be 'all', and two categories may share a value.
+            groups = {tag: f"{key}={value}" for tag, value in groups_by(runs, key).items() if key}
             frame = topic_statistics(
-                scores,
-                groups_of_category,
-                median=payload.task.median,
-                min_runs=payload.task.min_category,
+                scores, groups, median=task.median, min_runs=task.min_category
             ).to_polars()
-            frame = frame if not k else frame.filter(pl.col("group") != "all")
+            frame = frame.filter(pl.col("group") != "all") if key else frame
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
     return pl.concat(frames)
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC
 from datetime import date as day_type
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.files import sync_folder, whole_file
@@ -26,14 +23,19 @@ from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.publishing.payload import (
     EXCLUDED,
     EXCLUDED_OF_HIDDEN,
-    hidden_teams,
+    Payload,
     released_runs,
+    write_payload,
+)
+from cranfield.campaign.results.scoring import score_runs
+from cranfield.campaign.results.sheet_making import public_run_metadata, sheet_measures
+from cranfield.campaign.results.stored_inputs import (
+    find_judgments,
+    intact_submissions,
+    no_readable_run_error,
 )
 from cranfield.campaign.rules.task_rules import utc_text
 from cranfield.campaign.store.records import RELEASES, UNFINISHED_PREFIX, ReleaseRecord
-
-if TYPE_CHECKING:
-    from cranfield.campaign.publishing.payload import Payload
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,6 @@ def release(
     CranfieldError
         If nothing can be released, or the campaign changed meanwhile.
     """
-    from cranfield.campaign.publishing.payload import write_payload
-
     Integer(0).check("seed", seed)
     try:
         day = None if date is None else day_type.fromisoformat(date).isoformat()
@@ -137,7 +137,8 @@ def release(
         "scores_only": scores_only,
         "date": date,
     }
-    with _temporary_folder(campaign.folder / RELEASES, name) as new_folder:
+    with _temporary_folder(campaign.folder / RELEASES, f"{name}.") as folder:
+        new_folder = Path(folder)
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
         manifest = write_bag(new_folder, about)
@@ -145,30 +146,21 @@ def release(
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
                 raise _changed_error(name)
-            release_id = _next_id(name, [record.id for record in tx.releases()])
+            ids = [re.fullmatch(rf"{re.escape(name)}-(\d+)", record.id) for record in tx.releases()]
+            release_id = f"{name}-{1 + max((int(id[1]) for id in ids if id), default=0)}"
             target = new_folder.with_name(release_id)
             if target.exists():
-                # A complete release without a record, whose process was killed.
-                _remove(target)
+                # A complete release without a record, whose process was killed. It is renamed
+                # before it is removed, so that its name never has a partial folder.
+                with _temporary_folder(target.parent) as trash:
+                    target.rename(Path(trash) / target.name)
             new_folder.rename(target)
             sync_folder(target.parent)
-            tx.insert(
-                ReleaseRecord(
-                    id=release_id,
-                    task=name,
-                    created=utc_text(campaign.clock()),
-                    judgments=version,
-                    path=f"{RELEASES}/{release_id}",
-                    manifest=manifest,
-                )
-            )
+            created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
+            tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
     sizes = payload.about
     return Release(
-        id=release_id,
-        task=name,
-        judgments=version,
-        path=target,
-        manifest=manifest,
+        *(release_id, name, version, target, manifest),
         runs=sizes["runs"],
         teams=sizes["teams"],
         hidden=sizes["hidden_teams"],
@@ -187,15 +179,6 @@ def _make_payload(
     note: str,
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
-    from cranfield.campaign.publishing.payload import Payload
-    from cranfield.campaign.results.scoring import score_runs
-    from cranfield.campaign.results.sheet_making import public_run_metadata, sheet_measures
-    from cranfield.campaign.results.stored_inputs import (
-        find_judgments,
-        intact_submissions,
-        no_readable_run_error,
-    )
-
     rules = campaign.rules.task(task)
     version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
@@ -210,26 +193,25 @@ def _make_payload(
     if not runs:
         raise no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
-    today = campaign.clock().astimezone(UTC).date().isoformat()
-    hidden = hidden_teams(teams, day or today, everybody=anonymous)
+    today = day or campaign.clock().astimezone(UTC).date().isoformat()
+    hidden = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
     public_parts = {
         run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
     }
     metadata = {id: text for id, (text, _) in public_parts.items() if text}
     removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
     public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
-    if seed and not any(run.hidden for run in public_runs):
+    has_hidden = any(run.hidden for run in public_runs)
+    if seed and not has_hidden:
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
-    excluded = [
-        *EXCLUDED,
-        *([EXCLUDED_OF_HIDDEN] if any(run.hidden for run in public_runs) else []),
-    ]
-    excluded += [f"of the metadata of runs: {', '.join(removed_keys)}"] if removed_keys else []
-    if unreadable := len(submissions) - len(runs):
-        excluded.append(f"{counted(unreadable, 'run')} that cannot be read")
-    excluded += (
-        ["runs and judgments; only results computed from them are included"] if scores_only else []
-    )
+    n_unreadable = len(submissions) - len(runs)
+    conditional = {
+        EXCLUDED_OF_HIDDEN: has_hidden,
+        f"of the metadata of runs: {', '.join(removed_keys)}": removed_keys,
+        f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
+        "runs and judgments; only results computed from them are included": scores_only,
+    }
+    excluded = (*EXCLUDED, *(text for text, applies in conditional.items() if applies))
     return Payload(
         campaign=campaign,
         task=rules,
@@ -238,7 +220,7 @@ def _make_payload(
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
         evaluation=evaluation,
-        excluded=tuple(excluded),
+        excluded=excluded,
         scores_only=scores_only,
         date=day,
         note=note,
@@ -257,41 +239,22 @@ def _secret(campaign: OpenedCampaign, seed: int) -> str:
     return f"{sha256}\n{seed}"
 
 
-def _next_id(task: str, ids: list[str]) -> str:
-    numbers = [
-        int(id[len(task) + 1 :]) for id in ids if re.fullmatch(rf"{re.escape(task)}-\d+", id)
-    ]
-    return f"{task}-{max(numbers, default=0) + 1}"
-
-
-@contextmanager
-def _temporary_folder(folder: Path, task: str) -> Iterator[Path]:
-    """Create a temporary folder, and remove it unless it was renamed."""
-    new_folder = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED_PREFIX}{task}.", dir=folder))
-    try:
-        yield new_folder
-    finally:
-        shutil.rmtree(new_folder, ignore_errors=True)
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder; it is renamed first, so that its name never has a partial folder."""
-    trash = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX, dir=folder.parent))
-    folder.rename(trash / folder.name)
-    shutil.rmtree(trash, ignore_errors=True)
+def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:
+    """Return a temporary folder, which is removed unless it was renamed."""
+    prefix = f"{UNFINISHED_PREFIX}{name}"
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=folder, ignore_cleanup_errors=True)
 
 
 def _sync(folder: Path) -> None:
     """Make a folder private, whatever the umask, and flush it to the disk."""
-    for path in sorted(folder.rglob("*")):
+    paths = sorted(folder.rglob("*"))
+    folders = [path for path in paths if path.is_dir()]
+    for path in paths:
         path.chmod(0o700 if path.is_dir() else 0o600)
         if path.is_file():
-            handle = os.open(path, os.O_RDWR)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-    for path in (*(entry for entry in folder.rglob("*") if entry.is_dir()), folder):
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+    for path in (*folders, folder):
         sync_folder(path)
 
 
@@ -331,11 +294,5 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
-        tx.update(
-            replace(
-                releases[release],
-                state=RETRACTED,
-                reason=reason,
-                retraction=sha256(text).hexdigest(),
-            )
-        )
+        about = {"reason": reason, "retraction": sha256(text).hexdigest()}
+        tx.update(replace(releases[release], state=RETRACTED, **about))

@@ -28,10 +28,11 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
+from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.sources.archives import matches
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Table, columns_of_file, parquet_frame
+from cranfield.sources.columns import columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import NUMBER, TAG, absent
 
@@ -118,16 +119,10 @@ class _EntryReader:
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
         self.unreadable.extend(campaign.unreadable.values())
-        submissions = {run.tag: run for run in scoring.submissions}
-        runs = [submissions[tag] for tag in values["entry"]]
-        version = scoring.judgments.version
-        return values.with_columns(
-            pl.Series("date", [_parse_day(run.received) for run in runs], pl.Date),
-            pl.Series("team", [run.team for run in runs], pl.String),
-            own=False,
-            collection=pl.lit(f"{campaign.rules.id}/{scoring.rules.name}, judgments {version}"),
-            is_lower_better=scoring.measures[0].info.lower_is_better,
-        )
+        rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
+        runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
+        collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
+        return _run_entries(values, runs, collection, scoring.measures[0])
 
     def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
@@ -150,16 +145,7 @@ class _EntryReader:
             board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-        collection = f"{about['campaign']}/{task}, judgments {about['judgments']}"
-        return values.join(
-            runs.select(
-                "team", entry="tag", date=pl.col("received").map_elements(_parse_day, pl.Date)
-            ),
-            on="entry",
-            maintain_order="left",
-        ).with_columns(
-            own=False, collection=pl.lit(collection), is_lower_better=measure.info.lower_is_better
-        )
+        return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
@@ -188,7 +174,12 @@ class _EntryReader:
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        days = [_row_day(table, row, day) for row, day in enumerate(cells["date"])]
+        days = []
+        for row, day in enumerate(cells["date"]):
+            try:
+                days.append(_parse_day(day or ""))
+            except CranfieldError as error:
+                raise table.wrong(row, str(error)) from None
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
@@ -198,6 +189,19 @@ class _EntryReader:
                 "own": marks.is_in([mark.strip(_BLANK).lower() for mark in self.own]),
             }
         ).with_columns(collection=pl.lit(path.name), is_lower_better=False)
+
+
+def _run_entries(
+    values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
+) -> pl.DataFrame:
+    """Add the day and the team of each run to scores by entry."""
+    day = pl.col("received").map_elements(_parse_day, pl.Date)
+    about_runs = runs.select("team", entry="tag", date=day)
+    return values.join(about_runs, on="entry", maintain_order="left").with_columns(
+        own=False,
+        collection=pl.lit("{}/{}, judgments {}".format(*collection)),
+        is_lower_better=measure.info.lower_is_better,
+    )
 
 
 def _paths(source: str) -> list[Path]:
@@ -238,20 +242,6 @@ def _parse_day(text: str) -> date:
         return date(*map(int, match.groups()))
     except ValueError:
         raise CranfieldError(f"{quoted(text)} is not a date of the calendar") from None
-
-
-def _row_day(table: Table, row: int, text: str | None) -> date:
-    try:
-        return _parse_day(text or "")
-    except CranfieldError as error:
-        raise table.wrong(row, str(error)) from None
-
-
-STANDARDISED_NOTE = (
-    "scores are standardised by the runs of each campaign, so the same run has a lower score among"
-    " better runs"
-)
-"""Note on scores that are standardised by the runs of several campaigns."""
 
 
 _ENTRIES: result.Columns = {
@@ -326,19 +316,16 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        is_all = name != "records"
-        noun = "record"
-        if is_all:
-            noun = "entry" if frame.height == 1 else "entries"
-        count = f"{frame.height:,} {noun}" if is_all else counted(frame.height, noun)
-        title = f"{self.measure}: {count}"
         hidden = [name for name in ("source", "collection") if self.frame[name].n_unique() == 1]
-        hidden += [] if is_all else ["own", "record"]
+        if name == "records":
+            count = counted(frame.height, "record")
+            hidden += ["own", "record"]
+        else:
+            count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
         if not any(frame["team"]):
             hidden.append("team")
-        return [
-            replace(tabular.table_from_frame(frame.drop(hidden), title), remarks=list(self.notes))
-        ]
+        table = tabular.table_from_frame(frame.drop(hidden), f"{self.measure}: {count}")
+        return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
         sizes = f"{self.frame.height:,} entries, {counted(self.records().height, 'record')}"
@@ -410,22 +397,22 @@ def history(
     check_several("own", own)
     columns = columns or {}
     roles = ("score", "date", "entry", "team", "mark")
-    unknown_roles = [role for role in columns if role not in roles]
-    if unknown_roles:
-        raise PolicyError(
-            f"unknown column {quoted(unknown_roles[0])}; expected one of: {', '.join(roles)}"
-        )
+    for role in columns:
+        if role not in roles:
+            expected = f"expected one of: {', '.join(roles)}"
+            raise PolicyError(f"unknown column {quoted(role)}; {expected}")
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
     reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
-    options = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN_MARKS}
-    for name, is_set in options.items():
+    for name, is_set, required in (
+        ("task", task is not None, "campaigns and releases"),
+        ("columns", bool(columns), "tables"),
+        ("own", tuple(own) != OWN_MARKS, "tables with a column of marks"),
+    ):
         if is_set and name not in reader.used_options:
-            required = {"task": "campaigns and releases", "columns": "tables"}
-            sources_text = required.get(name, "tables with a column of marks")
-            raise PolicyError(f"{name} requires {sources_text} among the sources")
+            raise PolicyError(f"{name} requires {required} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
@@ -440,7 +427,10 @@ def history(
         verb = "has no score and is" if n_missing == 1 else "have no score and are"
         notes.append(f"{n_missing:,} of {entries.height:,} entries {verb} excluded")
     if standardised and len(collections) > 1:
-        notes.append(STANDARDISED_NOTE)
+        notes.append(
+            "scores are standardised by the runs of each campaign, so the same run has a lower"
+            " score among better runs"
+        )
     is_lower_better = lower_is_better or bool(entries["is_lower_better"].any())
     if is_lower_better:
         notes.append(f"lower scores of {measure} are better")
@@ -450,26 +440,21 @@ def history(
 
 def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
     """Return entries in order of day, with a column `record` that is True for records."""
-    sign = -1.0 if lower_is_better else 1.0
-    value = pl.col("value")
     # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
-    values = without_noise(entries["score"].to_numpy()) * sign
-    entries = entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
-    best_before = (
-        entries.group_by("date")
-        .agg(value.max().alias("best"))
-        .sort("date")
-        .select("date", before=pl.col("best").cum_max().shift(1))
-    )
+    values = without_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
+    value = pl.col("value")
     # Best entry of each day first; equal entries: the organisers' first, then in order of rows.
-    best_first = entries.with_row_index("row").sort(
-        "date", value, "own", "row", descending=[False, True, True, False]
+    best_first = (
+        entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
+        .with_row_index("row")
+        .sort("date", value, "own", "row", descending=[False, True, True, False])
     )
-    entries = best_first.join(best_before, on="date", how="left", maintain_order="left")
-    is_better = pl.col("before").is_null() | (value > pl.col("before"))
+    # The best entry of a day follows all entries of earlier days.
+    best_before = value.cum_max().shift(1)
+    is_better = best_before.is_null() | (value > best_before)
     is_record = pl.col("date").is_first_distinct() & is_better & ~pl.col("own")
     return (
-        entries.with_columns(record=is_record)
+        best_first.with_columns(record=is_record)
         .sort("date", "row")
         .select("date", "entry", "team", "score", "own", "record", "source", "collection")
     )

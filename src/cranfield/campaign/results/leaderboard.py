@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from cranfield.base.arrays import competition_ranks, without_noise
 from cranfield.base.errors import CranfieldError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.results.scoring import Scoring, hash_values, read_or_compute_table
+from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
@@ -29,17 +29,32 @@ if TYPE_CHECKING:
 MAX_COMPARED = 150
 """Maximum number of runs whose pairs are compared."""
 
-CACHE_SIZE = 8
-"""Number of comparisons that are cached in memory."""
+_comparisons: deque[tuple[tuple[Any, ...], PairwiseComparison]] = deque(maxlen=8)
+"""The last comparisons, because a comparison of 126 runs takes two seconds."""
 
 
 def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
-    """Compare all pairs of systems by the default test.
+    """Compare all pairs of systems by the default test; results are cached.
 
-    Missing scores count as 0; if lower is better, topics with missing scores are excluded. Results
-    are cached, because a comparison of 126 runs takes two seconds.
+    Missing scores count as 0; if lower is better, topics with missing scores are excluded.
     """
-    return _cached_comparison(_ScoresKey(scores), alpha)
+    # Everything that a comparison depends on.
+    key = (
+        *(alpha, scores.measure, scores.aggregate, scores.lower_is_better, scores.scale),
+        *(scores.settings, scores.topics, scores.systems, scores.values.tobytes()),
+    )
+    for earlier_key, comparison in tuple(_comparisons):
+        if earlier_key == key:
+            return comparison
+    # The import takes longer than a leaderboard with a cached comparison.
+    from cranfield.significance.comparison.compare import compare
+
+    # 0 would be the best score if lower is better.
+    missing = "drop" if scores.lower_is_better else "zero"
+    has_missing = np.isnan(scores.values).any()
+    comparison = compare(scores, alpha=alpha, missing=missing if has_missing else None)
+    _comparisons.append((key, comparison))
+    return comparison
 
 
 def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
@@ -63,61 +78,13 @@ def compare_if_possible(
 
 
 @dataclass(frozen=True, eq=False)
-class _ScoresKey:
-    """Key of the cache: scores, which are equal if everything a comparison depends on is equal."""
-
-    scores: Scores
-
-    def _key(self) -> tuple[object, ...]:
-        scores = self.scores
-        return (
-            scores.measure,
-            scores.aggregate,
-            scores.lower_is_better,
-            scores.scale,
-            scores.settings,
-            scores.topics,
-            scores.systems,
-            scores.values.tobytes(),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ScoresKey) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((self.scores.measure, self.scores.systems))
-
-
-@lru_cache(CACHE_SIZE)
-def _cached_comparison(key: _ScoresKey, alpha: float) -> PairwiseComparison:
-    # The import takes longer than a leaderboard with a cached comparison.
-    from cranfield.significance.comparison.compare import compare
-
-    missing = None
-    if np.isnan(key.scores.values).any():
-        # 0 would be the best score if lower is better.
-        missing = "drop" if key.scores.lower_is_better else "zero"
-    return compare(key.scores, alpha=alpha, missing=missing)
-
-
-@dataclass(frozen=True, eq=False)
 class Separation:
-    """Result of a comparison of all pairs of runs.
+    """Result of a comparison of all pairs of runs."""
 
-    `frame` has one row per run: `tag`; `groups`, letters that two runs share exactly when they are
-    not significantly different; and, if the test has them, `low` and `high`, the bounds of
-    simultaneous confidence intervals. The verdict says whether the result is meaningful on the
-    scale of the measure.
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # tag and groups and, if the test has them, low and high
     method: str
-    verdict: str
+    verdict: str  # whether the result is meaningful on the scale of the measure
     notes: tuple[str, ...]
-
-
-class _NotComparedError(Exception):
-    """Raised if no comparison is available; the message is the reason."""
 
 
 def separation(
@@ -311,11 +278,11 @@ def _leaderboard(
     for name, dtype in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
         if name not in frame.columns:
             frame = frame.with_columns(pl.lit(None, dtype).alias(name))
-    frame = frame.select(
-        "rank", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
-    )
+    order = [
+        column for name in Leaderboard.columns for column in (names if name == "*" else [name])
+    ]
     separation = None if isinstance(comparison, str) else comparison
-    return Leaderboard(frame, tuple(names), separation, tuple(notes))
+    return Leaderboard(frame.select(order), tuple(names), separation, tuple(notes))
 
 
 def task_leaderboard(
@@ -346,25 +313,17 @@ def task_leaderboard(
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
-    first = scoring.measures[0]
-
-    def compute() -> tuple[pl.DataFrame, dict[str, str]]:
-        result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
-        if isinstance(result, str):
-            raise _NotComparedError(result)
-        notes = "\n".join(result.notes)
-        return result.frame, {"method": result.method, "verdict": result.verdict, "notes": notes}
-
+    first, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
     basis = hash_values("groups", scoring.basis(all_runs=True), str(first), alpha)
-    try:
-        frame, about = read_or_compute_table(scoring.campaign, scoring.judgments, basis, compute)
-    except _NotComparedError as error:
-        return str(error)
-    return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
-
-
-DECIMALS = {"means": 2, "sheets": 4}
-"""Decimals of scores by kind of feedback; sheets always have four decimals."""
+    if cached := read_cached_table(campaign, judgments.task, basis):
+        frame, about = cached
+        return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
+    result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
+    if not isinstance(result, str):
+        about = {"method": result.method, "verdict": result.verdict}
+        about |= {"notes": "\n".join(result.notes)}
+        cache_table(campaign, judgments, basis, result.frame, about)
+    return result
 
 
 def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
@@ -374,7 +333,7 @@ def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict
     off by default and rounded, and should be combined with `runs_per_day`. It ends with a release,
     which publishes the scores.
     """
-    decimals = DECIMALS.get(campaign.rules.task(task).feedback)
+    decimals = {"means": 2, "sheets": 4}.get(campaign.rules.task(task).feedback)
     registry = campaign.registry
     is_released = any(record.task == task for record in registry.releases())
     if decimals is None or is_released or not tags or not registry.judgments(task):

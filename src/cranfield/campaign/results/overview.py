@@ -68,20 +68,10 @@ def leaderboard_table(overview: Overview) -> Table:
     head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
     rows = []
     for k, row in enumerate(board.rows.rows(named=True)):
-        scores = [
-            Cell(format_number(row[name]), bold=bool(bold[name][k])) for name in board.measures
-        ]
-        rows.append(
-            [
-                str(row["rank"]),
-                row["tag"] + (" (late)" if row["late"] else ""),
-                row["team"],
-                row["type"] or "",
-                *scores,
-                shorten_letters(row["groups"] or ""),
-                f"{row['unjudged@10']:.1%}",
-            ]
-        )
+        tag = row["tag"] + (" (late)" if row["late"] else "")
+        scores = [Cell(format_number(row[name]), bold=bold[name][k]) for name in board.measures]
+        ends = [shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"]
+        rows.append([str(row["rank"]), tag, row["team"], row["type"] or "", *scores, *ends])
     title = f"{overview.title}, {counted(len(rows), 'run')}"
     return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
 
@@ -110,10 +100,8 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
         "files": "Files",
     }
-    counts = (
-        f"{counted(overview.leaderboard.rows.height, 'run')},"
-        f" {counted(overview.topics.height, 'topic')}, judgments {label(overview.judgments)}"
-    )
+    runs, n_topics = counted(overview.leaderboard.rows.height, "run"), overview.topics.height
+    counts = f"{runs}, {counted(n_topics, 'topic')}, judgments {label(overview.judgments)}"
     return render_page(
         "overview.html",
         label(overview.title),

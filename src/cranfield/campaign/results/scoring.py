@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import BytesIO
@@ -96,20 +96,6 @@ def cache_table(
         (campaign.folder / previous.path).unlink(missing_ok=True)
 
 
-def read_or_compute_table(
-    campaign: OpenedCampaign,
-    judgments: Judgments,
-    basis: str,
-    compute: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Read a table and facts about it from the cache, or compute and cache them."""
-    table = read_cached_table(campaign, judgments.task, basis)
-    if table is None:
-        table = compute()
-        cache_table(campaign, judgments, basis, *table)
-    return table
-
-
 FORMAT = "scores 3"
 """Format of the files of scores, which is part of the key of the cache.
 
@@ -117,12 +103,7 @@ A row without a topic has the overall values of a run, and its coverage as JSON.
 the scores of a run for a topic. Null is a score that was not computed, NaN a missing score.
 """
 
-SCHEMA = {
-    "object": pl.String,
-    "topic": pl.String,
-    "coverage": pl.String,
-    "max_grade": pl.Int64,
-}
+SCHEMA = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
 """Columns of files of scores, besides a column for each measure."""
 
 
@@ -186,13 +167,7 @@ class CachedRuns(Scorable):
 
 
 class Scoring:
-    """Scoring of the accepted runs of a task with a version of its judgments.
-
-    Parameters
-    ----------
-    campaign, task, measures, judgments
-        As for :func:`score_runs`.
-    """
+    """Scoring of the accepted runs of a task; the parameters are those of :func:`score_runs`."""
 
     def __init__(
         self,
@@ -303,12 +278,8 @@ class Scoring:
             # A run without a judged topic can only be judged with other runs.
             judged_runs = judge_runs(self.submissions)
         # Scores are cached by the text form of the measure, not by its requested name.
-        canonical_measures = [measure() for measure in measures]
-        return (
-            None
-            if judged_runs is None
-            else score(judged_runs, canonical_measures, compat=self.compat)
-        )
+        canonical = [measure() for measure in measures]
+        return None if judged_runs is None else score(judged_runs, canonical, compat=self.compat)
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
@@ -320,16 +291,15 @@ class Scoring:
         topics = topic_order(cells["topic"].unique().to_list())
         # Runs with the same bytes have the same scores.
         objects = list(dict.fromkeys(self.objects.values()))
-        columns = [objects.index(sha256) for sha256 in self.objects.values()]
         row_of = {topic: k for k, topic in enumerate(topics)}
-        column_of = {sha256: k for k, sha256 in enumerate(objects)}
+        column_of = {sha256_text: k for k, sha256_text in enumerate(objects)}
         rows = [row_of[topic] for topic in cells["topic"]]
-        cell_columns = [column_of[sha256] for sha256 in cells["object"]]
+        columns = [column_of[sha256_text] for sha256_text in cells["object"]]
         values = {}
         for name in names:
             scores = np.full((len(topics), len(objects)), np.nan)
-            scores[rows, cell_columns] = cells[name].to_numpy()
-            values[name] = scores[:, columns]
+            scores[rows, columns] = cells[name].to_numpy()
+            values[name] = scores[:, [column_of[run.object] for run in self.submissions]]
         runs = CachedRuns(
             tuple(topics),
             tuple(self.objects),
@@ -346,12 +316,9 @@ class Scoring:
         stored = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
         coverage = []
         for tag, sha256_text in self.objects.items():
-            missing, extra = (
-                tuple(stored[sha256_text]["missing"]),
-                tuple(stored[sha256_text]["extra"]),
-            )
-            fields = {**stored[sha256_text], "system": tag, "missing": missing, "extra": extra}
-            coverage.append(SystemCoverage(**fields))
+            fields = stored[sha256_text] | {"system": tag}
+            topics = {name: tuple(fields[name]) for name in ("missing", "extra")}
+            coverage.append(SystemCoverage(**fields | topics))
         return tuple(coverage)
 
 

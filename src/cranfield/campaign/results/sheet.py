@@ -163,21 +163,19 @@ class Sheet:
             For text that is not the JSON of a sheet.
         """
         try:
-            content = {name: _as_tuple(value) for name, value in json.loads(text).items()}
+            content = _with_tuples(json.loads(text))
             if content.pop("form") != FORMAT:
                 raise InputError(f"is not in the format {FORMAT!r}", source=source)
             for name in ("precision_at", "unjudged"):
                 content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
             if content["category"] is not None:
                 content["category"] = Category(**content["category"])
-            comparison = {name: _as_tuple(value) for name, value in content["comparison"].items()}
-            content["comparison"] = SheetComparison(**comparison)
+            content["comparison"] = SheetComparison(**_with_tuples(content["comparison"]))
             content["by_topic"] = tuple(TopicScores(**topic) for topic in content["by_topic"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"is not a sheet written by cranfield: {error}", source=source) from (
-                error
-            )
+            reason = f"is not a sheet written by cranfield: {error}"
+            raise InputError(reason, source=source) from error
 
     def to_text(self) -> str:
         """Return the sheet as text, in the format of TREC's sheets."""
@@ -231,10 +229,10 @@ class Sheet:
 def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
     pooled = ""
-    if sheet.depth is not None:
+    if sheet.depth is not None and sheet.pooled:
+        pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
+    elif sheet.depth is not None:
         pooled = "not pooled; its documents are judged only if other runs retrieved them"
-        if sheet.pooled:
-            pooled = f"its first {counted(sheet.depth, 'document')} for each topic were judged"
     # Not a dict, because a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
@@ -291,14 +289,10 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
     for topic in sheet.by_topic:
         row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]
         if sheet.category is not None:
-            row += [format_number(value) for value in (topic.best, topic.median, topic.worst)]
+            row += map(format_number, (topic.best, topic.median, topic.worst))
             difference = minus_median(topic)
-            row.append(
-                f"+{difference:.4f}"
-                if difference is not None and difference > 0
-                else format_number(difference)
-            )
-            row.append(f"{topic.rank} of {sheet.category.runs}")
+            sign = "+" if difference is not None and difference > 0 else ""
+            row += [sign + format_number(difference), f"{topic.rank} of {sheet.category.runs}"]
         rows.append(row)
     return rows
 
@@ -341,6 +335,5 @@ def _side_by_side(first: str, second: str) -> str:
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 
 
-def _as_tuple(value: Any) -> Any:
-    """Convert a list to a tuple."""
-    return tuple(value) if isinstance(value, list) else value
+def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(value) if isinstance(value, list) else value for k, value in content.items()}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import polars as pl
@@ -44,12 +43,13 @@ from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 
 def sheet_page(sheet: Sheet) -> str:
     """Return the sheet as a self-contained HTML page without scripts."""
-    titles = (sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task)
-    counts = f"{', '.join(map(label, titles))}. {label(rank_sentence(sheet))}."
-    values = sheet_values(sheet)
-    return render_page(
-        "sheet.html", label(sheet.tag), counts=counts, skip="Skip to the sheet", **values
-    )
+    counts = f"{', '.join(map(label, _titles(sheet)))}. {label(rank_sentence(sheet))}."
+    values = sheet_values(sheet) | {"counts": counts, "skip": "Skip to the sheet"}
+    return render_page("sheet.html", label(sheet.tag), **values)
+
+
+def _titles(sheet: Sheet) -> tuple[str, str]:
+    return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
 def sheet_values(sheet: Sheet) -> dict[str, Any]:
@@ -144,12 +144,9 @@ def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
 def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
     for sheet in sheets:
-        for suffix, text in (
-            ("html", sheet_page(sheet)),
-            ("txt", sheet.to_text()),
-            ("json", sheet.to_json()),
-        ):
-            yield f"{sheet.tag}.{suffix}", encode_text(text)
+        yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
+        yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
+        yield f"{sheet.tag}.json", encode_text(sheet.to_json())
 
 
 def encode_text(text: str) -> bytes:
@@ -166,10 +163,8 @@ def write_files(
         if subfolder.name == RUNS and subfolder.is_dir():
             names = {path.name for path in subfolder.iterdir()}
             if extra := sorted(names - {Path(name).name for name in files}):
-                raise PolicyError(
-                    f"{subfolder} contains {quoted(extra[0])}, which belongs to no current run;"
-                    " remove it, or choose another folder"
-                )
+                reason = "which belongs to no current run; remove it, or choose another folder"
+                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
         make_folder(subfolder)
     for name, content in files.items():
         with whole_file(target / name, private=private) as out:
@@ -188,22 +183,18 @@ def make_folder(folder: Path) -> None:
 
 def _index(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
-    sorted_sheets = sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag))
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
-        first = sheets[0]
-        title, heading = label(first.task_title or first.task), "Sheets"
-        campaign = label(first.campaign_title or first.campaign)
-        counts = f"{campaign}. {counted(len(sheets), 'run')}."
-    headings = {"runs": heading}
-    skip = "Skip to the runs"
+        campaign, title = map(label, _titles(sheets[0]))
+        counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
     return render_page(
-        "sheets.html", title, counts=counts, headings=headings, skip=skip, sheets=sorted_sheets
+        "sheets.html",
+        title,
+        counts=counts,
+        headings={"runs": heading},
+        skip="Skip to the runs",
+        sheets=sorted(sheets, key=lambda sheet: (sheet.comparison.rank, sheet.tag)),
     )
-
-
-TIMESTAMP = (1980, 1, 1, 0, 0, 0)
-"""Time of all files in an archive: the earliest time of the format."""
 
 
 def write_packet(
@@ -243,9 +234,8 @@ def write_packet(
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
-        raise PolicyError(
-            f"unknown team {quoted(team)}; `cranfield campaign team list` lists the teams"
-        )
+        hint = "`cranfield campaign team list` lists the teams"
+        raise PolicyError(f"unknown team {quoted(team)}; {hint}")
     files = _team_files(_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
@@ -272,13 +262,11 @@ def write_packets(
     first_ids: dict[str, str] = {}
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
-            raise PolicyError(
-                f"team {quoted(team)} is not a valid file name; write its packet separately"
-            )
+            reason = "is not a valid file name; write its packet separately"
+            raise PolicyError(f"team {quoted(team)} {reason}")
     make_folder(target)
-    return tuple(
-        _write_packet(_team_files(all_inputs, team), target / f"{team}.zip") for team in teams
-    )
+    paths = {team: target / f"{team}.zip" for team in teams}
+    return tuple(_write_packet(_team_files(all_inputs, team), paths[team]) for team in teams)
 
 
 def _all_inputs(
@@ -295,38 +283,38 @@ def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes
     files = {}
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
-            for name, content in packet_files(inputs, team):
-                files[f"{inputs.task.name}/{name}"] = content
+            sheets, folder = inputs.sheets("hidden", team), inputs.task.name
+            label = team_label(sheets[0])
+            readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
+            statistics = _group_statistics(inputs, team).write_csv()
+            files[f"{folder}/README.txt"] = encode_text(readme)
+            files[f"{folder}/statistics.csv"] = statistics.encode()
+            files |= {f"{folder}/{name}": data for name, data in index_and_sheets(sheets)}
     return files
 
 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
-    if target.suffix.lower() == ".zip":
-        with whole_file(target, private=True) as out:
-            out.write(zip_files(files))
-    else:
+    """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
+    if target.suffix.lower() != ".zip":
         write_files(target, files, private=True)
+        return target
+    with (
+        whole_file(target, private=True) as out,
+        ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
+        for name in sorted(files):
+            entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = ZIP_DEFLATED
+            # Set explicitly, because the defaults depend on the system.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, files[name])
     return target
-
-
-def packet_files(inputs: SheetInputs, team: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and bytes of the files of the packet of a team for a task."""
-    sheets = inputs.sheets("hidden", team)
-    readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=team_label(sheets[0]))
-    yield "README.txt", encode_text(readme)
-    yield "statistics.csv", _group_statistics(inputs, team).write_csv().encode()
-    yield from index_and_sheets(sheets)
 
 
 def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst scores of the reference groups of the runs of a team."""
-    groups = sorted(
-        {
-            group
-            for group in reference_groups(inputs.runs, inputs.task, team).values()
-            if group is not None
-        }
-    )
+    group_of = reference_groups(inputs.runs, inputs.task, team)
+    groups = sorted({group for group in group_of.values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
         inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
@@ -340,16 +328,3 @@ def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)
-
-
-def zip_files(files: Mapping[str, bytes]) -> bytes:
-    """Compress files in order of name, with a fixed time, so that bytes are reproducible."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, TIMESTAMP)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            # Set explicitly, because the defaults depend on the system.
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, files[name])
-    return buffer.getvalue()

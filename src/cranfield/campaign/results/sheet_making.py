@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
-from cranfield.campaign.checks.metadata import public_metadata
+from cranfield.campaign.checks.checking import public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import score_runs
@@ -85,11 +85,9 @@ def reference_groups(
     # A group is excluded if it differs from a preferred group by runs of few other teams.
     allowed = {group for group in group_of.values() if group is not None}
     for group, other_group in combinations(sorted(allowed, reverse=True), 2):
+        runs_of, other_runs = members[group], members[other_group]
         if {group, other_group} <= allowed:
-            for tags in (
-                members[group] - members[other_group],
-                members[other_group] - members[group],
-            ):
+            for tags in (runs_of - other_runs, other_runs - runs_of):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
                     allowed.discard(other_group)
     return {tag: group if group in allowed else None for tag, group in group_of.items()}
@@ -97,9 +95,6 @@ def reference_groups(
 
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 """Levels of recall, as names of topics."""
-
-HIDDEN_REASON = "the comparison is not possible"
-"""Text instead of a reason that may name other runs."""
 
 NAMING_OF_OTHERS = ("named", "hidden")
 """Options: whether a sheet names runs that are not significantly different from its run."""
@@ -117,9 +112,7 @@ PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 def sheet_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the measures of sheets: of the overall block, of the rules, and of coverage."""
-    coverage = (
-        name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}")
-    )
+    coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
     block = [*COUNTS.values(), *recall_measures(task), "AP", *PRECISION.values(), "Rprec"]
     return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
 
@@ -183,9 +176,8 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     if statement.verdict == MEANINGFUL or not n_significant:
         return (first,)
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
-    order = describe_order(
-        n_significant, n_ordered, "run that differs from it", "runs that differ from it"
-    )
+    nouns = ("run that differs from it", "runs that differ from it")
+    order = describe_order(n_significant, n_ordered, *nouns)
     return (first, f"{capitalised(order)}.")
 
 
@@ -201,6 +193,10 @@ def sheet_inputs(
     names = [*sheet_measures(rules), *([] if measure is None else [measure])]
     evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
     runs = scored_runs(campaign, rules.name, evaluation)
+    warnings = {
+        run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
+        for run in runs
+    }
     return SheetInputs(
         evaluation,
         runs,
@@ -208,12 +204,7 @@ def sheet_inputs(
         rules,
         find_judgments(campaign, rules.name, judgments).version,
         teams={team.id: team.name for team in registry.teams()},
-        warnings={
-            run.tag: tuple(
-                fault.message for fault in registry.faults(run.id) if fault.severity == "warning"
-            )
-            for run in runs
-        },
+        warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
         measure=measure,
     )
@@ -271,16 +262,10 @@ class SheetInputs:
         return topic_statistics(members, median=self.task.median).rows.drop("group")
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
-        """Return the sheets, in order of tags.
+        """Return the sheets of all runs or of a team, in order of tags.
 
-        Parameters
-        ----------
-        others
-            `named` if sheets name the runs that are not significantly different from their run,
-            `hidden` if they name no other run.
-        team
-            Team to return the sheets of, with reference groups that do not reveal the scores of few
-            other teams; by default all teams.
+        If `others` is `hidden`, they name no other run. The reference groups of a team do not
+        reveal the scores of few other teams.
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
@@ -298,33 +283,26 @@ class SheetInputs:
         for k, tag in enumerate(scores.systems):
             if tag not in group_of:
                 continue
-            columns: dict[str, Iterable[Any]] = {
-                "topic": scores.topics,
-                "relevant": relevant,
-                "score": map(finite, scores.values[:, k].tolist()),
-            }
+            # In the order of the fields of TopicScores.
+            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
             fields: dict[str, Any] = {}
             group = group_of[tag]
             if group is not None:
                 fields, by_topic, ranks = group_fields[group]
-                columns |= by_topic | {"rank": ranks[tag]}
+                columns += [*by_topic, ranks[tag]]
             comparison = comparisons[k]
             if others == "hidden":
                 # The reason may name other runs, too.
-                reason = comparison.not_compared and HIDDEN_REASON
+                reason = comparison.not_compared and "the comparison is not possible"
                 comparison = replace(comparison, names=None, not_compared=reason)
-            rows = zip(*columns.values(), strict=True)
+            values = {name: row[k] for name, row in overall.items()}
             sheets.append(
                 Sheet(
                     **self._run_fields(submissions[tag]),
-                    **_overall_fields(
-                        {name: row[k] for name, row in overall.items()}, measures, task
-                    ),
+                    **_overall_fields(values, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
-                    by_topic=tuple(
-                        TopicScores(**dict(zip(columns, row, strict=True))) for row in rows
-                    ),
+                    by_topic=tuple(map(TopicScores, *columns)),
                     comparison=comparison,
                     **fields,
                 )
@@ -333,29 +311,27 @@ class SheetInputs:
 
     def _group_fields(
         self, group: Group
-    ) -> tuple[dict[str, Any], dict[str, list[Number]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         levels = [self.scores_by(name).overall() for name in recall_measures(self.task)]
         curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
-        ranks = np.array(
-            [competition_ranks(row, members.lower_is_better) for row in members.values], int
-        )
-        fields = {
-            "category": Category(*group, len(members.systems)),
-            "median_precision": tuple(map(finite, median)),
-        }
-        by_topic = {name: [*map(finite, rows[name])] for name in ("best", "median", "worst")}
+        lower = members.lower_is_better
+        ranks = np.array([competition_ranks(row, lower) for row in members.values], int)
+        category = Category(*group, len(members.systems))
+        fields = {"category": category, "median_precision": tuple(map(finite, median))}
+        by_topic = [[*map(finite, rows[name])] for name in ("best", "median", "worst")]
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
     def _run_fields(self, run: Submission) -> dict[str, Any]:
         """Return the fields of a sheet about the run and its task."""
         # If no run is marked, the pooled runs are unknown.
         is_marked = any(submission.pooled for submission in self.runs)
+        fields = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
         return {
-            **{name: getattr(run, name) for name in RUN_FIELDS},
+            **{name: getattr(run, name) for name in fields},
             "campaign": self.rules.id,
             "campaign_title": self.rules.title,
             "task": self.task.name,
@@ -378,10 +354,6 @@ def sort_topics(topics: Sequence[str]) -> list[str]:
         return [(int(part), "") if k % 2 else (0, part) for k, part in enumerate(parts)]
 
     return sorted(topics, key=key)
-
-
-RUN_FIELDS = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
-"""Fields of sheets that are copied from the submission."""
 
 
 def _overall_fields(

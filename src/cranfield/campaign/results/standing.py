@@ -15,7 +15,7 @@ from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.results.scoring import Scoring, hash_values, read_or_compute_table
+from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
 from cranfield.campaign.results.stored_inputs import (
     intact_submissions,
     read_stored_qrels,
@@ -145,11 +145,8 @@ class Standing(Result):
                 f" of {counted(int(self.lost['runs']), 'pooled run')}"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
-        lines += [
-            f"{self.measure} {self.mean:.4f}{z}: rank {self.rank:,} of {self.n_runs:,}"
-            f" (judgments {self.judgments})",
-            f"verdict: {self.position}",
-        ]
+        rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
+        lines += [f"{self.measure} {self.mean:.4f}{z}: {rank}", f"verdict: {self.position}"]
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
     def note_lines(self) -> list[str]:
@@ -194,10 +191,12 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
-    settings = scoring.policies.describe()
-    policies = {name: settings[name] for name in ("ties", "topics", "negative")}
-
-    def compute() -> tuple[pl.DataFrame, dict[str, str]]:
+    policies = scoring.policies.describe()
+    objects = sorted((run.tag, run.team, run.object) for run in pooled)
+    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
+    if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
+        frame = cached[0]
+    else:
         study = leave_one_out(
             read_stored_runs(scoring.campaign, scoring.rules, pooled),
             read_stored_qrels(scoring.campaign, scoring.rules, scoring.judgments),
@@ -205,22 +204,13 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
             teams=teams,
             depth=depth,
             lists="raw",
-            **policies,
+            **{name: policies[name] for name in ("ties", "topics", "negative")},
         )
         columns = ("mean drop", "largest drop", "largest rank change")
-        return study.summary.select(pl.col(name).cast(pl.Float64) for name in columns), {}
-
-    objects = sorted((run.tag, run.team, run.object) for run in pooled)
-    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
-    frame, _ = read_or_compute_table(scoring.campaign, scoring.judgments, basis, compute)
+        frame = study.summary.select(pl.col(name).cast(pl.Float64) for name in columns)
+        cache_table(scoring.campaign, scoring.judgments, basis, frame, {})
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
-
-SELECTION = (
-    "the p-values do not account for the selection of the best and the median run by the same"
-    " scores"
-)
-"""Note on comparisons with runs that were selected by their scores."""
 
 MIN_REFERENCE = 10
 """Minimum number of reference runs for standardised scores.
@@ -283,17 +273,15 @@ def standing(
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     first_measure = scoring.measures[0]
     if first_measure.info.depends_on_others:
-        raise PolicyError(
-            f"{first_measure} cannot compare a single run, because it depends on other runs"
-        )
+        reason = "cannot compare a single run, because it depends on other runs"
+        raise PolicyError(f"{first_measure} {reason}")
     scoring = scoring.for_measure(first_measure)
     paths = [fspath(path) for path in (run, baseline) if path is not None]
     new_runs = [_read_run(scoring, path) for path in paths]
     names = [new_run.name for new_run in new_runs]
     if len(set(names)) < len(names):
-        raise PolicyError(
-            f"the run and its baseline must have different names, got {quoted(names[0])} twice"
-        )
+        expected = "the run and its baseline must have different names"
+        raise PolicyError(f"{expected}, got {quoted(names[0])} twice")
     qrels = read_stored_qrels(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
@@ -305,11 +293,8 @@ def standing(
     notes = []
     if duplicate_names := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
-        names_of_files = ", ".join(map(quoted, duplicate_names))
-        notes.append(
-            f"run {names_of_files} of the campaign is excluded, because a run file has the same"
-            " name"
-        )
+        runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"
+        notes.append(f"{runs} is excluded, because a run file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
     [new_scores] = evaluation.values()
@@ -321,27 +306,31 @@ def standing(
     depth = (scoring.rules.pool or PoolRules()).depth
 
     def compare_one(name: str, baseline: str | None) -> Standing:
-        n_others = len(tags) - (name in tags)
-        about = {
-            "judgments": scoring.judgments.version,
-            "unjudged": _unjudged(evaluation, name, depth),
-            "depth": depth,
-        }
-        note = f"compared with the {counted(n_others, 'accepted run')}{type_text}"
-        settings = {"alpha": alpha, **options}
-        return _standing(scores, sorted(tags), name, baseline, about, [note, *notes], settings)
+        other_tags = sorted({*tags} - {name})
+        note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
+        return _standing(
+            scores,
+            other_tags,
+            name,
+            baseline,
+            options | {"alpha": alpha},
+            notes=[note, *notes],
+            judgments=scoring.judgments.version,
+            unjudged=_unjudged(evaluation, name, depth),
+            depth=depth,
+        )
 
-    run_standing = compare_one(names[0], None if baseline is None else names[1])
-    return replace(
-        run_standing, lost=lost, baseline=None if baseline is None else compare_one(names[1], None)
-    )
+    if baseline is None:
+        return replace(compare_one(names[0], None), lost=lost)
+    baseline_standing = compare_one(names[1], None)
+    return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
 
 
 def _read_run(scoring: Scoring, text: str) -> Run:
     """Read the file of a run, or a run of the campaign by its tag."""
-    submission = next((run for run in scoring.submissions if run.tag == text), None)
-    if submission is not None and not Path(text).is_file():
-        return read_stored_run(scoring.campaign, scoring.rules, submission)
+    for submission in scoring.submissions:
+        if submission.tag == text and not Path(text).is_file():
+            return read_stored_run(scoring.campaign, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 
@@ -374,16 +363,15 @@ def _standing(
     other_tags: Sequence[str],
     run: str,
     baseline: str | None,
-    about: dict[str, Any],
-    notes: Sequence[str],
     options: dict[str, Any],
+    *,
+    notes: Sequence[str],
+    **about: Any,
 ) -> Standing:
     """Compare a run with the best and the median of the other runs, and with any baseline."""
-    other_tags = [tag for tag in other_tags if tag != run]
     reference = scores.select(systems=other_tags)
-    sign = 1.0 if reference.lower_is_better else -1.0
     means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
-    keys = sign * without_noise(scores.mean())
+    keys = without_noise(scores.mean()) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
@@ -391,11 +379,11 @@ def _standing(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
+    selection = "the p-values do not account for the selection of the best and the median run by"
     z: dict[str, float | None] = dict.fromkeys(scores.systems)
-    missing_z = [
-        f"not standardised: {MIN_REFERENCE} reference runs are required, got {len(other_tags)}"
-    ]
-    if len(other_tags) >= MIN_REFERENCE:
+    n_required, n_others = MIN_REFERENCE, len(other_tags)
+    missing_z = [f"not standardised: {n_required} reference runs are required, got {n_others}"]
+    if n_others >= n_required:
         missing_z, scaled = [], standardise(scores, reference)
         z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
@@ -404,11 +392,7 @@ def _standing(
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
         .join(pairs, on="tag", how="left", maintain_order="left")
         .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
-        .select(
-            *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
-            "significant",
-            "standardised",
-        )
+        .select([*Standing.columns][1:])
     )
     return Standing(
         run=run,
@@ -423,7 +407,7 @@ def _standing(
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(*notes, *missing_z, SELECTION, *comparison.notes),
+        notes=(*notes, *missing_z, f"{selection} the same scores", *comparison.notes),
     )
 
 

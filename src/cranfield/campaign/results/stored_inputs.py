@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -53,13 +54,11 @@ def add_judgments(
 
     Parameters
     ----------
-    campaign
-        The campaign.
+    campaign, task
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     qrels
         File of judgments in TREC format: lines of topic, iteration, document and grade, compressed
         or not.
-    task
-        Name of the task; optional if there is only one.
     version
         Name of the version, such as `1`. An existing version is never changed.
     note
@@ -102,15 +101,14 @@ def add_judgments(
     versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
+    is_same = duplicate is not None and duplicate.version == version
     if duplicate is not None:
-        message = f"version {quoted(duplicate.version)} has the same bytes"
-        if duplicate.version == version:
-            message += "; nothing was added"
-        warn(message, stacklevel=2)
+        ending = "; nothing was added" if is_same else ""
+        warn(f"version {quoted(duplicate.version)} has the same bytes{ending}", stacklevel=2)
+        if is_same:
+            return duplicate
     if any(record.version == version for record in versions):
-        if duplicate is None or duplicate.version != version:
-            raise _version_error(version)
-        return duplicate
+        raise _version_error(version)
     sha256, _ = records.put_object(campaign.folder, path)
     rows, added = len(judgments), utc_text(campaign.clock())
     record = Judgments(rules.name, version, sha256, rows, added, note)
@@ -150,32 +148,30 @@ def _topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     if len(missing) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
-    notes = []
-    if extra:
-        names, verb = some_of(map(quoted, extra), 5), "is" if len(extra) == 1 else "are"
-        topics_text = f"{counted(len(extra), 'topic')} of the judgments"
-        notes.append(f"{topics_text} {verb} not in the task and {verb} ignored: {names}")
-    if missing:
-        names, verb = some_of(map(quoted, missing), 5), "has" if len(missing) == 1 else "have"
-        notes.append(f"{counted(len(missing), 'topic')} of the task {verb} no judgments: {names}")
-    return notes
+    verb = "is" if len(extra) == 1 else "are"
+    problems = {
+        f"of the judgments {verb} not in the task and {verb} ignored": extra,
+        f"of the task {'has' if len(missing) == 1 else 'have'} no judgments": missing,
+    }
+    return [
+        f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
+        for problem, names in problems.items()
+        if names
+    ]
 
 
 def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
     """Return the record of a version of a task's judgments, by default the newest."""
     versions = campaign.registry.judgments(task)
     if not versions:
-        raise CranfieldError(
-            f"task {quoted(task)} has no judgments (add them with `cranfield campaign judgments`)"
-        )
+        hint = "(add them with `cranfield campaign judgments`)"
+        raise CranfieldError(f"task {quoted(task)} has no judgments {hint}")
     if version is None:
         return versions[-1]
     record = next((record for record in versions if record.version == version), None)
     if record is None:
-        names = ", ".join(quoted(record.version) for record in versions)
-        raise PolicyError(
-            f"unknown version {quoted(version)} of the judgments; expected one of: {names}"
-        )
+        expected = f"expected one of: {', '.join(quoted(record.version) for record in versions)}"
+        raise PolicyError(f"unknown version {quoted(version)} of the judgments; {expected}")
     return record
 
 
@@ -298,17 +294,13 @@ def select_pool_runs(
     selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
     if not selected_runs:
         condition = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
-        raise CranfieldError(
-            f"task {quoted(rules.name)} has no run to pool:"
-            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
-        )
+        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{condition}"
+        raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:
-            raise PolicyError(
-                f"without must name runs that the rules pool, got {quoted(tag)}; expected tags of:"
-                f" {some_of(tags, 12)}"
-            )
+            got = f"got {quoted(tag)}; expected tags of: {some_of(tags, 12)}"
+            raise PolicyError(f"without must name runs that the rules pool, {got}")
     if set(tags) <= set(without):
         raise PolicyError("without must leave at least one run in the pool, got all its runs")
     return tuple(run for run in selected_runs if run.tag not in without)
@@ -327,10 +319,8 @@ def pool(
 
     Parameters
     ----------
-    campaign
-        The campaign.
-    task
-        Name of the task; optional if there is only one.
+    campaign, task
+        As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     depth
         Number of top documents to pool from each ranking; by default the depth of the rules, or
         100.
@@ -359,9 +349,8 @@ def pool(
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    new_pool = apply_to_runs(
-        campaign, rules, submissions, lambda runs: pool_runs(runs, depth, ties=ties)
-    )
+    function = partial(pool_runs, depth=depth, ties=ties)
+    new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise no_readable_run_error(campaign, rules.name)
     _warn_of_blanks(campaign, rules, submissions, new_pool)

@@ -63,9 +63,8 @@ class TopicStatistics(TableResult):
     def for_group(self, group: str = ALL) -> pl.DataFrame:
         """Return the rows of a group, which are none for an excluded group."""
         if group not in self.groups and group not in self.excluded_groups:
-            raise PolicyError(
-                f"unknown group {quoted(group)}; expected one of: {', '.join(self.groups)}"
-            )
+            names = ", ".join(self.groups)
+            raise PolicyError(f"unknown group {quoted(group)}; expected one of: {names}")
         return self.rows.filter(pl.col("group") == group)
 
     def heading(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import UserDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
 from functools import partial
@@ -80,7 +80,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         raise InputError(
             f"{'.'.join(map(_key_text, error.path))}: {error.reason}".removeprefix(": "),
             source=file.name,
-            line=_line_of(text, error.path),
+            line=_line_of(text, *error.path),
         ) from None
 
 
@@ -147,10 +147,9 @@ def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) 
                 file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
-                        reason = f"differs from {other_name} only in case"
-                        raise WrongValueError(reason)
+                        raise WrongValueError(f"differs from {other_name} only in case")
                 fields = _task_fields(values, file.parent, files)
-                line_of = partial(_line_of_task, text, name)
+                line_of = partial(_line_of, text, "tasks", name)
                 tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
                 _check_consistency(tasks[name])
     return Rules(**campaign, tasks=tasks, source=file.name, files=files)
@@ -168,9 +167,8 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
             if code not in CODES:
                 raise WrongValueError(unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
-                raise WrongValueError(
-                    "is always an error, because a run with this fault cannot be read"
-                )
+                reason = "is always an error, because a run with this fault cannot be read"
+                raise WrongValueError(reason)
             if code in public_severities:
                 raise WrongValueError("is set twice, here and by a key of the task")
     for field in FILE_FIELDS:
@@ -199,11 +197,10 @@ def _check_consistency(task: TaskRules) -> None:
     """Check that the rules of a task do not contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
         raise WrongValueError("the task closes before it opens", "closes")
-    n_priorities = task.priorities
     for priority in task.pool.priorities if task.pool else ():
-        if n_priorities is None or priority > n_priorities:
-            priorities = f"priorities 1 to {n_priorities}" if n_priorities else "no priorities"
-            reason = f"pooled priority {priority} is invalid: the task has {priorities}"
+        if priority > (task.priorities or 0):
+            allowed = f"priorities 1 to {task.priorities}" if task.priorities else "no priorities"
+            reason = f"pooled priority {priority} is invalid: the task has {allowed}"
             raise WrongValueError(reason, "pool", "priorities")
     questions = ("type", *task.questions)
     for category in task.categories:
@@ -221,7 +218,7 @@ def _key_text(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quoted(key)
 
 
-def _line_of(text: str, path: tuple[str, ...]) -> int | None:
+def _line_of(text: str, *path: str) -> int | None:
     """Return the line of a key, or of its innermost table that is found; None if none is."""
     line_of_key, max_depth = None, 0
     table: tuple[str, ...] = ()
@@ -238,82 +235,51 @@ def _line_of(text: str, path: tuple[str, ...]) -> int | None:
     return line_of_key
 
 
-def _line_of_task(text: str, task: str, key: str) -> int | None:
-    return _line_of(text, ("tasks", task, key))
-
-
 def _split_key(dotted: str) -> tuple[str, ...]:
     parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
     return tuple(part.strip().strip("\"'") for part in parts)
 
 
 def check_rules(rules: Rules) -> None:
-    """Check measures, options of judging, topics and patterns of all tasks.
-
-    Unlike :func:`read_rules`, this loads NumPy and polars.
-
-    Raises
-    ------
-    InputError
-        For an invalid value, with its key.
-    """
+    """Check measures, options of judging, topics and patterns; this loads NumPy and polars."""
     from cranfield.campaign.rules.topics import topic_ids
     from cranfield.collection.policies import TIES, policies
     from cranfield.measures.grammar import parse_measures
 
-    checks: dict[str, Callable[[TaskRules], Any]] = {
-        "measures": lambda task: parse_measures(task.measures),
-        # Checks and pools of runs need an order of tied documents.
-        "judging": lambda task: check_choice(
-            "ties", policies(**dict[str, Any](task.judging)).ties, TIES
-        ),
-        "topics": topic_ids,
-    }
     for task in rules.tasks.values():
-        for key, check in checks.items():
-            try:
-                check(task)
-            except CranfieldError as error:
-                raise InputError(
-                    f"tasks.{task.name}.{key}: {error}", source=rules.source, line=task.line_of(key)
-                ) from error
+        key = "measures"
+        try:
+            parse_measures(task.measures)
+            key = "judging"
+            # Checks and pools of runs need an order of tied documents.
+            check_choice("ties", policies(**dict[str, Any](task.judging)).ties, TIES)
+            key = "topics"
+            topic_ids(task)
+        except CranfieldError as error:
+            reason = f"tasks.{task.name}.{key}: {error}"
+            raise InputError(reason, source=rules.source, line=task.line_of(key)) from error
         check_patterns(task)
 
 
 def template() -> str:
-    """Return a commented campaign.toml, valid as it is, whose rules accept most runs.
-
-    Examples
-    --------
-    >>> template().splitlines()[3]
-    '[campaign]'
-    """
-    path = Path(cranfield.__file__).parent / "data" / "campaign.toml"
-    return path.read_text(encoding="utf-8")
+    """Return a commented campaign.toml, valid as it is, whose rules accept most runs."""
+    return (Path(cranfield.__file__).parent / "data/campaign.toml").read_text(encoding="utf-8")
 
 
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
-    """Return rules as TOML, without the private field.
+    """Return the rules of tasks, by default all, as TOML, without the private field.
 
-    Parameters
-    ----------
-    rules
-        The rules of a campaign.
-    folder
-        Folder of the files that the rules name.
-    tasks
-        Names of the tasks to write; by default all.
+    `folder` is the folder of the files that the rules name.
     """
-    lines = ["[campaign]", *_toml_lines(rules, folder)]
+    lines = ["[campaign]", *_toml_pairs(dict(_public_pairs(rules)), folder)]
     for name in rules.tasks if tasks is None else tasks:
-        lines += ["", f"[tasks.{_toml_key(name)}]", *_toml_lines(rules.task(name), folder)]
+        pairs = dict(_public_pairs(rules.task(name)))
+        lines += ["", f"[tasks.{_toml_key(name)}]", *_toml_pairs(pairs, folder)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _toml_lines(model: Any, folder: Path) -> list[str]:
-    return [
-        f"{_toml_key(name)} = {_toml_value(value, folder)}" for name, value in _public_pairs(model)
-    ]
+def _toml_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
+    return [f"{_toml_key(name)} = {_toml_value(value, folder)}" for name, value in values.items()]
 
 
 def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
@@ -345,8 +311,7 @@ def _toml_value(value: Any, folder: Path) -> str:
     if is_dataclass(value):
         value = dict(_public_pairs(value))
     if isinstance(value, Mapping):
-        pairs = (f"{_toml_key(name)} = {_toml_value(item, folder)}" for name, item in value.items())
-        return f"{{{', '.join(pairs)}}}"
+        return f"{{{', '.join(_toml_pairs(value, folder))}}}"
     return _toml_text(str(value))
 
 

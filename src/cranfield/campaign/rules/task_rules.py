@@ -37,9 +37,6 @@ def is_safe_name(name: str) -> bool:
     return is_plain and _RESERVED.fullmatch(name) is None
 
 
-_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
-
-
 def instant(value: object) -> datetime:
     """Convert text or a TOML value to an instant: a time with its offset from UTC.
 
@@ -59,23 +56,17 @@ def instant(value: object) -> datetime:
     Traceback (most recent call last):
     cranfield.InputError: expected an offset from UTC, such as -12:00 in ..., got '2026-08-15'
     """
+    example, got = "2026-08-15T23:59:59-12:00", f"got {quoted(value)}"
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError:
-        raise InputError(
-            f"expected a time such as 2026-08-15T23:59:59-12:00, got {quoted(value)}"
-        ) from None
+        raise InputError(f"expected a time such as {example}, {got}") from None
     if time.tzinfo is None:
-        raise InputError(
-            "expected an offset from UTC, such as -12:00 in 2026-08-15T23:59:59-12:00,"
-            f" got {quoted(value)}"
-        )
+        raise InputError(f"expected an offset from UTC, such as -12:00 in {example}, {got}")
     try:
         return time.astimezone(UTC)
     except OverflowError:
-        raise InputError(
-            f"expected a time in the years 1 to 9999 UTC, got {quoted(value)}"
-        ) from None
+        raise InputError(f"expected a time in the years 1 to 9999 UTC, {got}") from None
 
 
 def utc_text(time: datetime) -> str:
@@ -109,7 +100,7 @@ def duration_text(span: timedelta) -> str:
     """
     remainder = int(abs(span).total_seconds())
     parts = []
-    for unit, seconds in _UNITS.items():
+    for unit, seconds in {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}.items():
         number, remainder = divmod(remainder, seconds)
         if number:
             parts.append(counted(number, unit))
@@ -162,22 +153,19 @@ def _value_check(
     return check
 
 
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
-def _is_fraction(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= 1
-
-
 any_text = _value_check("text", lambda value: isinstance(value, str))
-text_line = _value_check("one line of text", _is_line)
+text_line = _value_check(
+    "one line of text",
+    lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+)
 boolean = _value_check("true or false", lambda value: isinstance(value, bool))
 positive_integer = _value_check(
     "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
 )
 table = _value_check("a table", lambda value: isinstance(value, dict))
-fraction = _value_check("a number from 0 to 1", _is_fraction, float)
+fraction = _value_check(
+    "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1, float
+)
 _time = _value_check("a time", lambda value: isinstance(value, (str, date)))
 
 
@@ -192,10 +180,8 @@ def time(value: Any) -> datetime:
 def file_name(value: Any) -> str:
     """Check a file name that is valid on every system."""
     if not is_safe_name(any_text(value)):
-        raise WrongValueError(
-            "must consist of letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit"
-            f" or _; got {quoted(value)}"
-        )
+        characters = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
+        raise WrongValueError(f"must consist of {characters}; got {quoted(value)}")
     return str(value)
 
 
@@ -203,25 +189,11 @@ def file(value: Any) -> PurePosixPath:
     """Check the relative path of a file in the folder of the rules or below it."""
     path = PurePosixPath(any_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
-        raise WrongValueError(
-            "must be a file in the folder of the rules, or in a folder below it;"
-            f" got {quoted(value)}"
-        )
+        expected = "a file in the folder of the rules, or in a folder below it"
+        raise WrongValueError(f"must be {expected}; got {quoted(value)}")
     if not path.parts or not value.isprintable():
         raise WrongValueError(f"must be a valid file name, got {quoted(value)}")
     return path
-
-
-def topics_file(value: Any) -> PurePosixPath | str:
-    """Check the path of a file, or a name of topics in ir_datasets."""
-    return value if any_text(value).startswith("irds:") else file(value)
-
-
-def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
-    """Check the path of a file, or a table with a pattern."""
-    if isinstance(value, dict):
-        return fields_of(DOCUMENTS, value, required=["pattern"])
-    return file(value)
 
 
 def one_of(*choices: str) -> ValueCheck:
@@ -360,6 +332,15 @@ SEVERITIES = {
 """Keys that set the severity of one kind of fault, with its code."""
 
 
+def _documents(value: Any) -> PurePosixPath | dict[str, str]:
+    is_table = isinstance(value, dict)
+    return fields_of(DOCUMENTS, value, required=["pattern"]) if is_table else file(value)
+
+
+def _topics(value: Any) -> PurePosixPath | str:
+    return value if any_text(value).startswith("irds:") else file(value)
+
+
 _judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: severity(value))
 
 
@@ -390,8 +371,8 @@ class TaskRules:
 
     name: str
     title: Annotated[str, text_line] = ""
-    topics: Annotated[Path | str | None, topics_file] = None
-    documents: Annotated[Path | None, documents_list] = None
+    topics: Annotated[Path | str | None, _topics] = None
+    documents: Annotated[Path | None, _documents] = None
     document_pattern: str | None = None
     exclude: Annotated[Path | None, file] = None
     tag: Annotated[str, any_text] = "[A-Za-z0-9_.-]{1,20}"
@@ -480,21 +461,11 @@ def full_matches(texts: pl.Series, pattern: str) -> pl.Series:
     >>> full_matches(ids, "FT[0-9]+(-[0-9]+)*").to_list()
     [True, False, False]
     """
-    return texts.str.contains(_anchored(pattern))
-
-
-def _anchored(pattern: str) -> str:
-    return rf"\A(?:{pattern})\z"
+    return texts.str.contains(rf"\A(?:{pattern})\z")
 
 
 def check_patterns(task: TaskRules) -> None:
-    """Check that the patterns of a task compile; this loads polars, whose engine matches them.
-
-    Raises
-    ------
-    InputError
-        For an invalid pattern, with its file and line if the rules were read from a file.
-    """
+    """Check that the patterns of a task compile; this loads polars, whose engine matches them."""
     import polars as pl
 
     for key, pattern in (("tag", task.tag), ("documents", task.document_pattern)):
@@ -502,14 +473,11 @@ def check_patterns(task: TaskRules) -> None:
             continue
         try:
             # The raw pattern is compiled, too: with parentheses, the invalid "a)|(b" is valid.
-            for expression in (pattern, _anchored(pattern)):
+            for expression in (pattern, rf"\A(?:{pattern})\z"):
                 pl.Series([""]).str.contains(expression)
         except pl.exceptions.ComputeError as error:
             lines = str(error).removeprefix("regex error: ").splitlines()
             reasons = [line for line in lines if line.startswith("error: ")] or lines
-            reason = reasons[0].removeprefix("error: ").rstrip(".")
-            raise InputError(
-                f"tasks.{task.name}.{key}: pattern {pattern[:60]!r} does not compile: {reason}",
-                source=task.source,
-                line=task.line_of(key),
-            ) from None
+            reason = f"does not compile: {reasons[0].removeprefix('error: ').rstrip('.')}"
+            message = f"tasks.{task.name}.{key}: pattern {pattern[:60]!r} {reason}"
+            raise InputError(message, source=task.source, line=task.line_of(key)) from None

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -189,27 +190,22 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     On return, the object is on the disk. Until a record in the registry names it, a verification
     reports it as left over.
     """
-    if isinstance(source, Path):
-        sha256 = file_sha256(source)
-        size = source.stat().st_size
-    else:
-        sha256, size = hashlib.sha256(source).hexdigest(), len(source)
+    sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
     target = object_path(folder, sha256)
     if not target.parent.is_dir():
         create_private_folder(folder / OBJECTS)
         create_private_folder(target.parent)
         sync_folder(folder / OBJECTS)
-    digest = hashlib.sha256()
-    with whole_file(target, private=True, synced=True) as out:
-        if isinstance(source, Path):
-            with source.open("rb") as file:
-                while chunk := file.read(CHUNK):
-                    digest.update(chunk)
-                    out.write(chunk)
-            if digest.hexdigest() != sha256:
-                raise InputError("changed while it was read", source=str(source))
-        else:
-            out.write(source)
+    digest, size = hashlib.sha256(), 0
+    with (
+        source.open("rb") if isinstance(source, Path) else BytesIO(source) as file,
+        whole_file(target, private=True, synced=True) as out,
+    ):
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            size += out.write(chunk)
+        if digest.hexdigest() != sha256:
+            raise InputError("changed while it was read", source=str(source))
     return sha256, size
 
 

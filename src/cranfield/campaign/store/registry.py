@@ -1,20 +1,22 @@
-"""Queries and transactions of the registry: records in SQLite."""
+"""The registry: records in SQLite, the chain of events, queries and transactions."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.checks.report import PRIVATE, Fault
-from cranfield.campaign.store import events, records
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     ACCEPTED,
+    REGISTRY,
     Event,
     Judgments,
     ReleaseRecord,
@@ -22,7 +24,283 @@ from cranfield.campaign.store.records import (
     Submission,
     Team,
 )
-from cranfield.campaign.store.schema import TABLES, Row, Table, insert
+
+VERSION = 1
+"""Version of the tables, which SQLite stores as `user_version`."""
+
+LOCK_TIMEOUT = 30.0
+"""Maximum number of seconds to wait while another process changes the registry."""
+
+PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
+"""Pragmas of each connection."""
+
+Row = dict[str, Any]
+
+_SQL_TYPES = {
+    "str": "TEXT NOT NULL",
+    "str | None": "TEXT",
+    "int": "INTEGER NOT NULL",
+    "int | None": "INTEGER",
+    "bool": "INTEGER NOT NULL CHECK ({name} IN (0, 1))",
+    "dict[str, str]": "TEXT NOT NULL",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Table of one type of record, sorted by the column `order`.
+
+    `declarations` are SQL by name of column, where the type of the field does not determine it.
+    """
+
+    name: str
+    record_type: type
+    key: tuple[str, ...]
+    order: str
+    declarations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, which are the fields of the record."""
+        return tuple(column.name for column in fields(self.record_type))
+
+    @property
+    def sql(self) -> str:
+        """The statement that creates the table."""
+        columns = []
+        for column in fields(self.record_type):
+            declaration = self.declarations.get(column.name, _SQL_TYPES[str(column.type)])
+            columns.append(f"{column.name} {declaration.format(name=column.name)}")
+        if not any("PRIMARY KEY" in declaration for declaration in self.declarations.values()):
+            columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
+        return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
+
+    @property
+    def key_condition(self) -> str:
+        """The SQL condition that selects a row by its key, with named parameters."""
+        return " AND ".join(f"{name} = :{name}" for name in self.key)
+
+    def row(self, record: Any) -> Row:
+        """Return a record as a row."""
+        return {
+            name: canonical_json(value) if isinstance(value, dict) else value
+            for name, value in vars(record).items()
+        }
+
+    def record(self, row: sqlite3.Row | Row) -> Any:
+        """Return a row as a record."""
+        convert: dict[Any, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
+        values = {
+            column.name: convert.get(column.type, lambda value: value)(row[column.name])
+            for column in fields(self.record_type)
+        }
+        return self.record_type(**values)
+
+
+TABLES = {
+    table.record_type: table
+    for table in (
+        Table("team", Team, ("id",), "id"),
+        Table(
+            "submission",
+            Submission,
+            ("id",),
+            "id",
+            {
+                "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+                "team": "TEXT NOT NULL REFERENCES team (id)",
+                "state": "TEXT NOT NULL"
+                " CHECK (state IN ('accepted', 'refused', 'replaced', 'withdrawn'))",
+                "replaced_by": "INTEGER REFERENCES submission (id)",
+            },
+        ),
+        Table("judgments", Judgments, ("task", "version"), "rowid"),
+        Table("score_file", ScoreFile, ("key",), "rowid"),
+        Table(
+            "release",
+            ReleaseRecord,
+            ("id",),
+            "rowid",
+            {"state": "TEXT NOT NULL CHECK (state IN ('released', 'retracted'))"},
+        ),
+        Table("event", Event, ("seq",), "seq"),
+    )
+}
+
+_EXTRA_SQL = """
+CREATE UNIQUE INDEX tag_taken ON submission (lower(tag)) WHERE state = 'accepted';
+CREATE INDEX submission_tag ON submission (lower(tag));
+CREATE INDEX submission_team ON submission (team, task);
+CREATE INDEX submission_ranking ON submission (ranking);
+CREATE INDEX submission_object ON submission (object);
+CREATE TABLE fault (
+    submission INTEGER NOT NULL REFERENCES submission (id),
+    number INTEGER NOT NULL,
+    code TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    message TEXT NOT NULL,
+    line INTEGER,
+    topic TEXT,
+    doc TEXT,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (submission, number)
+) STRICT;
+CREATE INDEX event_rules ON event (seq) WHERE action = 'rules';
+CREATE TRIGGER event_kept BEFORE UPDATE ON event
+    BEGIN SELECT RAISE (ABORT, 'events are never changed'); END;
+CREATE TRIGGER event_stays BEFORE DELETE ON event
+    BEGIN SELECT RAISE (ABORT, 'events are never removed'); END;
+"""
+"""SQL of the registry besides the tables of records: faults, indexes and triggers."""
+
+
+def canonical_json(value: object) -> str:
+    """Return the canonical JSON text of a value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
+    """Insert a row into a table, and return its rowid."""
+    # Only names of columns, which come from the code, become SQL text.
+    parameters = ", ".join(f":{name}" for name in row)
+    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({parameters})"
+    return connection.execute(query, row).lastrowid
+
+
+def create_registry(path: Path) -> None:
+    """Create an empty registry that only its owner may read."""
+    if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
+        raise CranfieldError(
+            "SQLite 3.37 with serialize is required for campaigns, got SQLite"
+            f" {sqlite3.sqlite_version}"
+        )
+    path.touch(mode=0o600, exist_ok=False)
+    tables = "".join(table.sql for table in TABLES.values())
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(
+            f"BEGIN; {tables} {_EXTRA_SQL} PRAGMA user_version = {VERSION}; COMMIT;"
+        )
+
+
+@contextmanager
+def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Open the registry of a folder, and raise errors of SQLite as errors of one line.
+
+    Unfinished changes of killed processes are rolled back by SQLite.
+    """
+    path = folder / REGISTRY
+    if not path.is_file():
+        raise InputError("is missing", source=str(path))
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
+        with closing(connection):
+            connection.row_factory = sqlite3.Row
+            try:
+                for pragma in PRAGMAS:
+                    connection.execute(f"PRAGMA {pragma}")
+            except UnicodeDecodeError as error:
+                # Python cannot decode SQLite's message, which quotes a damaged schema.
+                raise InputError("is damaged: its schema is not text", source=str(path)) from error
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > VERSION:
+                tables = f"expected tables of version {VERSION}, got {version}"
+                raise InputError(f"was written by a newer cranfield: {tables}", source=str(path))
+            if version < VERSION:
+                raise InputError("is not the registry of a campaign", source=str(path))
+            yield connection
+    except UnicodeEncodeError as error:
+        raise CranfieldError("text that is not Unicode cannot be stored") from error
+    except sqlite3.IntegrityError as error:
+        raise CranfieldError(f"the registry refuses the change: {error}") from error
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            reason = f"another process is changing the campaign; waited {LOCK_TIMEOUT:g} seconds"
+            raise CranfieldError(f"{path}: {reason}") from error
+        raise InputError(f"cannot be used: {error}", source=str(path)) from error
+    except sqlite3.Error as error:
+        reason = f"is damaged: {error} (see `cranfield campaign verify`)"
+        raise InputError(reason, source=str(path)) from error
+
+
+REMOVED = "removed"
+"""Key that marks a removed row in an event."""
+
+INITIAL_HASH = "0" * 64
+"""The `previous` hash of the first event."""
+
+Key = tuple[str, tuple[Any, ...]]
+"""Name of a table, and the key of a row in it."""
+
+KEYS = {table.name: table.key for record_type, table in TABLES.items() if record_type is not Event}
+KEYS["fault"] = ("submission", "number")
+"""Key columns of the tables whose rows are logged in events."""
+
+
+def event_hash(event: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all fields of an event, including the hash of the previous event."""
+    text = canonical_json({name: value for name, value in event.items() if name != "sha256"})
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
+    """Return the number and the hash of the last event."""
+    last = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
+    return (0, INITIAL_HASH) if last is None else (last["seq"], last["sha256"])
+
+
+def _hash_contact(table: str, row: Row) -> Row:
+    """Replace the contact of a team by its hash, so that the contact itself can be erased."""
+    if table != "team" or not row["contact"]:
+        return row
+    return {**row, "contact": hashlib.sha256(row["contact"].encode()).hexdigest()}
+
+
+def find_problems(connection: sqlite3.Connection) -> list[str]:
+    """Check a registry with SQLite and with the chain of events, and return the problems."""
+    try:
+        problems = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+        if problems != ["ok"]:
+            return [f"is damaged: {problem}" for problem in problems]
+        if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+            return ["is damaged: a row refers to a missing row"]
+        return _chain_problems(connection)
+    except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
+        return [f"is damaged: {error}"]
+
+
+def _chain_problems(connection: sqlite3.Connection) -> list[str]:
+    """Return the first break of the chain, or the differences between the tables and the events."""
+    expected: dict[Key, Row] = {}
+    previous = INITIAL_HASH
+    for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
+        if event["seq"] != seq:
+            return [f"event {seq} is missing from the chain"]
+        if event["previous"] != previous or event_hash(dict(event)) != event["sha256"]:
+            return [f"event {seq} breaks the chain of hashes"]
+        previous = event["sha256"]
+        for name, row in json.loads(event["details"])["rows"]:
+            is_removed = row.pop(REMOVED, False)
+            expected[_row_key(name, row)] = row
+            if is_removed:
+                del expected[_row_key(name, row)]
+    differences = []
+    for name in KEYS:
+        for stored in connection.execute(f"SELECT * FROM {name}"):
+            row = _hash_contact(name, dict(stored))
+            if expected.pop(_row_key(name, row), None) != row:
+                differences.append(f"{_label(_row_key(name, row))}: differs from the events")
+    differences += [f"{_label(key)}: is missing, but is in the events" for key in expected]
+    return differences
+
+
+def _row_key(table: str, row: Row) -> Key:
+    return table, tuple(row[column] for column in KEYS[table])
+
+
+def _label(key: Key) -> str:
+    return f"table {key[0]}, row {' '.join(map(str, key[1]))}"
+
 
 _FAULT_COLUMNS = "code, severity, message, line, topic, doc, count"
 
@@ -55,9 +333,9 @@ class RegistryReader:
 
         Tags are compared regardless of case.
         """
+        criteria = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
         state = None if states is None else tuple(states)
-        criteria = {"task": task, "state": state, "team": team, "ranking": ranking, "tag": tag}
-        return self._records(Submission, **criteria, object=object)
+        return self._records(Submission, **criteria, state=state)
 
     def submission(self, tag: str) -> Submission | None:
         """Return the accepted submission with a tag (in any case), or else the newest one."""
@@ -94,9 +372,8 @@ class RegistryReader:
     def rules_files(self) -> dict[str, str]:
         """Return the SHA-256 of the files of the last used rules, by path."""
         with self._connect() as connection:
-            row = connection.execute(
-                "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
-            ).fetchone()
+            query = "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
+            row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
     def _records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
@@ -112,9 +389,8 @@ class RegistryReader:
             elif value is not None:
                 conditions.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
                 values.append(value)
-        query = (
-            f"SELECT * FROM {table.name} WHERE {' AND '.join(conditions)} ORDER BY {table.order}"
-        )
+        where = " AND ".join(conditions)
+        query = f"SELECT * FROM {table.name} WHERE {where} ORDER BY {table.order}"
         with self._connect() as connection:
             return tuple(table.record(row) for row in connection.execute(query, values))
 
@@ -129,7 +405,7 @@ class Transaction(RegistryReader):
         super().__init__(lambda: nullcontext(connection))
         self._connection = connection
         self._folder = folder
-        self._rows: dict[events.Key, Row] = {}
+        self._rows: dict[Key, Row] = {}
         self._unneeded: set[str] = set()
 
     def insert(self, record: Record) -> Record:
@@ -162,13 +438,6 @@ class Transaction(RegistryReader):
         self._record_row(table, row)
         return record
 
-    def remove(self, record: ScoreFile) -> None:
-        """Remove the record of a file of scores."""
-        table = TABLES[ScoreFile]
-        row = table.row(record)
-        self._connection.execute(f"DELETE FROM {table.name} WHERE {table.key_condition}", row)
-        self._record_row(table, row | {events.REMOVED: True})
-
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         """Add the faults of a submission."""
         for number, fault in enumerate(faults, 1):
@@ -180,10 +449,16 @@ class Transaction(RegistryReader):
         """Mark an object to be removed after the change, unless another record refers to it."""
         self._unneeded.add(sha256)
 
-    def append_event(self, at: str, actor: str, action: str, subject: str, about: Row) -> None:
-        """Append the event of this change to the chain."""
-        rows = [(name, row) for (name, _), row in self._rows.items()]
-        events.append_event(self._connection, at, actor, action, subject, about, rows)
+    def append_event(
+        self, at: str, actor: str, action: str, subject: str, about: Mapping[str, Any]
+    ) -> None:
+        """Append the event of this change to the chain, with its details and the changed rows."""
+        seq, previous = last_event(self._connection)
+        rows = [[name, _hash_contact(name, row)] for (name, _), row in self._rows.items()]
+        details = canonical_json({"about": dict(about), "rows": rows})
+        event = {"seq": seq + 1, "at": at, "actor": actor, "action": action, "subject": subject}
+        event |= {"details": details, "previous": previous}
+        insert(self._connection, "event", event | {"sha256": event_hash(event)})
 
     def remove_unneeded_objects(self) -> None:
         """Remove objects marked by :meth:`forget` that no record refers to."""

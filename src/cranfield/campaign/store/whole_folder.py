@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
@@ -23,8 +23,7 @@ from cranfield.base.text import counted, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
 from cranfield.campaign.rules.reading import check_rules, read_rules, template
-from cranfield.campaign.store import events, records, schema
-from cranfield.campaign.store.events import KEYS
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     JOURNAL,
     OBJECTS,
@@ -35,8 +34,15 @@ from cranfield.campaign.store.records import (
     check_folder,
     create_private_folder,
 )
-from cranfield.campaign.store.registry import RegistryReader, Transaction
-from cranfield.campaign.store.schema import open_registry
+from cranfield.campaign.store.registry import (
+    KEYS,
+    RegistryReader,
+    Transaction,
+    create_registry,
+    find_problems,
+    last_event,
+    open_registry,
+)
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -140,15 +146,11 @@ _Hashes = dict[str, tuple[str, str]]
 
 
 def _recorded_hashes(registry: RegistryReader) -> _Hashes:
-    hashes = {
-        path: (sha256, "rules as they were last used")
-        for path, sha256 in registry.rules_files().items()
-    }
-    objects = {
-        run.object: f"run {quoted(run.tag)}" for run in registry.submissions(None, None) if run.kept
-    }
-    for judgments in registry.judgments():
-        objects[judgments.object] = f"judgments {quoted(judgments.version)}"
+    text = "rules as they were last used"
+    hashes = {path: (sha256, text) for path, sha256 in registry.rules_files().items()}
+    runs = (run for run in registry.submissions(None, None) if run.kept)
+    objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
+    objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
         hashes[records.object_path(Path(), sha256).as_posix()] = sha256, description
     for file in registry.score_files():
@@ -213,8 +215,7 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
         return verification
     repairs = _remove_left_over(campaign, verification)
     verification = _verify(campaign.folder)
-    findings = (*verification.findings, *repairs)
-    return Verification(findings, verification.files, verification.events)
+    return replace(verification, findings=(*verification.findings, *repairs))
 
 
 def _verify(folder: Path) -> Verification:
@@ -230,7 +231,7 @@ def _verify(folder: Path) -> Verification:
         if verification.ok or not verification.events:
             break
         with open_registry(folder) as connection:
-            if events.last_event(connection)[0] == verification.events:
+            if last_event(connection)[0] == verification.events:
                 break
     return verification
 
@@ -243,10 +244,10 @@ def _verify_once(folder: Path) -> Verification:
     try:
         with open_registry(folder) as connection:
             connection.execute("BEGIN")
-            problems = events.find_problems(connection)[:20]
+            problems = find_problems(connection)[:20]
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
-                n_events, _ = events.last_event(connection)
+                n_events, _ = last_event(connection)
                 recorded_hashes = _recorded_hashes(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
@@ -293,9 +294,8 @@ def _compare(folder: Path, name: str, sha256: str, description: str) -> tuple[in
         findings.append(Finding(name, reason, NOTE))
     try:
         if file_sha256(path) != sha256:
-            findings.append(
-                Finding(name, f"its SHA-256 differs from the recorded one ({description})")
-            )
+            reason = f"its SHA-256 differs from the recorded one ({description})"
+            findings.append(Finding(name, reason))
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
     return 1, findings
@@ -339,18 +339,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
-    """Create a campaign's folder, from a file of rules and the files that it names.
-
-    The folder is written completely or not at all. Without rules, it contains commented example
-    rules.
-
-    Raises
-    ------
-    PolicyError
-        If the folder is not empty, or is the working directory.
-    InputError
-        If the rules or a file that they name cannot be read, or the folder cannot be created.
-    """
+    """Create a campaign's folder, completely or not at all, as `cranfield.campaign.create`."""
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
     with whole_folder(folder, private=True, synced=True) as new_folder:
@@ -367,7 +356,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
             create_private_folder(new_folder / name)
-        schema.create(new_folder / REGISTRY)
+        create_registry(new_folder / REGISTRY)
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.
         _ = campaign.rules
@@ -400,15 +389,18 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     if target.suffix.lower() != ".zip":
         raise PolicyError(f"name of an export must end in .zip, got {quoted(target.name)}")
     check_folder(campaign.folder)
-    if target.resolve().is_relative_to(campaign.folder.resolve()):
-        raise PolicyError("path of an export must be outside the campaign's folder")
+    campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
         hashes = _recorded_hashes(Transaction(connection, campaign.folder))
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-            contents[f"tables/{table}.csv"] = _csv(rows).encode()
+            text_file = io.StringIO()
+            # The keys of the first row are the names of columns.
+            lines = [*rows[:1], *(row.values() for row in rows)]
+            csv.writer(text_file, lineterminator="\n").writerows(lines)
+            contents[f"tables/{table}.csv"] = text_file.getvalue().encode()
             text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
             contents[f"tables/{table}.json"] = text.encode()
     with (
@@ -443,12 +435,3 @@ def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
             digest.update(chunk)
             out.write(chunk)
     return f"{digest.hexdigest()}  {name}\n"
-
-
-def _csv(rows: list[dict[str, object]]) -> str:
-    out = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return out.getvalue()

@@ -15,15 +15,13 @@ from cranfield.base.parallel import one_by_one
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, instant
-from cranfield.campaign.submitting.entering import (
+from cranfield.campaign.submitting.submit import (
     CheckedCopy,
     Declaration,
-    copy_and_check,
-    received_at,
-)
-from cranfield.campaign.submitting.submit import (
     SubmissionOutcome,
     UnchangedError,
+    copy_and_check,
+    received_at,
     record_run,
     record_run_within,
 )
@@ -44,11 +42,7 @@ _COLUMNS = (
 
 COLUMN_NAMES = frozenset(column.name for column in _COLUMNS)
 
-_SCHEMA = Schema(
-    "table of runs",
-    _COLUMNS,
-    formats=frozenset({"csv", "tsv", "json"}),
-)
+_SCHEMA = Schema("table of runs", _COLUMNS, formats=frozenset({"csv", "tsv", "json"}))
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
@@ -131,17 +125,14 @@ def read_archive_table(
             file, reason = str(folder / row["file"]), ""
         rows.append(Row(line, declaration, row.get("task", task), file, reason))
     # A default that no row uses is probably a mistake.
-    values = {name: getattr(defaults, name) for name in ("team", "type", "priority", "description")}
-    values |= {"received": defaults.received, "task": task, **defaults.answers}
+    fields = ("team", "type", "priority", "description", "received")
+    values = {name: getattr(defaults, name) for name in fields} | {"task": task, **defaults.answers}
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
-            raise PolicyError(
-                f"{quoted(name)} must not be set, because the table has it for every run; got"
-                f" {quoted(value)}"
-            )
-    if unused := [
-        quoted(str(name)) for k, name in enumerate(source.names) if k not in column_indices.values()
-    ]:
+            reason = "must not be set, because the table has it for every run"
+            raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
+    used = column_indices.values()
+    if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
         warn(f"unused columns: {', '.join(unused)}", stacklevel=2)
     if files_without_row:
         count = counted(len(files_without_row), "file")
@@ -152,9 +143,8 @@ def read_archive_table(
 
 def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     """Return the declaration of a row, completed by the defaults."""
-    values: dict[str, Any] = {
-        name: row[name] for name in ("tag", "team", "type", "description") if name in row
-    }
+    names = ("tag", "team", "type", "description")
+    values: dict[str, Any] = {name: row[name] for name in names if name in row}
     if not defaults.team and "team" not in row:
         raise InputError(f"run {quoted(row['tag'])} has no team")
     if "priority" in row:
@@ -253,11 +243,8 @@ def submit_archive(
     """
     tasks = [campaign.rules.task(row.task) for row in table.rows]
     known_ids = {team.id for team in campaign.registry.teams()}
-    new_ids = [
-        id
-        for id in dict.fromkeys(row.declaration.team for row in table.rows)
-        if id not in known_ids
-    ]
+    ids = dict.fromkeys(row.declaration.team for row in table.rows)
+    new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
         raise PolicyError(unknown_teams_message(new_ids))
     for row in table.rows:
@@ -269,10 +256,9 @@ def submit_archive(
             row = table.rows[k]
             if row.file is None:
                 return row.reason
+            copy = copy_and_check(campaign, row.file, tasks[k], row.declaration)
             try:
-                return copies.enter_context(
-                    copy_and_check(campaign, row.file, tasks[k], row.declaration)
-                )
+                return copies.enter_context(copy)
             except InputError as error:
                 if error.source != Source(row.file).name:
                     # A file of the rules cannot be read.
@@ -310,9 +296,8 @@ def _all_or_none(
                 if isinstance(run, str):
                     outcomes.append(RowOutcome(row, None, run))
                 else:
-                    outcomes.append(
-                        RowOutcome(row, record_run_within(tx, campaign, run, is_trial=is_trial))
-                    )
+                    outcome = record_run_within(tx, campaign, run, is_trial=is_trial)
+                    outcomes.append(RowOutcome(row, outcome))
             if is_trial or not all(outcome.accepted for outcome in outcomes):
                 raise UnchangedError
         if not all(outcome.accepted for outcome in outcomes):

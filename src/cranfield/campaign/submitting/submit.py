@@ -2,28 +2,363 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from os import PathLike
-from typing import Any
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from operator import attrgetter
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import plain
-from cranfield.campaign.checks.report import PRIVATE, CheckReport
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.kinds import Integer
+from cranfield.base.text import counted, plain
+from cranfield.campaign.checks.checking import check_with_metadata
+from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.reading import rules_sha256
+from cranfield.campaign.rules.task_rules import (
+    TaskRules,
+    duration_text,
+    is_safe_name,
+    time_text,
+    utc_text,
+)
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, WITHDRAWN, Submission
-from cranfield.campaign.store.registry import Transaction
-from cranfield.campaign.submitting.entering import (
-    CheckedCopy,
-    Decision,
-    Declaration,
-    copy_and_check,
-    decide,
-    printable_text,
-)
+from cranfield.campaign.store.registry import RegistryReader, Transaction
 from cranfield.campaign.submitting.teams import require_team
+from cranfield.collection.metadata.reading import MAX_BYTES, METADATA_FILE
+from cranfield.sources.chunks import Source
+
+MAX_LENGTH = 10_000
+"""Maximum number of characters of a description or an answer."""
+
+MAX_PRIORITY = 1_000_000
+"""Maximum priority number if the rules set none."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Declaration of a team about a run.
+
+    Attributes
+    ----------
+    team
+        Id of the submitting team.
+    tag
+        Tag that the run must have; by default any tag.
+    type
+        Type of the run, one of the types of the task.
+    priority
+        Priority of the run among the runs of its team, for pooling; 1 is the highest.
+    answers
+        Answers to questions of the task, by name.
+    description
+        Description of the run.
+    received
+        Time of submission with its UTC offset, such as 2026-08-15T23:59:59Z; by default now.
+    replaces
+        Tag of a run of the same team and task, which is replaced if this run is accepted.
+    """
+
+    team: str = ""
+    tag: str | None = None
+    type: str = ""
+    priority: Annotated[int | None, Integer(1, MAX_PRIORITY)] = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    received: datetime | None = None
+    replaces: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.priority is not None:
+            Integer(1, MAX_PRIORITY).check("priority", self.priority)
+        texts = {**self.answers, "type": self.type, "description": self.description}
+        for name, text in texts.items():
+            if len(text) > MAX_LENGTH:
+                limit = f"at most {MAX_LENGTH:,} characters, got {len(text):,}"
+                raise PolicyError(f"{quoted(name)} must have {limit}")
+        if self.received is not None and self.received.tzinfo is None:
+            raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
+
+
+def _check_reason(reason: str) -> None:
+    """Check that a reason is printable and not empty."""
+    if problem := _unprintable_error("reason", reason) if reason.strip() else "reason is missing":
+        raise PolicyError(problem)
+
+
+def _unprintable_error(name: str, text: str) -> str:
+    """Return an error message for control characters other than line breaks and tabs, if any."""
+    if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
+        return ""
+    return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
+
+
+MAX_TAG = 300
+"""Maximum number of characters of a tag that are recorded for a refused run."""
+
+
+@dataclass(frozen=True)
+class CheckedCopy:
+    """A submitted run: its bytes in a private file, and the report of their check."""
+
+    task: TaskRules
+    declaration: Declaration
+    file: Path
+    size: int
+    sha256: str
+    arrival: datetime
+    report: CheckReport
+    metadata: str | None
+
+    @property
+    def name(self) -> str:
+        """Name of the submitted file without its folder, which is private."""
+        name = Path(self.report.source).name
+        return name.encode(errors="surrogateescape").decode(errors="replace")
+
+    @property
+    def tag(self) -> str:
+        """The tag of the run, or the declared tag if the run has none; truncated."""
+        return (self.report.tag or self.declaration.tag or "")[:MAX_TAG]
+
+
+@contextmanager
+def copy_and_check(
+    campaign: OpenedCampaign, run: str | PathLike[str], task: TaskRules, declaration: Declaration
+) -> Iterator[CheckedCopy]:
+    """Copy a run into a temporary private folder, and yield the checked copy."""
+    source = Source(fspath(run))
+    # If the process is killed, the folder stays; its name reveals its purpose.
+    with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
+        copy = Path(folder) / "run"
+        sha256, size = _copy_file(source, copy, task.max_bytes)
+        # The time is taken before the check: a slow check must not make a run late.
+        arrival = campaign.clock()
+        metadata = None
+        if size > task.max_bytes:
+            too_large = Fault("size", "error", f"the file has more than {task.max_bytes:,} bytes")
+            report = CheckReport(source.name, declaration.tag, (too_large,))
+        else:
+            if source.path != "-":
+                _copy_metadata(Path(source.path), copy)
+            team = declaration.team or None
+            report, ir_metadata = check_with_metadata(copy, task, declaration.tag, team)
+            report = replace(report, source=source.name, object=sha256)
+            if report.accepted and ir_metadata is not None:
+                metadata = ir_metadata.to_yaml()
+        yield CheckedCopy(task, declaration, copy, size, sha256, arrival, report, metadata)
+
+
+def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
+    """Copy a file, up to the block that exceeds the maximum; return its SHA-256 and size."""
+    digest, size = hashlib.sha256(), 0
+    with source.open_raw() as raw, copy.open("xb") as out:
+        while block := raw.read(records.CHUNK):
+            size += len(block)
+            if size > max_bytes:
+                break
+            digest.update(block)
+            try:
+                out.write(block)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(f"cannot be copied: {reason}", source=source.name) from error
+    return digest.hexdigest(), size
+
+
+def _copy_metadata(run: Path, copy: Path) -> None:
+    """Copy the metadata file of a run, so that it is beside the copy of the run."""
+    for prefix in ("{}.", ""):
+        file = run.with_name(prefix.format(run.name) + METADATA_FILE)
+        if file.is_file():
+            with Source(str(file)).open_raw() as raw:
+                target = copy.with_name(prefix.format(copy.name) + METADATA_FILE)
+                target.write_bytes(raw.read(MAX_BYTES + 1))
+
+
+def received_at(declaration: Declaration, now: datetime) -> datetime:
+    """Return the time of submission in whole seconds, as stored."""
+    now = now.astimezone(UTC).replace(microsecond=0)
+    if declaration.received is None:
+        return now
+    received = declaration.received.astimezone(UTC).replace(microsecond=0)
+    if received > now:
+        raise PolicyError(f"received must not be in the future, got {quoted(time_text(received))}")
+    return received
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Decision on a run: its record, all its faults, and the run that it replaces.
+
+    If the submission is a repeat, the record is the record of the accepted run.
+    """
+
+    submission: Submission
+    faults: tuple[Fault, ...]
+    replaced_run: Submission | None = None
+    is_repeat: bool = False
+
+    def public_report(self, copy: CheckedCopy) -> CheckReport:
+        """Return the report for the team, without faults that concern other teams."""
+        faults = tuple(fault for fault in self.faults if fault.severity != PRIVATE)
+        return replace(copy.report, faults=faults)
+
+
+def decide(registry: RegistryReader, copy: CheckedCopy) -> Decision:
+    """Accept or refuse a run by the rules and the registry; nothing is written."""
+    task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
+    received = received_at(declaration, copy.arrival)
+    submission = Submission(
+        id=0,
+        task=task.name,
+        team=team,
+        tag=tag,
+        object=copy.sha256,
+        bytes=copy.size,
+        received=utc_text(received),
+        state=ACCEPTED,
+        type=declaration.type,
+        priority=declaration.priority,
+        answers={name: text for name, text in declaration.answers.items() if text.strip()},
+        metadata=copy.metadata,
+        description=declaration.description,
+        ranking=copy.report.ranking,
+        source=copy.name,
+        late=task.closes is not None and received > task.closes,
+    )
+    submissions = registry.submissions(task.name, None, team=team)
+    accepted = [run for run in submissions if run.state == ACCEPTED]
+    # A repeat has the bytes and the declaration of an earlier run.
+    declared = attrgetter("tag", "object", "type", "priority", "answers", "description")
+    repeat = next((run for run in accepted if declared(run) == declared(submission)), None)
+    if repeat is not None and declaration.tag in (None, tag):
+        if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
+            # Replacing another run by a run that is already accepted would lose a run.
+            reason = f"this run was already submitted as {quoted(tag)}"
+            raise PolicyError(f"no run was replaced: {reason}")
+        return Decision(repeat, copy.report.faults, is_repeat=True)
+    replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
+    if declaration.replaces is not None and replaced_run is None:
+        replaces = quoted(declaration.replaces)
+        raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
+    other_runs = [run for run in accepted if run != replaced_run]
+    ranking = submission.ranking
+    same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
+    n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
+    faults = [
+        *copy.report.faults,
+        *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declaration)),
+        *_limit_faults(task, submission, received, len(other_runs), n_attempts),
+        *_tag_faults(registry, copy, replaced_run),
+        *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),
+    ]
+    # Two runs of a team with the same priority have no defined order in a pool.
+    priority = submission.priority
+    tags = [run.tag for run in other_runs if priority and run.priority == priority]
+    if tags:
+        message = f"priority {priority} is also the priority of run {quoted(tags[0])}"
+        faults.append(Fault("answers", "warning", message))
+    if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
+        submission = replace(submission, state=REFUSED, reason=", ".join(errors))
+    faults = [fault for fault in faults if fault.severity != "off"]
+    return Decision(submission, tuple(faults), replaced_run)
+
+
+def _fault(task: TaskRules, code: str, message: str) -> Fault:
+    return Fault(code, fault_severity(code, task), message)
+
+
+def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
+    """Yield messages about an invalid type, priority, answers or description."""
+    run_type = quoted(declaration.type)
+    if task.types and declaration.type not in task.types:
+        problem = f"unknown type {run_type}" if declaration.type else "type is missing"
+        yield f"{problem}; expected one of: {', '.join(task.types)}"
+    elif declaration.type and not task.types:
+        yield f"type must not be set, because the task has no types; got {run_type}"
+    priority, n_priorities = declaration.priority, task.priorities
+    if n_priorities is not None and (priority is None or priority > n_priorities):
+        value = "none" if priority is None else str(priority)
+        yield f"priority must be an integer from 1 to {n_priorities}, got {value}"
+    for name in declaration.answers:
+        if name not in task.questions:
+            questions = ", ".join(task.questions)
+            expected = f"expected one of: {questions}" if questions else "the task has no questions"
+            yield f"unknown question {quoted(name)}; {expected}"
+    for name, question in task.questions.items():
+        answer = declaration.answers.get(name, "")
+        choices = f"; expected one of: {', '.join(question.choices)}" if question.choices else ""
+        if not answer.strip():
+            if question.required:
+                yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
+        elif question.choices and answer not in question.choices:
+            yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
+        elif problem := _unprintable_error(name, answer):
+            yield problem
+    if problem := _unprintable_error("description", declaration.description):
+        yield problem
+
+
+def _limit_faults(
+    task: TaskRules, run: Submission, received: datetime, n_accepted: int, n_attempts: int
+) -> Iterator[Fault]:
+    """Yield faults of the opening time, the deadline, and the limits per team and per day.
+
+    Refused runs count for the day, because each attempt reveals something; replaced and withdrawn
+    runs do not count for the team. A run at the second of the deadline is in time.
+    """
+    if task.opens is not None and received < task.opens:
+        remaining = duration_text(task.opens - received)
+        yield _fault(task, "not-open", f"the task opens at {time_text(task.opens)}, in {remaining}")
+    if run.late and task.closes is not None:
+        delay = duration_text(received - task.closes)
+        message = f"the task closed at {time_text(task.closes)}, {delay} ago"
+        if task.late == "mark":
+            message += "; the run is marked as late and not pooled"
+        yield Fault("closed", "warning" if task.late == "mark" else "error", message)
+    team = f"team {quoted(run.team)}"
+    if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
+        runs = f"{counted(n_accepted, 'accepted run')} of {task.runs_per_team}"
+        yield _fault(task, "limit", f"{team} has {runs}")
+    if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
+        runs = f"{counted(n_attempts, 'run')} of {task.runs_per_day} on {run.received[:10]} (UTC)"
+        yield _fault(task, "limit", f"{team} submitted {runs}, including refused runs")
+
+
+def _tag_faults(
+    registry: RegistryReader, copy: CheckedCopy, replaced_run: Submission | None
+) -> Iterator[Fault]:
+    """Yield faults of a tag that is not a valid file name, or is taken, regardless of case."""
+    tag, team = copy.tag, copy.declaration.team
+    has_tag_error = any(fault.code == "tag" for fault in copy.report.errors)
+    if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
+        # Always an error, because the tag becomes a file name.
+        yield Fault("tag", "error", f"tag {quoted(tag)} is not a valid file name on all systems")
+    for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
+        # Other teams cannot take the tag of a replaced run, to which links may exist.
+        if run != replaced_run and (run.state == ACCEPTED or run.team != team):
+            hint = "; replace that run instead" if run.team == team else ""
+            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{hint}")
+            return
+
+
+def _ranking_faults(
+    task: TaskRules, submission: Submission, other_runs: Iterable[Submission]
+) -> Iterator[Fault]:
+    """Yield faults for runs with the same ranking; faults about other teams are private."""
+    for run in other_runs:
+        message = f"the same ranking as {quoted(run.tag)}"
+        if run.team == submission.team:
+            yield _fault(task, "ranking-same", message)
+        else:
+            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
 
 @dataclass(frozen=True)
@@ -119,13 +454,7 @@ def check_submission(
         if not team:
             return copy.report
         require_team(campaign.registry, team)
-        return _public_report(copy, decide(campaign.registry, copy))
-
-
-def _public_report(copy: CheckedCopy, decision: Decision) -> CheckReport:
-    """Return the report for the team, without faults that concern other teams."""
-    faults = tuple(fault for fault in decision.faults if fault.severity != PRIVATE)
-    return replace(copy.report, faults=faults)
+        return decide(campaign.registry, copy).public_report(copy)
 
 
 def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
@@ -144,7 +473,7 @@ def record_run_within(
 ) -> SubmissionOutcome:
     """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
     decision = decide(tx, copy)
-    report = _public_report(copy, decision)
+    report = decision.public_report(copy)
     if decision.is_repeat:
         return SubmissionOutcome(decision.submission, report, is_repeat=True)
     run = replace(decision.submission, rules=rules_sha256(campaign.rules), kept=False)
@@ -184,7 +513,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     PolicyError
         If no accepted run has the tag.
     """
-    reason = printable_text("reason", reason)
+    _check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         for run in runs:
@@ -206,19 +535,17 @@ def purge(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
 
     Parameters
     ----------
-    campaign
-        The campaign.
+    campaign, reason
+        As for :func:`withdraw`.
     tag
         Tag of the run; if several runs have it, the newest run that still has its bytes.
-    reason
-        Reason, recorded in the log.
 
     Raises
     ------
     PolicyError
         If no such run has bytes. An accepted run must be withdrawn first.
     """
-    reason = printable_text("reason", reason)
+    _check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
         purgeable_runs = [run for run in runs if run.kept and run.state != ACCEPTED]

@@ -72,10 +72,8 @@ def make_team(
 ) -> Team:
     """Return a new team, after checking its fields."""
     if not is_safe_name(id):
-        raise PolicyError(
-            "the team's id must consist of letters, digits and _ . -, and begin with a letter, a"
-            f" digit or _; got {quoted(id)}"
-        )
+        characters = "letters, digits and _ . -, and begin with a letter, a digit or _"
+        raise PolicyError(f"the team's id must consist of {characters}; got {quoted(id)}")
     created = utc_text(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
@@ -91,16 +89,13 @@ def _check_fields(id: str, **texts: str | None) -> dict[str, Any]:
             try:
                 fields[field] = date.fromisoformat(text).isoformat() if text else None
             except ValueError:
-                raise PolicyError(
-                    f"anonymous_until must be a date such as 2027-01-31, got {quoted(text)}"
-                ) from None
-            continue
-        if len(text) > MAX_LENGTH or not text.isprintable():
-            raise PolicyError(
-                f"the team's {field} must be one line of at most {MAX_LENGTH} printable characters,"
-                f" got {quoted(text)}"
-            )
-        fields[field] = text.strip() or (id if field == "name" else "")
+                expected = "anonymous_until must be a date such as 2027-01-31"
+                raise PolicyError(f"{expected}, got {quoted(text)}") from None
+        elif len(text) > MAX_LENGTH or not text.isprintable():
+            expected = f"one line of at most {MAX_LENGTH} printable characters"
+            raise PolicyError(f"the team's {field} must be {expected}, got {quoted(text)}")
+        else:
+            fields[field] = text.strip() or (id if field == "name" else "")
     return fields
 
 

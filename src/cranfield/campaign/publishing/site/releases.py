@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,6 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.pages import link, parse_decimal
-from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs
 from cranfield.campaign.rules.task_rules import is_safe_name
@@ -81,10 +81,8 @@ class StoredRelease:
     @cached_property
     def teams(self) -> dict[str, str]:
         """The name of each team by its id."""
-        return {
-            row["id"]: row.get("name") or row["id"]
-            for row in self.table("teams").iter_rows(named=True)
-        }
+        rows = self.table("teams").iter_rows(named=True)
+        return {row["id"]: row.get("name") or row["id"] for row in rows}
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:
@@ -101,12 +99,10 @@ class StoredRelease:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """The scores by measure, from all files of scores."""
-        paths = sorted(self.path("scores").glob("*.parquet"))
         scores: dict[str, Scores] = {}
-        for path in paths:
+        for path in sorted(self.path("scores").glob("*.parquet")):
             frame = parquet_frame(path.read_bytes(), str(path))
-            names = [name for name in frame.columns if name not in {"topic", "system"}]
-            for name in names:
+            for name in frame.drop("topic", "system").columns:
                 rows = frame.select("topic", "system", score=name)
                 scores |= read_scores_by_measure(rows, [name])
         return scores
@@ -154,33 +150,62 @@ def read_recorded_releases(
     Releases without a record, such as releases of killed processes, are skipped. A recorded release
     that is missing or has another manifest is an error.
     """
-    records_by_id = {record.id: record for record in records}
     if not records:
         raise InputError(NO_RELEASE, source=str(folder))
-    recorded_releases = [
-        release for release in read_releases(folder) if release.id in records_by_id
-    ]
-    if missing := [
-        name for name in records_by_id if name not in {release.id for release in recorded_releases}
-    ]:
-        raise InputError("is missing", source=str(folder / missing[0]))
-    releases = []
-    for release in recorded_releases:
-        if release.manifest != records_by_id[release.id].manifest:
+    releases = {release.id: release for release in read_releases(folder)}
+    for record in records:
+        release = releases.get(record.id)
+        if release is None:
+            raise InputError("is missing", source=str(folder / record.id))
+        if release.manifest != record.manifest:
             raise InputError("differs from the recorded release", source=str(release.folder))
-        retraction = records_by_id[release.id].retraction
         note = release.folder.with_name(f"{release.id}.retracted.json")
-        if retraction is not None and file_sha256(note) != retraction:
+        if record.retraction is None:
+            # A note without a record is left from an interrupted retraction.
+            releases[record.id] = replace(release, retracted=None)
+        elif file_sha256(note) != record.retraction:
             raise InputError("differs from the recorded note", source=str(note))
-        # A note without a record is left from an interrupted retraction.
-        releases.append(release if retraction is not None else replace(release, retracted=None))
-    return tuple(releases)
-
-
-def unrecorded_releases(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
-    """Return the ids of the releases in a folder that have no record."""
     recorded_ids = {record.id for record in records}
-    return tuple(release.id for release in read_releases(folder) if release.id not in recorded_ids)
+    return tuple(release for id, release in releases.items() if id in recorded_ids)
+
+
+MAX_LENGTH = 60
+"""Maximum number of characters of a tag in the name of its page."""
+
+
+def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+    """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
+
+    Other names, names that differ only in case, and reserved names end in the first digits of the
+    SHA-256 of the tag, so that names do not depend on the order of tags.
+
+    Examples
+    --------
+    >>> file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
+    'bm25'
+    >>> sorted(file_names(["Run", "run"]).values())
+    ['Run-00d60e31', 'run-acba2551']
+    """
+    safe_names = {tag: _safe_name(tag) for tag in tags}
+    counts = Counter(name.casefold() for name in safe_names.values())
+    reserved = {name.casefold() for name in reserved}
+    names: dict[str, str] = {}
+    for tag, name in safe_names.items():
+        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
+        names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
+    if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
+        # The tag of a run is the name of the page of another run.
+        names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
+    return names
+
+
+def _safe_name(tag: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_LENGTH].strip(".-")
+    return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
+
+
+def _digest(tag: str) -> str:
+    return hashlib.sha256(tag.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 PAGES = ("index", "topics", "report")
@@ -202,11 +227,8 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     rows = [{**about_runs.get(row["tag"], {}), **row} for row in board]
     tags = [row["tag"] for row in rows]
     names = file_names(tags, PAGES)
-    sheets = {
-        tag: path
-        for tag in tags
-        if is_safe_name(tag) and (path := release.path("sheets") / f"{tag}.json").is_file()
-    }
+    paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
+    sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
     for row in rows:

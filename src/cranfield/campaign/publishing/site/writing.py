@@ -3,45 +3,284 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
 from os import fspath
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from cranfield.base.arrays import Floats, is_best_value
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
-from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import link
+from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
+from cranfield.campaign.pages import STYLES, link, render
 from cranfield.campaign.publishing.bag import validate
-from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
     COPIES,
     StoredRelease,
     TaskLeaderboard,
+    file_names,
     newest_releases,
     read_recorded_releases,
     read_releases,
     task_leaderboard,
-    unrecorded_releases,
 )
-from cranfield.campaign.publishing.site.task_pages import describe_task, task_pages
-from cranfield.campaign.store.records import (
-    REGISTRY,
-    RELEASES,
-    ReleaseRecord,
-    check_folder,
-)
-from cranfield.reporting.page.html import Html, label, text
+from cranfield.campaign.results.sheet import Sheet, rank_sentence
+from cranfield.campaign.results.sheet_files import sheet_values
+from cranfield.campaign.rules.task_rules import time_text
+from cranfield.campaign.store.records import REGISTRY, RELEASES, ReleaseRecord, check_folder
+from cranfield.reporting.page.html import Html, asset, label, text, whole_page
+from cranfield.scores import Scores
+from cranfield.tabular import Table
+
+Links = Sequence[tuple[str, str]]
+"""Texts and targets of links."""
+
+
+def page(
+    template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
+) -> tuple[str, bytes]:
+    """Render a template; return the path and the bytes of the page."""
+    # Style and script are inline: browsers check hashes of files only if a server sends them.
+    style, script = site_assets()
+    scripts = [script] if sortable else []
+    values |= {"title": title, "links": links, "script": Html("".join(scripts))}
+    body = render(template, **values)
+    return path, whole_page(title, body, style=style, scripts=scripts).encode()
+
+
+@cache
+def site_assets() -> tuple[str, str]:
+    """Return the style and the script of the site."""
+    style, script = (
+        (files(__package__) / "assets" / name).read_text("utf-8")
+        for name in ("site.css", "site.js")
+    )
+    style = "".join(map(asset, STYLES)) + style
+    return style, f'(() => {{\n"use strict";\n{script}}})();\n'
+
+
+SHADES = 9
+"""Number of shades of the heat map, from the worst to the best score."""
+
+TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
+"""Width of all columns of the heat map, bounds of the width of a cell, and height of a row."""
+
+LABEL_WIDTH, LABEL_HEIGHT, KEY_HEIGHT = 90, 22, 34
+"""Space on the heat map for labels (left and above) and for the colour key (below)."""
+
+MAX_CELLS = 40_000
+"""Maximum number of cells of a legible heat map."""
+
+MAX_NAME = 14
+"""Maximum number of characters of a topic id on the heat map."""
+
+
+def task_pages(
+    leaderboard: TaskLeaderboard, folder: str, links: Links
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the bytes of each page of a task."""
+    release = leaderboard.release
+    title, lead = label(release.title), describe_task(leaderboard)
+    columns = leaderboard.rows[0] if leaderboard.rows else {}
+    yield page(
+        *("leaderboard.html", f"{folder}/index.html", title, links),
+        sortable=True,
+        teams=teams_table(leaderboard),
+        rules=rules_table(release),
+        rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
+        has_report=release.path("report.html").is_file(),
+        lead=lead,
+        leaderboard=leaderboard,
+        measures=[name for name in release.measures if name in columns],
+        unjudged=any("unjudged@10" in row for row in leaderboard.rows),
+    )
+    topics = topic_rows(leaderboard)
+    values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
+    finite = [value for value in values if math.isfinite(value)]
+    yield page(
+        *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
+        sortable=True,
+        lead=lead,
+        leaderboard=leaderboard,
+        topics=topics,
+        ends=(min(finite, default=0.0), max(finite, default=1.0)),
+        map=heat_map(leaderboard, [topic["name"] for topic in topics]),
+    )
+    for tag, source in leaderboard.sheets.items():
+        sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
+        about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        yield page(
+            *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
+            lead=label(about),
+            sections=render("sheet_body.html", **sheet_values(sheet)),
+        )
+
+
+def describe_task(leaderboard: TaskLeaderboard) -> str:
+    """Return the sizes of a task, the version of its judgments and its release, as text."""
+    release = leaderboard.release
+    teams = len({row["team"] for row in leaderboard.rows if row.get("team")})
+    counts = [counted(len(leaderboard.rows), "run"), counted(teams, "team") if teams else ""]
+    if scores := release.scores.get(leaderboard.measure):
+        counts.append(counted(len(scores.topics), "topic"))
+    if release.about.get("judgments"):
+        counts.append(f"judgments {label(str(release.about['judgments']))}")
+    counts += [f"release {label(release.id)}", str(release.about.get("date") or "")]
+    return ", ".join(filter(None, counts))
+
+
+RULES = {
+    "opens": "submissions open",
+    "closes": "submissions close",
+    "late": "late runs",
+    "runs_per_team": "maximum number of runs per team",
+    "max_per_topic": "maximum number of documents per topic",
+    "types": "types of runs",
+    "measures": "measures",
+    "feedback": "feedback before the release",
+}
+"""Rules that the page of a task shows, with their labels."""
+
+
+def rules_table(release: StoredRelease) -> Table | None:
+    """Return the released rules of a task as a table, or None if there are none."""
+    rows = []
+    for key, title in RULES.items():
+        value = release.rules.get(key)
+        if isinstance(value, datetime):
+            value = time_text(value)
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        elif key == "late":
+            value = {"mark": "accepted and marked", "refuse": "refused"}.get(str(value))
+        if value is not None:
+            rows.append([title, label(str(value))])
+    return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
+
+
+def teams_table(leaderboard: TaskLeaderboard) -> Table | None:
+    """Return the teams as a table, in order of their best runs."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for row in leaderboard.rows:
+        if row.get("team"):
+            runs.setdefault(row["team"], []).append(row)
+    rows = []
+    for team, (best_run, *others) in runs.items():
+        name = leaderboard.team_of(best_run)
+        text = name if name == team else f"{name} ({team})"
+        rows.append([text, 1 + len(others), best_run["tag"], best_run.get("rank", "")])
+    head = ["team", "runs", "best run", "rank"]
+    return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
+
+
+def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
+    """Return best, median and worst score of each topic, in order of median, the best first."""
+    scores = leaderboard.release.scores.get(leaderboard.measure)
+    topics = [
+        {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
+        | best_runs(leaderboard, scores, row["topic"])
+        for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
+        if row["measure"] == leaderboard.measure and row["group"] == "all"
+    ]
+    sign = 1 if leaderboard.part is not None and leaderboard.part.scores.lower_is_better else -1
+    return sorted(
+        topics, key=lambda topic: (sign * topic["median"], sign * topic["best"], topic["name"])
+    )
+
+
+def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
+    """Return the runs with the best score for a topic, or a text if all runs are equal."""
+    if scores is None or topic not in scores.topics:
+        return {"text": "", "leading": []}
+    row = scores.values[scores.topics.index(topic)]
+    if np.isnan(row).all():
+        return {"text": "–", "leading": []}
+    is_best = is_best_value(row, scores.lower_is_better)
+    if (is_best | np.isnan(row)).all() and row.size > 1:
+        return {"text": "all runs equal", "leading": []}
+    tags = {scores.systems[k] for k in np.flatnonzero(is_best)}
+    return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
+
+
+def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values of the heat map of scores: one row per topic, one column per run."""
+    scores = leaderboard.release.scores.get(leaderboard.measure)
+    if scores is None or not topics:
+        return None
+    values = ordered_scores(leaderboard, scores, topics)
+    if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
+        return {"too_large": MAX_CELLS}
+    min_value, max_value = float(np.nanmin(values)), float(np.nanmax(values))
+    level = np.zeros(values.shape)
+    if max_value > min_value:
+        level = (values - min_value) / (max_value - min_value)
+    level = 1 - level if scores.lower_is_better else level
+    shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
+    rows, columns = values.shape
+    cell = max(MIN_WIDTH, min(MAX_WIDTH, TOTAL_WIDTH // columns))
+    square = f"h{cell - 1}v{HEIGHT - 1}h{1 - cell}z"
+    paths = [
+        "".join(
+            f"M{LABEL_WIDTH + column * cell} {LABEL_HEIGHT + row * HEIGHT}{square}"
+            for row, column in np.argwhere(shades == shade).tolist()
+        )
+        for shade in range(SHADES)
+    ]
+    step = 1 if cell == MAX_WIDTH else 10
+    names = [
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in map(label, topics)
+    ]
+    key_top = LABEL_HEIGHT + rows * HEIGHT + 12
+    return {
+        "too_large": None,
+        "width": LABEL_WIDTH + max(columns * cell, 240),
+        "height": LABEL_HEIGHT + rows * HEIGHT + KEY_HEIGHT,
+        "best": min_value if scores.lower_is_better else max_value,
+        "worst": max_value if scores.lower_is_better else min_value,
+        "shades": paths,
+        "columns": [
+            (k + 1, LABEL_WIDTH + k * cell + cell // 2, LABEL_HEIGHT - 6)
+            for k in range(columns)
+            if k == 0 or (k + 1) % step == 0
+        ],
+        "rows": [
+            (name, LABEL_WIDTH - 5, LABEL_HEIGHT + 9 + k * HEIGHT) for k, name in enumerate(names)
+        ],
+        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key_top}h15v11h-15z" for k in range(SHADES)],
+        "key_y": key_top + 9,
+        "key_start": LABEL_WIDTH + 40,
+        "key_end": LABEL_WIDTH + 50 + 16 * SHADES,
+    }
+
+
+def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
+    """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
+    systems = [tag for tag in leaderboard.tags if tag in scores.systems]
+    columns = np.array([scores.systems.index(tag) for tag in systems], int)
+    rows = {topic: k for k, topic in enumerate(scores.topics)}
+    row_order = np.array([rows.get(topic, -1) for topic in topics])
+    values: Floats = scores.values[np.ix_(row_order, columns)]
+    values[row_order < 0] = np.nan
+    return values
 
 
 def _bibtex(title: str, release: StoredRelease) -> Html:
     """Return a BibTeX entry, whose key is ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
+    own_title = release.title
+    full_title = own_title if own_title.startswith(title) else f"{title}: {own_title}"
     fields = {
-        "title": f"{{{bibtex(_full_title(title, release))}}}",
+        "title": f"{{{bibtex(full_title)}}}",
         **({"year": year[0]} if year else {}),
         "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
@@ -49,17 +288,6 @@ def _bibtex(title: str, release: StoredRelease) -> Html:
     lines = [f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
     return Html("\n".join(map(text, lines)))
 
-
-def _full_title(title: str, release: StoredRelease) -> str:
-    return release.title if release.title.startswith(title) else f"{title}: {release.title}"
-
-
-RECORDS_LEAD = (
-    "A record is a run that is better than all runs of the task that were submitted on earlier"
-    " days; of each day, only the best run counts, and an equal score is not a record. Scores of"
-    " different tasks are not compared, because their topics and judgments differ."
-)
-"""Text at the top of the page of records."""
 
 MARK = ".cranfield-site"
 """File that marks a folder as a site, which may be replaced; it lists all other files."""
@@ -108,8 +336,7 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
 def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """Write the site of a folder of a campaign or of a folder of releases.
 
-    Return the paths of all files, in order, and the ids of releases of a campaign without a record,
-    which are excluded.
+    Return the paths of all files, in order, and the ids of excluded releases, which have no record.
     """
     folder = Path(fspath(folder))
     resolved = folder.resolve()
@@ -118,7 +345,9 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
         check_folder(folder if owner == resolved else owner)
         campaign = OpenedCampaign(folder if owner == resolved else owner)
         files = write_site(campaign, site)
-        return files, unrecorded_releases(owner / RELEASES, campaign.registry.releases())
+        recorded_ids = {record.id for record in campaign.registry.releases()}
+        ids = [release.id for release in read_releases(owner / RELEASES)]
+        return files, tuple(id for id in ids if id not in recorded_ids)
     releases = folder / RELEASES
     source = releases if releases.is_dir() else folder
     return write_release_site(source, site, private=folder), ()
@@ -175,7 +404,7 @@ def site_files(
     about = (newest or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retracted is None for release in releases)
-    links = [entry for entry in _links("") if leaderboards or entry[0] != "Records"]
+    links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield page(
         *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
@@ -194,54 +423,32 @@ def site_files(
         citations=[_bibtex(title, release) for release in newest],
     )
     if leaderboards:
-        yield page(
-            "history.html",
-            "history.html",
-            "Records",
-            links,
-            lead=RECORDS_LEAD,
-            leaderboards=leaderboards,
-        )
+        path = "history.html"
+        yield page(path, path, "Records", links, leaderboards=leaderboards)
+    main_links = [(word, f"../{name}") for word, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
-        yield from task_pages(leaderboard, task, _links("../", task, leaderboard))
-
-
-def _links(
-    start: str, task: str | None = None, leaderboard: TaskLeaderboard | None = None
-) -> Links:
-    links = [(word, link(name, prefix=start)) for word, name in MAIN_PAGES.items()]
-    if task is not None and leaderboard is not None:
-        links.append((label(leaderboard.release.title), link(task, "index.html", prefix=start)))
-        links.append(("Topics", link(task, "topics.html", prefix=start)))
-    return links
+        pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
+        links = [(word, link(task, name, prefix="../")) for word, name in pages]
+        yield from task_pages(leaderboard, task, main_links + links)
 
 
 def _check_target(target: Path, folder: Path, private: Path | None) -> None:
     """Check that a folder does not exist, is empty, or is a site that cranfield wrote."""
-    if private is not None and target.is_relative_to(private.resolve()):
-        raise PolicyError(
-            f"path must be outside the campaign's private folder, got {quoted(str(folder))}"
-        )
+    if private is not None:
+        check_outside(private, folder)
     if not os.path.lexists(target):
         if not target.parent.is_dir():
             raise InputError("the parent folder does not exist", source=str(folder.parent))
         return
     if not target.is_dir():
         raise PolicyError(f"{quoted(str(folder))} is a file, expected a folder")
-    paths = {
-        path.relative_to(target).as_posix() for path in target.rglob("*") if not _is_folder(path)
-    }
+    files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
+    paths = {path.relative_to(target).as_posix() for path in files}
     mark = target / MARK
     written_names = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
     if extra := sorted(paths - written_names):
-        raise PolicyError(
-            f"{quoted(str(folder))} contains {quoted(extra[0])}, which does not belong to a site;"
-            " nothing was changed"
-        )
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+        reason = f"contains {quoted(extra[0])}, which does not belong to a site"
+        raise PolicyError(f"{quoted(str(folder))} {reason}; nothing was changed")
 
 
 def _write_folder(target: Path, files: dict[str, bytes]) -> None:

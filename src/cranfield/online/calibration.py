@@ -29,8 +29,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import format_interval, format_number
 
-STAYS = ("rank", "grade")
-"""Variables by which mean dwell times are computed."""
+STAYS = ("rank", "grade")  # Variables by which mean dwell times are computed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,8 +214,7 @@ def examination_probabilities(model: Model, values: Values, pages: Patterns) -> 
     return model.posterior(values, pages).examined
 
 
-UNITS = ("page", "query", "session", "user")
-"""Independent units."""
+UNITS = ("page", "query", "session", "user")  # Independent units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -272,11 +270,7 @@ class Persistence(Result):
 
 
 def rbp_persistence(
-    log: QueryLog,
-    *,
-    model: ClickModel | None = None,
-    unit: str = "page",
-    confidence: float = 0.95,
+    log: QueryLog, *, model: ClickModel | None = None, unit: str = "page", confidence: float = 0.95
 ) -> Persistence:
     r"""Estimate the persistence parameter p of RBP from a log.
 

@@ -20,14 +20,9 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, TableResult
 from cranfield.tabular import format_number
 
-LAST_CLICKS = ("censored", "end")
-"""How to treat a unit whose last click has no dwell time."""
-
-ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
-"""Sources of parameters that are not estimated from the log."""
-
-Estimate = tuple[float, float, int]
-"""Value, standard error and number of observations."""
+LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
+ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"  # Sources of other values
+Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 
 
 ORIGINAL_VALUES: dict[str, float] = {

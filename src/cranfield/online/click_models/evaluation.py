@@ -30,8 +30,7 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_interval, format_number
 
-BLOCK_CELLS = 2**22
-"""Number of resampled queries in memory at the same time."""
+BLOCK_CELLS = 2**22  # Number of resampled queries in memory at the same time
 
 
 @dataclass(frozen=True, eq=False, repr=False)

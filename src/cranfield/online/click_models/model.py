@@ -36,8 +36,7 @@ from cranfield.base.spec import (
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
 
-KEYS = {None: ("query", "doc"), "grade": ("grade",)}
-"""Columns that identify an item, by the variable that ties parameters."""
+KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an item
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,14 +242,9 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     )
 
 
-Values = Mapping[str, Floats]
-"""Values of each parameter by name; the last value is for unseen items or ranks."""
-
-TINY = 1e-300
-"""Lower bound of denominators to avoid 0/0; far below any relevant probability."""
-
-MAX_TRIALS = 2.0**53
-"""Maximum number of clicks and trials, so that their products do not overflow."""
+Values = Mapping[str, Floats]  # Values of each parameter; the last is for unseen items
+TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below any relevant probability
+MAX_TRIALS = 2.0**53  # Maximum number of clicks and trials, so that their products do not overflow
 
 
 def sum_by(index: Indices, values: Any, size: int) -> Floats:
@@ -459,10 +453,7 @@ class EMModel(Model):
 
 
 MODELS: Registry[type[Model]] = Registry(
-    "click model",
-    "models",
-    package="cranfield.online.click_models",
-    base=Model,
+    "click model", "models", package="cranfield.online.click_models", base=Model
 )
 
 
@@ -501,11 +492,8 @@ def parse_model(text: str | Model) -> Model:
     return MODELS.parse(text)
 
 
-VERSION = 1
-"""Version of the file format."""
-
-KIND = "click model"
-"""Kind of the file."""
+VERSION = 1  # Version of the file format
+KIND = "click model"  # Kind of the file
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:

@@ -46,11 +46,8 @@ if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
 
-KINDS = ("utility", "effort")
-"""Kinds of measures of a click model."""
-
-TIED_BY = ("none", "grade")
-"""Variable of document parameters: the query and the document, or the grade."""
+KINDS = ("utility", "effort")  # Kinds of measures of a click model
+TIED_BY = ("none", "grade")  # Parameters by query and document, or by grade
 
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}

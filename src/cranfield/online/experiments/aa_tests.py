@@ -29,11 +29,8 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
-BLOCK_CELLS = 2**21
-"""Number of pairs of a simulated test and a unit in memory at the same time."""
-
-SRM = "(sample ratio)"
-"""Name of the sample ratio test."""
+BLOCK_CELLS = 2**21  # Number of pairs of a simulated test and a unit in memory at the same time
+SRM = "(sample ratio)"  # Name of the sample ratio test
 
 
 @dataclass(frozen=True, eq=False, repr=False)

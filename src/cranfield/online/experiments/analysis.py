@@ -57,8 +57,7 @@ from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
-SRM = ("stop", "warn")
-"""How to treat a sample ratio mismatch."""
+SRM = ("stop", "warn")  # How to treat a sample ratio mismatch
 
 
 def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:

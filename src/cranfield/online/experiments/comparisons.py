@@ -13,12 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
@@ -54,11 +49,8 @@ from cranfield.significance.resampling import as_integers
 SKEWNESS_FACTOR = 355
 """A mean needs more units than 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
 
-MAX_ENUMERATED = 50_000
-"""Maximum number of assignments that are enumerated."""
-
-TOLERANCE = 1e-12
-"""Largest relative difference of statistics that counts as rounding error."""
+MAX_ENUMERATED = 50_000  # Maximum number of assignments that are enumerated
+TOLERANCE = 1e-12  # Largest relative difference of statistics that counts as rounding error
 
 
 @dataclass(frozen=True)
@@ -251,8 +243,7 @@ class Options:
     seed: int
 
 
-Pair = tuple[str, int]
-"""A metric, and the index of a variant."""
+Pair = tuple[str, int]  # A metric, and the index of a variant
 
 Row = dict[str, Any]
 """A comparison with the control on a metric: columns of the report, and the `distortion`."""

@@ -34,11 +34,8 @@ from cranfield.sources.schemas import Column as ColumnOfFile
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
-SEPARATOR = "\x1f"
-"""Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
-
-FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
-"""Constants of the 32-bit FNV-1a hash."""
+SEPARATOR = "\x1f"  # Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`
+FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)  # 32-bit FNV-1a
 
 
 def hash_md5(salt: str, units: pl.Series) -> Floats:
@@ -85,8 +82,7 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     return result
 
 
-BINS = 20
-"""Number of bins in the test of uniform hashes."""
+BINS = 20  # Number of bins in the test of uniform hashes
 
 
 @dataclass(frozen=True)
@@ -342,8 +338,7 @@ def chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
     return statistic, np.asarray(chdtrc(proportions.size - 1, statistic))
 
 
-MAX_EXPERIMENT_UNITS = 10**12
-"""Maximum number of units of an experiment."""
+MAX_EXPERIMENT_UNITS = 10**12  # Maximum number of units of an experiment
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,16 +28,12 @@ from cranfield.significance.resampling import as_integers, draw_counts, tail_ran
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
 """Columns of inference on a difference: its bounds, the bounds of the lift, and the p-value."""
 
-LIFTS = ("log", "linear", "fieller")
-"""Methods for the confidence interval of the lift."""
-
-CriticalValue = Callable[[Floats], Floats]
-"""A function from degrees of freedom to the half-width of intervals in standard errors."""
+LIFTS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
+CriticalValue = Callable[[Floats], Floats]  # Half-width in standard errors by degrees of freedom
 
 Bounds = tuple[Floats, Floats]
 
-MIN_UNITS = 10
-"""Number of units in a variant below which Welch's test is unreliable."""
+MIN_UNITS = 10  # Number of units in a variant below which Welch's test is unreliable
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,11 +315,8 @@ def always_valid(
     return d - half_widths, d + half_widths, p
 
 
-WEIGHTS = ("poisson", "multinomial")
-"""Bootstrap weights of units: independent, or with the number of units as their sum."""
-
-BLOCK_DRAWS = 2**20
-"""Number of weights drawn at a time; results of a seed depend on it."""
+WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fixed sum
+BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depend on it
 
 
 def resampled_means(

@@ -94,11 +94,8 @@ def skewness(values: Floats) -> float:
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
 
 
-THETAS = ("pooled", "within")
-"""Units that determine the coefficient of a covariate: all, or within their variant."""
-
-ONES_COLUMN = 0
-"""Index of the column of ones, the denominator of a mean."""
+THETAS = ("pooled", "within")  # Units that determine a coefficient: all, or by variant
+ONES_COLUMN = 0  # Index of the column of ones, the denominator of a mean
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,9 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
-ALARM_PVALUE = 0.0005
-"""P-value below which a sample ratio mismatch is reported (Fabijan et al., 2019)."""
-
-MAX_EXACT_UNITS = 1000
-"""Number of units below which the exact test is used."""
-
-MAX_UNITS = 2**52
-"""Maximum number of units of a variant, so that sums are exact."""
+ALARM_PVALUE = 0.0005  # A lower p-value is a sample ratio mismatch (Fabijan et al., 2019)
+MAX_EXACT_UNITS = 1000  # Number of units below which the exact test is used
+MAX_UNITS = 2**52  # Maximum number of units of a variant, so that sums are exact
 
 METHODS = ("auto", "chi-square", "exact")
 
@@ -79,10 +74,7 @@ class SampleRatio(TableResult):
 
 
 def sample_ratio(
-    counts: Mapping[str, int],
-    weights: Any = None,
-    *,
-    method: str = "auto",
+    counts: Mapping[str, int], weights: Any = None, *, method: str = "auto"
 ) -> SampleRatio:
     r"""Test whether the numbers of units of variants match the planned proportions.
 
@@ -180,8 +172,7 @@ _EFFECT_COLUMNS = {
 }
 
 
-SIMULTANEOUS = ("bonferroni", "sidak")
-"""Corrections with simultaneous confidence intervals; other corrections have unadjusted ones."""
+SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
 
 _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
 """Columns of comparisons by attribute name, where the names differ."""

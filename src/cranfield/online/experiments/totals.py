@@ -22,8 +22,7 @@ from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MAX_ROWS = 1_000_000
-"""Maximum number of units whose proportions are analysed with one row of 0 or 1 per unit."""
+MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
 
 Total = tuple[float, float] | tuple[float, float, float]
 """Successes and number of units of a variant; or sum, sum of squares and number of units."""

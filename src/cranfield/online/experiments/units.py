@@ -34,17 +34,10 @@ from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_c
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
-MIXED_POLICIES = ("drop", "error")
-"""How to treat units in two variants."""
-
-MISSING = ("error", "drop", "zero")
-"""How to treat units without a value."""
-
-TIME = "(time)"
-"""Copy of the time column, which may also be a metric."""
-
-ROW = "row"
-"""Name of the unit if rows were randomised and no column has this name."""
+MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
+MISSING = ("error", "drop", "zero")  # How to treat units without a value
+TIME = "(time)"  # Copy of the time column, which may also be a metric
+ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
 _TRUTH = {"true": 1.0, "false": 0.0}
 _METRIC = replace(
@@ -62,8 +55,7 @@ _LABEL = replace(
     problem="not text, an integer or a boolean",
     missing=absent,
 )
-DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"
-"""Start of times as text, which then sort in order of time."""
+DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), problem="no time", missing=absent
@@ -253,8 +245,7 @@ def _check_clusters(
             )
 
 
-_MIN_REPEATS = 10
-"""Minimum number of repeated values; all are in one variant with probability 2^-10 by chance."""
+_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
 
 
 def _count_clusters(columns: Columns, column: int, variant: int) -> int:
@@ -411,8 +402,7 @@ def _sum_by_unit(
     return units.filter(pl.col("(variants)") < 2), notes
 
 
-CONTROLS = ("control", "baseline", "old", "a", "0")
-"""Names of variants that are the control by default, in upper or lower case."""
+CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
 
 
 def order_variants(

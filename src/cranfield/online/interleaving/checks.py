@@ -21,8 +21,7 @@ from cranfield.online.interleaving.method import (
 )
 from cranfield.result import Column, Columns, Result, TableResult
 
-STOP = ("examined", "clicked")
-"""Results after which a user may stop: every examined result, or only clicked ones."""
+STOP = ("examined", "clicked")  # Stop after any examined result, or only after clicks
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -195,17 +194,10 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     return CascadeUser(*presets[grades], stop_after=stop, name=name)
 
 
-CLICKS = ("one click", "any clicks")
-"""Random clicks: on one document of the list, or on any set of documents."""
-
-_MAX_LENGTH = 12
-"""Maximum length of lists whose 2^ranks sets of clicks are enumerated."""
-
-_MAX_WORK = 1 << 27
-"""Maximum product of the numbers of documents, click sets and pairs; takes about ten seconds."""
-
-_TIE = 1e-9
-"""Absolute outcomes up to this value are ties."""
+CLICKS = ("one click", "any clicks")  # Random clicks on one document, or on any set
+_MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
+_MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
+_TIE = 1e-9  # Absolute outcomes up to this value are ties
 
 
 @dataclass(frozen=True, eq=False, repr=False)

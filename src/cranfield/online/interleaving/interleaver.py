@@ -37,14 +37,9 @@ from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
-MAX_LENGTH = 10_000
-"""Maximum number of documents of a list."""
-
-_BATCH_VALUES = 1 << 20
-"""Maximum number of values in memory at a time: impressions times documents times rankers."""
-
-_MAX_DRAWS = 100_000_000
-"""Maximum number of impressions of one call, which are in memory at the same time."""
+MAX_LENGTH = 10_000  # Maximum number of documents of a list
+_BATCH_VALUES = 1 << 20  # Maximum number of values in memory: impressions, documents, rankers
+_MAX_DRAWS = 100_000_000  # Maximum number of impressions of one call, all in memory
 
 
 class DrawnLists(NamedTuple):
@@ -371,8 +366,7 @@ _PAGES = Schema(
 _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)
 _LIST_SCHEMA = {**_TEXTS, "rank": pl.Int64, "doc": pl.String, "team": pl.String}
 
-_MAX_PAGES = 10_000_000
-"""Maximum number of pages of all topics, whose lists are in memory at the same time."""
+_MAX_PAGES = 10_000_000  # Maximum number of pages of all topics, whose lists are all in memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,14 +28,9 @@ from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, co
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MIN_SATISFIED_DWELL = 30.0
-"""Minimum dwell, in seconds, of a satisfied click."""
-
-CLICKS = ("all", "first", "last", "sat")
-"""Clicks that may count, without weights."""
-
-UNITS = ("user", "session", "query", "impression")
-"""Units of the sign test and the bootstrap."""
+MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
+CLICKS = ("all", "first", "last", "sat")  # Clicks that may count, without weights
+UNITS = ("user", "session", "query", "impression")  # Units of the sign test and the bootstrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +171,7 @@ def page_units(
     return unit, codes.astype(np.intp), notes
 
 
-MAX_EXACT = 2000
-"""Maximum number of untied impressions for which the power is computed exactly."""
+MAX_EXACT = 2000  # Maximum number of untied impressions for which the power is computed exactly
 
 
 def impressions_needed(
@@ -244,8 +238,7 @@ def _power(n: Indices, p: float, alpha: float) -> Floats:
     return np.asarray(np.where(critical >= 0, power, 0.0))
 
 
-QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]
-"""Documents by query and ranker, best first."""
+QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
 
 
 def outcomes_by_method(

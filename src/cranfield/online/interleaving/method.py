@@ -22,8 +22,7 @@ from cranfield.tabular import frame_html
 
 T = TypeVar("T")
 
-Id = str | int
-"""Id of a document."""
+Id = str | int  # Id of a document
 
 RankedLists = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[str]]
 """Lists of document ids, best first, with or without the names of rankers."""
@@ -129,11 +128,8 @@ def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     return {topic: docs[rows] for topic, rows in zip(run.topics, slices, strict=True)}
 
 
-Pair = tuple[int, int]
-"""Indices of two rankers."""
-
-NOBODY = -1
-"""Code of no document, and the team of a document that no ranker owns."""
+Pair = tuple[int, int]  # Indices of two rankers
+NOBODY = -1  # Code of no document, and the team of a document that no ranker owns
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,8 +240,7 @@ class Prefixes:
         return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.available[rows])
 
 
-Candidates = tuple[Indices, Indices, Floats]
-"""Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
+Candidates = tuple[Indices, Indices, Floats]  # Documents, teams, weights: (lists, candidates)
 
 
 @dataclass(frozen=True)

@@ -165,11 +165,8 @@ def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floa
     return np.stack(counts, axis=1).astype(np.float64)
 
 
-_MAX_RANKERS = 10
-"""Maximum number of rankers that take turns: the state of a path is one of 2^rankers sets."""
-
-Update = Callable[[Floats, int, int], Floats]
-"""Updates the sums of a path for a rank and the ranker that gives its document."""
+_MAX_RANKERS = 10  # Maximum number of rankers in turns: a path is in one of 2^rankers states
+Update = Callable[[Floats, int, int], Floats]  # New sums for a rank and a ranker
 
 
 def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
@@ -435,8 +432,7 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     return weights
 
 
-_ZERO_TOLERANCE = 1e-9
-"""Reduced costs and probabilities up to this value count as 0."""
+_ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value count as 0
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
@@ -475,8 +471,7 @@ def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
     return np.maximum(solution, 0.0)
 
 
-_BIAS_TOLERANCE = 1e-9
-"""Largest difference of expected credit that counts as unbiased."""
+_BIAS_TOLERANCE = 1e-9  # Largest difference of expected credit that counts as unbiased
 
 
 class _OptimisedMethod(InterleavingMethod):

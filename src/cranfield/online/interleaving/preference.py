@@ -35,11 +35,8 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
 
-TIE = 1e-9
-"""Maximum difference of credits that is due to rounding."""
-
-BLOCK_DRAWS = 2**20
-"""Number of values drawn at a time; results of a seed depend on it."""
+TIE = 1e-9  # Maximum difference of credits that is due to rounding
+BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
 
 
 Interval = tuple[float, float]
@@ -213,8 +210,7 @@ def win_margin(counts: Ints) -> Floats:
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
-MAX_IMPRESSIONS = 10**8
-"""Maximum number of impressions."""
+MAX_IMPRESSIONS = 10**8  # Maximum number of impressions
 
 
 def preference_of(
@@ -357,8 +353,7 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
         raise PolicyError(f"{requirement}, of types that can be sorted") from None
 
 
-Options = tuple[float, float, int, int]
-"""The options `expected`, `confidence`, `resamples` and `seed`."""
+Options = tuple[float, float, int, int]  # expected, confidence, resamples, seed
 
 
 def preference_between(

@@ -48,14 +48,9 @@ WORDS = {
 }
 """Words for preferences, besides the names of systems, in upper or lower case."""
 
-_MAX_STEPS = 200
-"""Maximum number of Newton steps."""
-
-_GRADIENT_TOLERANCE = 1e-12
-"""Largest gradient at the maximum, relative to the number of comparisons."""
-
-_BLOCK = 2**22
-"""Number of values in memory at a time."""
+_MAX_STEPS = 200  # Maximum number of Newton steps
+_GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
+_BLOCK = 2**22  # Number of values in memory at a time
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:

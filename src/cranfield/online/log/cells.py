@@ -17,11 +17,8 @@ from cranfield.sources.values import Cells, Kind, absent, plain
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
 _DAY = 86_400_000_000
-_YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1
-"""Bounds of the years 1 to 9999 of Python's calendar, in microseconds since 1970."""
-
-Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
-"""Converts a column of a given type; null where a cell cannot be converted."""
+_YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1  # Years 1 to 9999, microseconds since 1970
+Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cannot be converted
 
 
 @dataclass(frozen=True)

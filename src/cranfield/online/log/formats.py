@@ -90,8 +90,7 @@ def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     return clicks.fill_null(0)
 
 
-_RANKS = pl.int_range(1, pl.len() + 1).over("page")
-"""Rank of each row on its page, in the order of rows."""
+_RANKS = pl.int_range(1, pl.len() + 1).over("page")  # Rank of each row on its page
 
 
 def _text_struct(*names: str) -> pl.Struct:
@@ -127,8 +126,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     return table
 
 
-_MAX_SECONDS = 1e11
-"""Approximate maximum number of seconds since 1970 in a Python datetime."""
+_MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
 
 
 def read_sessions_as_log(sessions: Sessions) -> SourceTables:

@@ -40,8 +40,7 @@ class SourceTables(NamedTuple):
     anomalies: tuple[Anomaly, ...] = ()
 
 
-CheckedTable = tuple[pl.DataFrame, list[Anomaly]]
-"""A table of a log and its anomalies."""
+CheckedTable = tuple[pl.DataFrame, list[Anomaly]]  # A table of a log and its anomalies
 
 
 def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:

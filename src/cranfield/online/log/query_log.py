@@ -21,8 +21,7 @@ from cranfield.collection.files.writing import write_table
 from cranfield.online.log.cells import UTC
 from cranfield.tabular import frame_html
 
-FORMATS = ("csv", "parquet", "jsonl", "ubi")
-"""Formats in which logs are written."""
+FORMATS = ("csv", "parquet", "jsonl", "ubi")  # Formats in which logs are written
 
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
@@ -291,11 +290,8 @@ def log_from_tables(
     )
 
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""Seconds of each unit of time."""
-
-_MAX_SECONDS = 366 * 86400.0
-"""Maximum timeout, and maximum dwell that counts."""
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time
+_MAX_SECONDS = 366 * 86400.0  # Maximum timeout, and maximum dwell that counts
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:

@@ -41,8 +41,7 @@ from cranfield.sources.schemas import spelt
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 """Formats of logs."""
 
-ON_ANOMALY = ("refuse", "count")
-"""Treatments of pages that were recorded twice, and of clicks before their page."""
+ON_ANOMALY = ("refuse", "count")  # Treatments of repeated pages, and of clicks before their page
 
 
 def read_log(

@@ -16,18 +16,11 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.cells import PAGES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import (
-    Columns,
-    Table,
-    columns_of_frame,
-    fitted,
-    read_columns,
-)
+from cranfield.sources.columns import Columns, Table, columns_of_frame, fitted, read_columns
 from cranfield.sources.schemas import Schema
 from cranfield.sources.text import decoded, json_lines, parsed_json
 
-LINE = "(line)"
-"""Column with the line number of each row in its file."""
+LINE = "(line)"  # Column with the line number of each row in its file
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)

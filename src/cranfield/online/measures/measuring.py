@@ -230,8 +230,7 @@ class OnlineMeasurements(TableResult):
         return [f"Online measures of {self.source}{by}"]
 
 
-GROUP_COLUMNS = ("variant", "user", "query", "session", "page")
-"""Columns that values can be grouped by."""
+GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to group values by
 
 
 def _label(cell: Any) -> str | None:

@@ -26,8 +26,7 @@ REQUIRED_COLUMNS = {
 }
 """Required columns of each table, in order."""
 
-MAX_DWELL = 1e9
-"""Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown."""
+MAX_DWELL = 1e9  # Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown
 
 
 @dataclass(frozen=True)
@@ -161,11 +160,8 @@ def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTa
     return LogTables(tables, source)
 
 
-UNIT = 2.0**50
-"""Fractions are summed as integers in units of 1 / UNIT."""
-
-MICROSECONDS = 1e6
-"""Microseconds per second."""
+UNIT = 2.0**50  # Fractions are summed as integers in units of 1 / UNIT
+MICROSECONDS = 1e6  # Microseconds per second
 
 
 class Count(NamedTuple):
@@ -185,8 +181,7 @@ def _rounded(value: nw.Expr) -> nw.Expr:
     return (value + 0.5).floor().cast(nw.Int64)
 
 
-ANY_RANK = 2.0**31
-"""Cutoff that no rank exceeds."""
+ANY_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 
 def column_count(column: str) -> Count | None:

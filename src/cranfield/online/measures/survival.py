@@ -11,13 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    check_choice,
-    check_number,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, check_number
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, prepare_pages
@@ -26,8 +20,7 @@ from cranfield.online.measures.page_table import LogTables, collect_table
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
-_TOLERANCE = 1e-9
-"""Tolerance for rounding errors when a proportion of survivors is compared with one half."""
+_TOLERANCE = 1e-9  # For rounding errors in a comparison of a proportion with one half
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,8 +64,7 @@ POLICY = Schema(
     ),
 )
 
-_TOLERANCE = 1e-6
-"""Maximum deviation from 1 of a sum of probabilities."""
+_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +314,7 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
 
 ESTIMATORS = ("IPS", "SNIPS", "DM", "DR", "PI")
 
-UNITS = ("list", "query", "session", "user")
-"""Independent units of the intervals."""
+UNITS = ("list", "query", "session", "user")  # Independent units of the intervals
 
 
 def policy_value(
@@ -453,15 +451,7 @@ def policy_value(
         warnings += _mean_warnings(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     return PolicyValue(
-        name,
-        means,
-        n_lists,
-        n_units,
-        unit,
-        summary,
-        actions.unseen,
-        interval,
-        tuple(warnings),
+        name, means, n_lists, n_units, unit, summary, actions.unseen, interval, tuple(warnings)
     )
 
 

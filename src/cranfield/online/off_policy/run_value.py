@@ -39,8 +39,7 @@ from cranfield.online.off_policy.value import (
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 
-MAX_STEPS = 100
-"""Maximum number of Newton steps; a few usually suffice."""
+MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
 FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 """Decreasing lower bounds of the number of non-clicks in a cell, for a stable maximisation."""
@@ -180,8 +179,7 @@ def _linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
     return is_linked
 
 
-METHODS = ("swaps", "AllPairs", "EM")
-"""Methods of estimating the examination probabilities of ranks."""
+METHODS = ("swaps", "AllPairs", "EM")  # Estimators of the examination of ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)

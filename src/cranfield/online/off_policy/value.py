@@ -18,19 +18,15 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
 
-BLOCK_DRAWS = 2**21
-"""Number of values drawn at a time; results of a seed depend on it."""
+BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depend on it
 
-
-TOLERANCE = 1e-12
-"""Relative standard error below which values are constant except for rounding errors."""
+TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
 
 Interval = tuple[float, int, int]
 """Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 
-STUDENT: Interval = (0.95, 0, 0)
-"""A 95% interval by Student's t."""
+STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
@@ -62,8 +58,7 @@ class Means(NamedTuple):
         return [f"{', '.join(names)}: equal in all {unit}s: no interval can be computed"]
 
 
-VALUES = ("policy", "logged", "difference")
-"""Names of the means."""
+VALUES = ("policy", "logged", "difference")  # Names of the means
 
 
 def compare_ratios(
@@ -107,14 +102,9 @@ def _append_difference(values: Floats) -> Floats:
     return np.concatenate([values, values[:1] - values[1:]])
 
 
-MIN_SAMPLE_SIZE = 100
-"""Effective sample size below which intervals are unreliable."""
-
-MAX_PROPORTION = 0.05
-"""Proportion of the sum of weights above which one weight has too much influence."""
-
-MAX_DEVIATION = 3.0
-"""Maximum number of standard errors by which the mean weight may differ from 1."""
+MIN_SAMPLE_SIZE = 100  # Effective sample size below which intervals are unreliable
+MAX_PROPORTION = 0.05  # Proportion of the sum above which one weight has too much influence
+MAX_DEVIATION = 3.0  # Maximum number of standard errors by which the mean weight may differ from 1
 
 
 @dataclass(frozen=True)

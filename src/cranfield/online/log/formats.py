@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from bisect import bisect_left
+from codecs import BOM_UTF8
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import polars as pl
@@ -13,16 +18,155 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
-from cranfield.online.log.tables import (
-    LINE,
-    convert_frame,
-    extract_documents,
-    is_blank,
-    read_records,
-)
 from cranfield.sessions.log import Sessions
-from cranfield.sources.columns import Table
-from cranfield.sources.text import decoded
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns, Table, columns_of_frame, fitted, read_columns
+from cranfield.sources.schemas import Schema
+from cranfield.sources.text import decoded, json_lines, parsed_json
+
+LINE = "(line)"  # Column with the line number of each row in its file
+
+Types = Mapping[str, Any]
+_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+_LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+)
+"""Half of a surrogate pair, which is not valid text."""
+
+_ACTION = re.compile(rb'\s*\{\s*"(?:index|create)"\s*:\s*\{')
+_HIT = re.compile(rb'\s*\{\s*"_index"\s*:.*"_source"')
+_RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
+
+
+def is_blank(raw: bytes) -> bool:
+    """Return True if a file has no text except a byte order mark."""
+    return not raw.removeprefix(BOM_UTF8).strip()
+
+
+def is_bulk(raw: bytes) -> bool:
+    """Return True if a file is a bulk file of OpenSearch, with an action above each document."""
+    return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
+
+
+def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
+    """Extract the documents of a bulk file or of hits of OpenSearch, one per line.
+
+    Other files are returned unchanged. From a bulk file of UBI only events, which have an
+    action_name, are extracted if `events` is True, and only queries if it is False.
+    """
+    raw = raw.removeprefix(BOM_UTF8)
+    if _RESPONSE.match(raw):
+        hits = parsed_json(decoded(raw, source), source)
+        for _ in range(2):  # A response is {"hits": {"hits": [...]}}.
+            hits = hits.get("hits") if isinstance(hits, dict) else None
+        if isinstance(hits, list):
+            return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
+    is_bulk_file = is_bulk(raw)
+    if not is_bulk_file and not _HIT.match(raw):
+        return raw
+    json_records, lines = json_lines(decoded(raw, source), source)
+    texts = [b""] * (raw.count(b"\n") + 1)
+    is_action = is_bulk_file
+    for record, line in zip(json_records, lines, strict=True):
+        if not isinstance(record, dict):
+            raise InputError("is not an object", source=source, line=line)
+        if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
+            reason = "expected the action index or create above each document of a bulk file"
+            raise InputError(reason, source=source, line=line)
+        if not is_bulk_file:
+            texts[line - 1] = json.dumps(record.get("_source")).encode()
+        elif not is_action and (events is None or ("action_name" in record) == events):
+            texts[line - 1] = json.dumps(record).encode()
+        is_action = is_bulk_file and not is_action
+    return b"\n".join(texts)
+
+
+def read_records(
+    raw: bytes, source: str, record_name: str, types: Types | None = None
+) -> pl.DataFrame:
+    """Read JSON objects, one per line, with their :data:`LINE`.
+
+    `types` are the types of the fields to read, where text can hold any scalar; by default all
+    fields are read, as text.
+    """
+    raw = extract_documents(raw, source)
+    if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
+        line = raw.count(b"\n", 0, surrogate.start()) + 1
+        raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
+    try:
+        if types is None:
+            # Only nested types are inferred, as a field may have both numbers and booleans.
+            schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
+            types = {name: t if t.is_nested() else pl.String for name, t in schema.items()}
+        frame = pl.read_ndjson(raw, schema=types)
+    except _ERRORS:
+        raise _record_error(raw, source, record_name, types) from None
+    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
+    nested_names = [column.name for column in texts if column[0]]
+    # An object with a repeated name is refused; polars would read the first value.
+    has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
+    if nested_names or has_duplicates:
+        for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
+            for name in nested_names:
+                if isinstance(value := record.get(name), (list, dict)):
+                    reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
+                    raise InputError(reason, source=source, line=line)
+    # Blank lines have no row.
+    lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
+    return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
+
+
+def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
+    """Return the error for the first line that cannot be read."""
+    json_records, lines = json_lines(decoded(raw, source), source)
+    for record, line in zip(json_records, lines, strict=True):
+        if not isinstance(record, dict):
+            return InputError("is not an object", source=source, line=line)
+    texts = raw.split(b"\n")
+
+    def is_unreadable(line: int) -> bool:
+        try:
+            pl.read_ndjson(b"\n".join(texts[:line]), schema=types, infer_schema_length=None)
+        except _ERRORS:
+            return True
+        return False
+
+    line = lines[bisect_left(lines[:-1], True, key=is_unreadable)]
+    return InputError(f"is not a record of {record_name}", source=source, line=line)
+
+
+def open_columns(data: Any, schema: Schema) -> Columns:
+    """Read the columns of a table without converting their cells."""
+    if isinstance(data, Columns):
+        return data
+    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
+    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
+        return read_columns(data, schema)
+    raw, name = source.read(), source.name
+    if is_blank(raw):
+        # An empty file of JSON lines has no header, and is a table without rows.
+        names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
+        return columns_of_frame(pl.DataFrame(schema=names), name)
+    frame = read_records(raw, name, f"a {schema.kind}")
+    if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+        # Each line is a page with a list of results.
+        frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+    lines = frame.drop_in_place(LINE).to_list()
+    return replace(columns_of_frame(frame, name), lines=lines)
+
+
+def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
+    """Read a table of a log; `empty` allows a table without rows."""
+    return open_columns(data, schema).table(schema, empty=empty)
+
+
+def convert_frame(
+    frame: pl.DataFrame, schema: Schema, source: str, may_be_empty: bool = True
+) -> Table:
+    """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
+    lines = frame[LINE].to_list() if LINE in frame.columns else None
+    return fitted(frame.to_dict(), schema, source, lines, empty=may_be_empty)
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
@@ -52,15 +196,13 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
-    n_clicks = _count_clicks(table, has_doc)
+    n_clicks, click_table = _count_clicks(table, has_doc), None
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}", stacklevel=4)
+    result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
     if n_clicks is not None:
         table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
-    result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
-    click_table = None
-    if n_clicks is not None:
         names = ("page", "rank", "doc", "click_time", "dwell", "censored")
         click_rows = frame.select(names).rename({"click_time": "time"})
         columns = (name.removeprefix("click_") for name in names if name in table.names)
@@ -153,13 +295,14 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
         for frame in (sessions.queries, sessions.results, sessions.clicks)
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
-    text = pl.when(pl.col("text") != "").then("text")
-    query = pl.coalesce(text, "topic", "page")
-    dwell = pl.col("end") - pl.col("start")
-    pages = pages.select("session", id="page", query=query, time=time)
-    clicks = clicks.select("page", "rank", time=time, dwell=dwell)
-    results = results.select("page", "rank", "doc")
-    tables = _make_tables(pages, results, clicks, sessions.source, may_be_empty=True)
+    query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
+    tables = _make_tables(
+        sessions.source,
+        pages.select("session", id="page", query=query, time=time),
+        results.select("page", "rank", "doc"),
+        clicks.select("page", "rank", time=time, dwell=pl.col("end") - pl.col("start")),
+        may_be_empty=True,
+    )
     anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
     return tables._replace(anomalies=(anomaly,))
 
@@ -202,11 +345,8 @@ def read_ubi(
     is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
     if is_empty.any():
         # Category pages, for example, have no query.
-        pages_text = counted(int(is_empty.sum()), "page")
-        warn(
-            f"{queries[1]}: {pages_text} with an empty user_query, read as '(no query)'",
-            stacklevel=3,
-        )
+        note = f"{counted(int(is_empty.sum()), 'page')} with an empty user_query"
+        warn(f"{queries[1]}: {note}, read as '(no query)'", stacklevel=3)
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
@@ -306,7 +446,7 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    return _make_tables(pages, results.with_columns(rank=_RANKS), clicks, source)
+    return _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
 
 
 def read_pyclick(raw: bytes, source: str) -> SourceTables:
@@ -327,9 +467,8 @@ def read_pyclick(raw: bytes, source: str) -> SourceTables:
         return frame.select("page", LINE, doc=docs).explode("doc").drop_nulls("doc")
 
     pages, results = frame.select("query", LINE, id="page"), split_docs("docs")
-    return _make_tables(
-        pages, results.with_columns(rank=_RANKS), split_docs("clicked_docs"), source
-    )
+    results = results.with_columns(rank=_RANKS)
+    return _make_tables(source, pages, results, split_docs("clicked_docs"))
 
 
 def _split_lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -346,15 +485,7 @@ def _refuse_lines(
         raise InputError(reason, source=source, line=line)
 
 
-def _make_tables(
-    pages: pl.DataFrame,
-    results: pl.DataFrame,
-    clicks: pl.DataFrame,
-    source: str,
-    may_be_empty: bool = False,
-) -> SourceTables:
-    return SourceTables(
-        convert_frame(pages, PAGES, source, may_be_empty=may_be_empty),
-        convert_frame(results, RESULTS, source),
-        convert_frame(clicks, CLICKS, source),
-    )
+def _make_tables(source: str, *frames: pl.DataFrame, may_be_empty: bool = False) -> SourceTables:
+    """Convert frames of pages, results and clicks; pages are required unless `may_be_empty`."""
+    schemas, allows_empty = (PAGES, RESULTS, CLICKS), (may_be_empty, True, True)
+    return SourceTables(*map(convert_frame, frames, schemas, [source] * 3, allows_empty))

@@ -16,7 +16,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
-from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
+from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
 from cranfield.sessions.log import Sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -303,8 +303,9 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
         clicks.select("page", "rank", time=time, dwell=pl.col("end") - pl.col("start")),
         may_be_empty=True,
     )
-    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
-    return tables._replace(anomalies=(anomaly,))
+    anomalies = Anomalies()
+    anomalies.add("clicks on no result", sessions.lost_clicks, sessions.source, "excluded")
+    return tables._replace(anomalies=anomalies)
 
 
 QUERIES: dict[str, Any] = {
@@ -361,7 +362,7 @@ def read_ubi(
     is_impression = pl.col("action_name") == _IMPRESSION
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
-    anomalies: tuple[Anomaly, ...] = ()
+    anomalies = Anomalies()
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
@@ -370,12 +371,10 @@ def read_ubi(
             event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])
         n_without_page = event_rows.filter(is_click & ~has_page).height
+        anomalies.add("clicks on no page", n_without_page, events[1], "excluded")
         # Other events, such as purchases, are not part of a query log.
         n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
-        anomalies = (
-            Anomaly("clicks on no page", n_without_page, "excluded", events[1]),
-            Anomaly("events of other kinds", n_other_events),
-        )
+        anomalies.add("events of other kinds", n_other_events)
     impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)

@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_several, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
-from cranfield.online.log.linking import SourceTables, keep_first_records, link_tables
+from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
 from cranfield.online.log.query_log import QueryLog
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
@@ -194,10 +194,9 @@ def _read_one_source(
 ) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
-        table, anomalies = keep_first_records(
-            formats.open_table(source, FLAT), on_anomaly == "refuse", drop_doubled=False
-        )
-        return formats.split_flat_table(table)._replace(anomalies=(*anomalies,))
+        anomalies = Anomalies(on_anomaly == "refuse")
+        table = keep_first_records(formats.open_table(source, FLAT), anomalies, drop_doubled=False)
+        return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
         return formats.read_sessions_as_log(sessions)

@@ -188,10 +188,8 @@ def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
 
 def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
     """Return the patterns of a log for each model; models with the same items share them."""
-    patterns: dict[int, Patterns] = {}
-    for model in models:
-        if id(model.items) not in patterns:
-            patterns[id(model.items)] = model.patterns(log)
+    model_by_items = {id(model.items): model for model in models}
+    patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
     return [patterns[id(model.items)] for model in models]
 
 
@@ -351,16 +349,14 @@ def perplexity_gain(
     def sum_by_query(values: Floats | None) -> Floats:
         return np.bincount(cell, values, n_queries * n_ranks).reshape(shape).astype(np.float64)
 
-    query_pages, log_probabilities = sum_by_query(None), []
-    for trained, pages in zip((baseline, model), patterns, strict=True):
+    query_pages, sums = sum_by_query(None), np.empty((2, *shape))
+    for k, (trained, pages) in enumerate(zip((baseline, model), patterns, strict=True)):
         if conditional:
             probability = trained.model.conditional_probabilities(trained.values, pages)
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
-        logarithm = _logarithm(probability)[pages.result_index(page, rank)]
-        log_probabilities.append(sum_by_query(logarithm))
-    sums = np.stack(log_probabilities)
+        sums[k] = sum_by_query(_logarithm(probability)[pages.result_index(page, rank)])
 
     def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
@@ -372,16 +368,15 @@ def perplexity_gain(
     gain, by_rank = gains(sums.sum(axis=1), query_pages.sum(axis=0))
     low = high = np.nan
     if n_queries > 1 and np.isfinite(sums).all():
-        uniform, samples = np.full(n_queries, 1 / n_queries), []
+        uniform, samples = np.full(n_queries, 1 / n_queries), np.empty(resamples)
         for block in row_slices(resamples, n_queries, BLOCK_CELLS):
             size = block.stop - block.start
             counts = stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
-            samples.append(gains(counts @ sums, counts @ query_pages)[0])
-        tail = (1 - confidence) / 2
-        sampled_gains = np.concatenate(samples)
+            samples[block] = gains(counts @ sums, counts @ query_pages)[0]
         # Equal queries carry no information about the variance.
-        if np.ptp(sampled_gains) > 1e-12:
-            low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
+        if np.ptp(samples) > 1e-12:
+            tail = (1 - confidence) / 2
+            low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
     options = confidence, resamples, seed, conditional
     return PerplexityGain(
         label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
@@ -531,10 +526,9 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     model = parse_model(model)
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    positions = results.group_by("query", "doc").agg(
-        first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
-    )
-    queries = positions.filter("first", "below")["query"].unique().sort().to_list()
+    is_first = pl.col("rank") == 1
+    ranks = results.group_by("query", "doc").agg(first=is_first.any(), below=(~is_first).any())
+    queries = ranks.filter("first", "below")["query"].unique().sort().to_list()
     rows = [row for query in queries for row in _predict_query(log, query, model)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, types, strict=True))

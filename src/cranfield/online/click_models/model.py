@@ -23,7 +23,6 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
-from cranfield.base.files import whole_file
 from cranfield.base.spec import (
     Registry,
     Spec,
@@ -101,12 +100,9 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     judged = read_qrels(qrels)
     if judged.subtopics is not None:
         judged = judged.flat()
-    table = judged.to_polars().select(
-        pl.col("topic").alias("query"), "doc", pl.col("grade").cast(pl.Int64)
-    )
-    results = log.results.drop("grade", strict=False).with_columns(
-        query=log.pages["query"].gather(log.results["page"])
-    )
+    table = judged.to_polars().select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    query = log.pages["query"].gather(log.results["page"])
+    results = log.results.drop("grade", strict=False).with_columns(query)
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
     return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 
@@ -217,10 +213,8 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
     if gaps.height:
         name = quoted(log.pages["id"][gaps["page"][0]])
-        raise InputError(
-            f"click models require results at all ranks from 1; page {name} has gaps",
-            source=log.source,
-        )
+        reason = f"click models require results at all ranks from 1; page {name} has gaps"
+        raise InputError(reason, source=log.source)
     pages = pages.sort(length, descending=True, maintain_order=True)
     patterns = pages.group_by("observations", maintain_order=True).agg("page")
     frequencies = patterns["page"].list.len().to_numpy()
@@ -262,8 +256,6 @@ class Tally:
 
 
 Tallies = dict[str, Tally]
-
-
 Fit = tuple[Tallies, Floats]
 """Counts, expected ones for EM; and the log-likelihood plus log-prior before each step of EM and
 after the last, empty for other models."""
@@ -327,15 +319,9 @@ class Model(Spec):
         raise NotImplementedError
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Any,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Any, p: Floats, click: Bools
     ) -> Any:
-        """Return the state of users at the next rank."""
+        """Return the state of users at the next rank, from clicks and their probabilities `p`."""
         return state
 
     def walk(
@@ -496,26 +482,6 @@ VERSION = 1  # Version of the file format
 KIND = "click model"  # Kind of the file
 
 
-def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a trained ClickModel to a JSON file atomically."""
-    fields = {
-        "kind": KIND,
-        "version": VERSION,
-        "model": str(model.model),
-        "tied": model.items.tied,
-        "ranks": model.ranks,
-        "pages": model.pages,
-        "items": model.items.frame.to_dict(as_series=False),
-        "tallies": {
-            name: {field: values.tolist() for field, values in vars(tally).items()}
-            for name, tally in model.tallies.items()
-        },
-        "objective": model.objective.tolist(),
-    }
-    with whole_file(path) as file:
-        file.write(json.dumps(fields).encode())
-
-
 def load(path: str | PathLike[str]) -> dict[str, Any]:
     """Read the fields of a trained model from a JSON file, and check their consistency."""
     name = fspath(path)
@@ -562,9 +528,8 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
-            raise PolicyError(
-                f"{name} must have hits from 0 to its trials, and at most 2^53 trials"
-            )
+            reason = "must have hits from 0 to its trials, and at most 2^53 trials"
+            raise PolicyError(f"{name} {reason}")
         tallies[name] = tally
     objective = numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():

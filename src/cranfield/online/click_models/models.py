@@ -149,13 +149,7 @@ class UBM(ExaminationModel):
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Indices,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Indices, p: Floats, click: Bools
     ) -> Indices:
         return np.where(click, rank, state)
 
@@ -212,16 +206,15 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
         e = e[: rows.stop - rows.start]
         examined[rows] = e
         click = e * a[rows]
-        e = np.where(
-            clicks[rows], after_click[rows], t1 * (e - click) / np.maximum(1 - click, TINY)
-        )
+        unclicked = t1 * (e - click) / np.maximum(1 - click, TINY)
+        e = np.where(clicks[rows], after_click[rows], unclicked)
     b = np.ones(len(pages))
     for rows in reversed(pages.slices):
         current = b[: rows.stop - rows.start]
         beta[rows] = current
         current[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
-    on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
-    end1, end2, end3 = (1 - t1) * is_below, (1 - t2) * is_below, (1 - t3) * is_below
+    on1, on2, on3 = (t * beta for t in continuation)
+    end1, end2, end3 = ((1 - t) * is_below for t in continuation)
     probability = examined * a
     smoothed = (examined - probability) * (on1 + end1)
     smoothed = np.where(is_tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
@@ -265,16 +258,10 @@ class CascadeModel(Model):
         return np.asarray(state * values["attractiveness"][item])
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Floats,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
     ) -> Floats:
         without_click, after_click = self.continuations(values, rank, item)
-        examined = (state - probability) / np.maximum(1 - probability, TINY)
+        examined = (state - p) / np.maximum(1 - p, TINY)
         return np.asarray(np.where(click, after_click, examined * without_click))
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
@@ -400,12 +387,8 @@ class DynamicModel(EMModel, CascadeModel):
         return t1, (1 - s) * t2 + s * t3
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        return posterior(
-            pages,
-            values["attractiveness"][pages.codes],
-            self.satisfaction(values)[pages.codes],
-            self.continuation(values),
-        )
+        a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
+        return posterior(pages, a, s, self.continuation(values))
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.weight
@@ -425,11 +408,10 @@ class DynamicModel(EMModel, CascadeModel):
                 tallies["satisfaction"] = Tally(satisfied, clicks)
             else:
                 tallies["attractiveness"] = Tally(attracted + satisfied, impressions + clicks)
-            tally = Tally(states.continued @ inner_weight, eligible @ inner_weight)
+            counts = states.continued @ inner_weight, eligible @ inner_weight
             if not self.cases:
-                counts = (tally.hits, tally.trials)
-                tally = Tally(*(count[:2].sum(keepdims=True) for count in counts))
-            tallies["continuation"] = tally
+                counts = counts[0][:2].sum(keepdims=True), counts[1][:2].sum(keepdims=True)
+            tallies["continuation"] = Tally(*counts)
             return tallies, float(weight @ np.log(np.maximum(states.likelihood, TINY)))
 
         return expect

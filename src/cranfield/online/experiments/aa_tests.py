@@ -150,13 +150,10 @@ def simulate_aa_tests(
     n_units = len(units.arm)
     if n_units < 4:
         raise CranfieldError(f"simulated A/A tests require at least 4 units, got {n_units}")
-    ids = units.ids
-    if ids is None:
-        ids = pl.Series(np.arange(n_units)).cast(pl.String)
-    columns = units.columns
-    centre = columns.mean(axis=0)
-    residuals = columns - centre
-    first, second = np.triu_indices(columns.shape[1])
+    ids = pl.Series(np.arange(n_units)).cast(pl.String) if units.ids is None else units.ids
+    centre = units.columns.mean(axis=0)
+    residuals = units.columns - centre
+    first, second = np.triu_indices(centre.size)
     products = residuals[:, first] * residuals[:, second]
     pvalues = np.empty((len(units.metric_columns) + 1, n_tests))
     for block in row_slices(n_tests, n_units, BLOCK_CELLS):
@@ -173,9 +170,8 @@ def simulate_aa_tests(
 def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        return read_units(
-            data, metrics, variant=None, unit=unit, variants=("all",), missing=missing
-        )
+        options: Any = {"variant": None, "variants": ("all",), "missing": missing}
+        return read_units(data, metrics, unit=unit, **options)
     texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")

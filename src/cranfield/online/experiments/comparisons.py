@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
@@ -38,12 +39,7 @@ from cranfield.online.experiments.metrics import (
     squared_error,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.differences import (
-    fieller_interval,
-    standardised_difference,
-    t_interval,
-    t_quantile,
-)
+from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
 SKEWNESS_FACTOR = 355
@@ -88,8 +84,6 @@ class Distortion:
         >>> [round(p, 3) for p in Distortion(8.0, 0.4).tails(0.05)]
         [0.059, 0.0]
         """
-        from scipy.special import ndtri
-
         z = float(ndtri(1 - alpha / 2))
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
         shift = self.difference_skewness * (2 * z**2 + 1) * density / 6
@@ -112,11 +106,8 @@ class PermutationTest:
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Compute the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
-        tolerance = TOLERANCE * abs(statistic)
-        if alternative == "greater":
-            is_extreme = self.statistics >= statistic - tolerance
-        else:
-            is_extreme = self.statistics <= statistic + tolerance
+        sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
+        is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
     def pvalue(self) -> float:
@@ -171,12 +162,8 @@ def permutation_test(
     by_arm = permutation_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
-    statistics = np.nan_to_num(
-        standardised_difference(effects.difference, effects.error),
-        nan=0.0,
-        posinf=np.inf,
-        neginf=-np.inf,
-    )
+    statistics = effects.statistic
+    statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
     return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
 
@@ -184,10 +171,7 @@ def permutation_test(
 def permutation_moments(
     columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
-    """Compute the moments of control and treatment, as assigned and for each permutation.
-
-    Shape (permutations + 1, 2).
-    """
+    """Compute the moments as assigned and for each permutation, shape (permutations + 1, 2)."""
     n_units, width = columns.shape
     centre = columns.mean(axis=0)
     residuals = columns - centre
@@ -402,9 +386,8 @@ def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     for size in sizes:
         check_whole("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
-        raise PolicyError(
-            f"looks must be one or more ascending numbers of units, got {quoted(looks)}"
-        )
+        expected = "looks must be one or more ascending numbers of units"
+        raise PolicyError(f"{expected}, got {quoted(looks)}")
     # Units after the last look are analysed at the end.
     return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 
@@ -413,14 +396,8 @@ def _bootstrap(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
-    column_means = resampled_means(
-        units.columns,
-        units.arm,
-        len(units.variants),
-        resamples=options.resamples,
-        weights=options.draws,
-        seed=options.seed,
-    )
+    draws: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
+    column_means = resampled_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
@@ -443,20 +420,16 @@ def overall_criterion(
         raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
+        metric = quoted(name)
         if name not in arms:
-            raise PolicyError(
-                f"unknown metric {quoted(name)} in oec; expected one of: {', '.join(arms)}"
-            )
+            raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            raise PolicyError(
-                f"oec weight of {quoted(name)} must be a number, got {quoted(weight)}"
-            )
+            raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
-            raise CranfieldError(
-                f"{name} has no variance in the control and cannot be standardised"
-            )
+            reason = "has no variance in the control and cannot be standardised"
+            raise CranfieldError(f"{name} {reason}")
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient
 
@@ -469,10 +442,7 @@ def overall_criterion(
 
 
 def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
-    """Compute intervals of the means of variants: Wilson's for proportions, else Student's t.
-
-    NaN for constant values that are not proportions.
-    """
+    """Compute intervals of means: Wilson's for proportions, else Student's t, NaN if constant."""
     intervals = []
     for name, means in arms.items():
         columns = units.metric_columns.get(name)

@@ -123,17 +123,10 @@ def analyse_totals(
     name = "mean" if is_mean else "proportion"
     n_units = sum(total[-1] for total in totals.values())
     if not is_mean and n_units <= MAX_ROWS:
-        return analyse_experiment(
-            _unit_rows(totals),
-            {name: Metric("success", good=good, margin=margin)},
-            control=control,
-            weights=weights,
-            srm=srm,
-            lift=lift,
-            correction=correction,
-            alpha=alpha,
-        )
-    metric = Metric(name, good=good, margin=margin)
+        options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
+        metrics = {name: Metric("success", good=good, margin=margin)}
+        rows = _unit_rows(totals)
+        return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
     names = tuple(proportions) if proportions else None
@@ -144,20 +137,15 @@ def analyse_totals(
                 f"expected at least {MIN_UNITS} units in each variant, got {totals[variant][-1]:g}"
                 f" in {quoted(variant)}; fewer units require a permutation test of their values"
             )
+    arm, columns = np.empty(0, dtype=np.intp), np.empty((0, 2))
+    notes = (_UNKNOWN_SKEWNESS,) if is_mean else ()
     moments = _total_moments([totals[variant] for variant in variants])
+    columns_of_metrics = {name: MetricColumns(1)}
     units = _Totals(
-        "totals",
-        "unit",
-        None,
-        variants,
-        np.empty(0, dtype=np.intp),
-        np.empty((0, 2)),
-        {name: MetricColumns(1)},
-        notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-        by_variant=moments,
+        "totals", "unit", None, variants, arm, columns, columns_of_metrics, {}, notes, moments
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
-    metrics = {name: metric}
+    metrics = {name: Metric(name, good=good, margin=margin)}
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
 
 

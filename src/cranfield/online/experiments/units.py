@@ -39,16 +39,17 @@ MISSING = ("error", "drop", "zero")  # How to treat units without a value
 TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
+Names = Sequence[str]
 _TRUTH = {"true": 1.0, "false": 0.0}
-_METRIC = replace(
-    NUMBER,
-    read=lambda cell: (
-        _TRUTH.get(cell.strip().lower(), finite(cell))
-        if isinstance(cell, str)
-        else finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
-    ),
-    missing=absent,
-)
+
+
+def _read_number(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        return _TRUTH.get(cell.strip().lower(), finite(cell))
+    return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
+
+
+_METRIC = replace(NUMBER, read=_read_number, missing=absent)
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
@@ -128,7 +129,7 @@ def read_units(
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit = _read_table(data, kinds, unit, variant, denominators)
-    frame, notes = table.frame, list[str]()
+    frame, source, notes = table.frame, table.source, list[str]()
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
@@ -136,13 +137,13 @@ def read_units(
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
         remedy = "missing='drop' excludes them from its means, missing='zero' counts them as 0"
-        raise InputError(f"{reason}; {remedy}", source=table.source)
+        raise InputError(f"{reason}; {remedy}", source=source)
     if null_counts and missing == "zero":
         notes.append(f"{counted(sum(null_counts.values()), 'missing value')} counted as 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
-        frame = frame.with_columns(_sortable_times(frame[time], table.source).alias(TIME))
+        frame = frame.with_columns(_sortable_times(frame[time], source).alias(TIME))
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
@@ -153,29 +154,18 @@ def read_units(
         notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
     if n_missing := sum(frame[name].null_count() for name in names):
-        notes.append(
-            f"{counted(n_missing, 'missing value')} excluded from the means of their metrics"
-        )
-    arms = order_variants(frame[variant], control, variants, table.source)
-    columns, metric_columns = _collect_columns(frame, metrics)
+        missing_values = counted(n_missing, "missing value")
+        notes.append(f"{missing_values} excluded from the means of their metrics")
+    arms = order_variants(frame[variant], control, variants, source)
+    columns = _collect_columns(frame, metrics)
     levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has a row without a time", source=table.source)
+            raise InputError(f"column {quoted(time)} has a row without a time", source=source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
-    return Units(
-        table.source,
-        unit or "unit",
-        ids,
-        arms,
-        codes,
-        columns,
-        metric_columns,
-        levels,
-        tuple(notes),
-    )
+    return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
 
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
@@ -183,11 +173,7 @@ TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "p
 
 
 def check_rows(
-    columns: Columns,
-    schema: Schema,
-    variant: str | None,
-    metrics: Sequence[str],
-    denominators: Sequence[str],
+    columns: Columns, schema: Schema, variant: str | None, metrics: Names, denominators: Names
 ) -> None:
     """Refuse rows that are parts of a unit, or totals of many units.
 
@@ -238,11 +224,9 @@ def _check_clusters(
             raise _cluster_error(columns, k, len(columns.cells(k)), n_values)
         if n_values:
             name = columns.names[k]
-            warn(
-                f"{columns.source}: column not used: {quoted(name)}, whose values are each in one"
-                f" variant only; if it is the unit that was randomised, set unit={name!r}",
-                stacklevel=6,
-            )
+            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
+            remedy = f"if it is the unit that was randomised, set unit={name!r}"
+            warn(f"{columns.source}: {note}; {remedy}", stacklevel=6)
 
 
 _MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
@@ -305,11 +289,7 @@ def _totals_error(columns: Columns, evidence: str) -> PolicyError:
 
 
 def _read_table(
-    data: Any,
-    kinds: Mapping[str, Kind],
-    unit: str | None,
-    variant: str | None,
-    denominators: list[str],
+    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
@@ -336,10 +316,8 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
     names = [name for name in exclusive if name is not None]
     names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
     if invalid := [name for name in names if not name or names.count(name) > 1]:
-        raise PolicyError(
-            "unit, variant, metric, segment and time must be different columns, got"
-            f" {quoted(invalid[0])}"
-        )
+        expected = "unit, variant, metric, segment and time must be different columns"
+        raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
 
 
 def _sortable_times(times: pl.Series, source: str) -> pl.Series:
@@ -348,11 +326,8 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     if numeric_times.null_count() == times.null_count():
         return numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
-        raise InputError(
-            "expected a number or a time that starts with a date such as 2026-03-01, got"
-            f" {quoted(times.filter(~is_dated)[0])}",
-            source=source,
-        )
+        expected = "expected a number or a time that starts with a date such as 2026-03-01"
+        raise InputError(f"{expected}, got {quoted(times.filter(~is_dated)[0])}", source=source)
     return times
 
 
@@ -363,10 +338,8 @@ def _sum_by_unit(
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
-    sums = [
-        pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
-        for name in names
-    ]
+    columns = [pl.col(name) for name in names]
+    sums = [pl.when(column.is_not_null().all()).then(column.sum()) for column in columns]
     units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
@@ -380,10 +353,9 @@ def _sum_by_unit(
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
-            notes.append(
-                f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
-                " rows if the name stands for unknown units"
-            )
+            note = f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit"
+            remedy = "remove these rows if the name stands for unknown units"
+            notes.append(f"{note}: {remedy}")
     row = "earliest" if TIME in labels else "first"
     for name in labels:
         if name != TIME and (n_several := int(units[f"(several) {name}"].sum())):
@@ -412,9 +384,8 @@ def order_variants(
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
-        raise CranfieldError(
-            f"{source}: weights must name every variant; missing: {quoted(unlisted[0])}"
-        )
+        missing = quoted(unlisted[0])
+        raise CranfieldError(f"{source}: weights must name every variant; missing: {missing}")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
     variant_list = some_of(names, 9)
@@ -423,9 +394,8 @@ def order_variants(
         candidates = [name for name in names if name.casefold() in CONTROLS]
         candidates = [name for name in candidates if name.casefold() == CONTROLS[0]] or candidates
         if len(names) > 1 and len(candidates) != 1:
-            raise PolicyError(
-                f"the variants are {variant_list}; set which of them is the control: control='...'"
-            )
+            remedy = "set which of them is the control: control='...'"
+            raise PolicyError(f"the variants are {variant_list}; {remedy}")
         control = candidates[0] if candidates else names[0]
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
@@ -503,9 +473,8 @@ def units_from_log(
     """Sum measures by unit; measures of the log `before` the experiment become covariates."""
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            raise PolicyError(
-                f"{name}: metrics of a log cannot have a covariate; use before= for an earlier log"
-            )
+            reason = "metrics of a log cannot have a covariate; use before= for an earlier log"
+            raise PolicyError(f"{name}: {reason}")
     texts = {name: str(metric) for name, metric in parse_measures(metrics).items()}
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
@@ -513,9 +482,8 @@ def units_from_log(
         data, notes = _assigned_pages(data, unit, mixed)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
-        raise PolicyError(
-            f"unknown measure {quoted(missing[0])}; the sums by unit have: {', '.join(data.names)}"
-        )
+        names = ", ".join(data.names)
+        raise PolicyError(f"unknown measure {quoted(missing[0])}; the sums by unit have: {names}")
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
@@ -586,13 +554,6 @@ def units_from_sums(
             parts = (before.totals[before_codes, j], before.numbers[before_codes, j])
             covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
         metric_columns[name] = MetricColumns(*indices, *covariate)
-    return Units(
-        source,
-        sums.kind,
-        ids,
-        arms,
-        _codes(labels, arms),
-        np.column_stack(columns),
-        metric_columns,
-        notes=tuple(messages),
-    )
+    values = np.column_stack(columns)
+    identity = source, sums.kind, ids, arms, _codes(labels, arms)
+    return Units(*identity, values, metric_columns, notes=tuple(messages))

@@ -108,9 +108,8 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
             raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
     if duplicates := find_duplicates(docs):
-        raise PolicyError(
-            f"{quoted(name)} must have different documents, got {quoted(duplicates[0])} twice"
-        )
+        doc = quoted(duplicates[0])
+        raise PolicyError(f"{quoted(name)} must have different documents, got {doc} twice")
     return docs
 
 
@@ -201,11 +200,10 @@ class Distribution:
         docs, names = [*map(str, self.rankings.docs)], [*self.rankings.rankers, None]
         # Lists are padded with -1 after their last document.
         sizes = (self.lists >= 0).sum(axis=1).tolist()
+        lists = zip(self.lists.tolist(), self.teams.tolist(), sizes, strict=True)
         rows = [
             ([docs[code] for code in codes[:size]], [names[team] for team in teams[:size]])
-            for codes, teams, size in zip(
-                self.lists.tolist(), self.teams.tolist(), sizes, strict=True
-            )
+            for codes, teams, size in lists
         ]
         schema = dict.fromkeys(("list", "teams"), pl.List(pl.String))
         frame = pl.DataFrame(rows, schema=schema, orient="row")
@@ -268,10 +266,8 @@ class StepwiseDistribution:
             candidate = (cumulative <= target[:, None]).sum(axis=1)
             has_ended = total <= 0
             candidate[has_ended] = 0
-            prefixes.extend(
-                np.where(has_ended, NOBODY, docs[rows, candidate]),
-                np.where(has_ended, NOBODY, teams[rows, candidate]),
-            )
+            drawn = docs[rows, candidate], teams[rows, candidate]
+            prefixes.extend(*(np.where(has_ended, NOBODY, codes) for codes in drawn))
         return prefixes.lists, prefixes.teams
 
     def enumerate(self, limit: int) -> Distribution | None:
@@ -287,15 +283,12 @@ class StepwiseDistribution:
                 return None
             probability = probabilities[row] * weights[row, candidate] / total[row]
             probabilities = np.r_[probability, probabilities[end_rows]]
-            nobody = np.full(end_rows.size, NOBODY)
             prefixes = prefixes.take(np.r_[row, end_rows])
-            prefixes.extend(
-                np.r_[docs[row, candidate], nobody], np.r_[teams[row, candidate], nobody]
-            )
-        order = np.lexsort(np.c_[prefixes.lists, prefixes.teams].T[::-1])
-        return Distribution(
-            self.rankings, prefixes.lists[order], prefixes.teams[order], probabilities[order]
-        )
+            drawn = docs[row, candidate], teams[row, candidate]
+            prefixes.extend(*(np.r_[codes, np.full(end_rows.size, NOBODY)] for codes in drawn))
+        lists, teams = prefixes.lists, prefixes.teams
+        order = np.lexsort(np.c_[lists, teams].T[::-1])
+        return Distribution(self.rankings, lists[order], teams[order], probabilities[order])
 
 
 OUTCOME = "of an impression: the sign of the difference of credits, or the difference"
@@ -349,11 +342,9 @@ def divide(numerator: Floats, denominator: Floats, default: float) -> Floats:
     return quotient
 
 
+_PACKAGE = "cranfield.online.interleaving"
 METHODS: Registry[type[InterleavingMethod]] = Registry(
-    "interleaving method",
-    "methods",
-    package="cranfield.online.interleaving",
-    base=InterleavingMethod,
+    "interleaving method", "methods", package=_PACKAGE, base=InterleavingMethod
 )
 
 

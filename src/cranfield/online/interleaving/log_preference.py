@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -97,11 +97,9 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
     has_teams = "team" in log.results.columns
     names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
-        raise InputError(
-            "expected results with a team, got none; methods other than team draft require the"
-            " interleaved lists or runs",
-            source=log.source,
-        )
+        remedy = "methods other than team draft require the interleaved lists or runs"
+        reason = f"expected results with a team, got none; {remedy}"
+        raise InputError(reason, source=log.source)
     return tuple(sorted(names, key=str.encode))
 
 
@@ -137,9 +135,11 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
+            method_list = (
+                f"{', '.join(other_methods)}, which requires the interleaved lists or runs"
+            )
             notes.append(
-                "clicks are credited by team, but pages were interleaved by"
-                f" {', '.join(other_methods)}, which requires the interleaved lists or runs"
+                f"clicks are credited by team, but pages were interleaved by {method_list}"
             )
     return LogCredits(rankers, values, pages, tuple(notes))
 
@@ -152,11 +152,10 @@ def page_units(
     for name in ("user", "session") if unit is None else ():
         ids = pages[name].drop_nulls() if name in pages.columns else pl.Series()
         if ids.n_unique() < len(ids):
-            raise PolicyError(
-                f"{name}s have several pages ({counted(ids.n_unique(), name)},"
-                f" {counted(len(ids), 'page')}), so pages are not independent: set"
-                f" unit={name!r}, or unit='impression' to treat pages as independent"
-            )
+            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), 'page')}"
+            problem = f"{name}s have several pages ({sizes}), so pages are not independent"
+            remedy = f"set unit={name!r}, or unit='impression' to treat pages as independent"
+            raise PolicyError(f"{problem}: {remedy}")
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
@@ -165,9 +164,8 @@ def page_units(
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        notes.append(
-            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-        )
+        missing = counted(n_missing, "page")
+        notes.append(f"{missing} without {unit}, each treated as a separate {unit}")
     return unit, codes.astype(np.intp), notes
 
 
@@ -242,11 +240,7 @@ QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker
 
 
 def outcomes_by_method(
-    log: QueryLog,
-    lists: QueryRankings,
-    method: str | None,
-    clicks: str,
-    names: Sequence[str] | None,
+    log: QueryLog, lists: QueryRankings, method: str | None, clicks: str, names: Any
 ) -> LogCredits:
     """Compare two rankers on each page, by the method of the page or by one method.
 
@@ -273,19 +267,16 @@ def outcomes_by_method(
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            raise PolicyError(
-                f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
-                f" {quoted(query)}"
-            )
+            reason = f"{quoted(missing[0])} is missing for the query {quoted(query)}"
+            raise PolicyError(f"lists must have every ranker; {reason}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _query_credits(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        notes.append(
-            f"{counted(n_excluded, 'page')} without interleaved lists or a method excluded"
-        )
+        excluded = counted(n_excluded, "page")
+        notes.append(f"{excluded} without interleaved lists or a method excluded")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
@@ -300,9 +291,8 @@ def _query_credits(
     doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
         doc = docs[int(np.argmax(doc_codes < 0))]
-        raise InputError(
-            "a page shows a document that is in none of the rankings", source=source, doc=doc
-        )
+        reason = "a page shows a document that is in none of the rankings"
+        raise InputError(reason, source=source, doc=doc)
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}

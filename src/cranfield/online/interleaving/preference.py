@@ -183,17 +183,14 @@ class Preference(Result):
 
     def heading(self) -> list[str]:
         a, b = self.names
-        by_unit = (
-            f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
-            if self.unit != "impression"
-            else ""
-        )
+        by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
+        outcome = f"{format_number(self.outcome)} of {counted(self.impressions, 'impression')}"
+        sign_test = f"sign test by {self.unit}: z {format_number(self.z, 2)}, p {self.pvalue:.4g}"
         return [
-            f"{a} against {b}: outcome {format_number(self.outcome)} of"
-            f" {counted(self.impressions, 'impression')}, p {self.pvalue:.3g} by {self.unit}",
-            f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}{by_unit}",
-            f"outcome expected if rankers are equal: {self.expected:g}; sign test by {self.unit}:"
-            f" z {format_number(self.z, 2)}, p {self.pvalue:.4g}",
+            f"{a} against {b}: outcome {outcome}, p {self.pvalue:.3g} by {self.unit}",
+            f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
+            f"{by_unit if self.unit != 'impression' else ''}",
+            f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 
@@ -262,10 +259,8 @@ def preference_of(
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
-    unit_outcomes = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    return _preference(
-        unit_outcomes, unit_counts, None, names, "impression", (), (expected, confidence, 0, 0)
-    )
+    outcomes, options = np.eye(3, dtype=np.int64)[::-1], (expected, confidence, 0, 0)
+    return _preference(outcomes, unit_counts, None, names, "impression", (), options)
 
 
 def preference_by_credits(
@@ -317,10 +312,8 @@ def preference_by_credits(
         values = np.stack([values, np.zeros(len(values))], axis=1)
     values = check_credits(values)
     if values.shape[1] != 2:
-        raise PolicyError(
-            f"expected credits of two rankers, got {values.shape[1]}; preference_matrix_by_credits"
-            " compares more"
-        )
+        reason = f"expected credits of two rankers, got {values.shape[1]}"
+        raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
     first, second = values.T
@@ -344,9 +337,8 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
     requirement = "units must be labels, one per impression"
     labels = as_array(units, requirement)
     if labels.shape != (n_impressions,):
-        raise PolicyError(
-            f"{requirement}, got shape {labels.shape} for {counted(n_impressions, 'impression')}"
-        )
+        size = counted(n_impressions, "impression")
+        raise PolicyError(f"{requirement}, got shape {labels.shape} for {size}")
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
@@ -382,18 +374,14 @@ def preference_between(
 
 
 def _preference(
-    unit_outcomes: Ints,
-    unit_counts: Ints,
-    credit: Floats | None,
+    unit_outcomes: Ints,  # Distinct wins, losses and ties of units
+    unit_counts: Ints,  # Their frequencies
+    credit: Floats | None,  # Mean difference of credit by unit, if known
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
     options: Options,
 ) -> Preference:
-    """Test a preference from the distinct wins, losses and ties of units, and their frequencies.
-
-    `credit` is the mean difference of credit by unit, None if only outcomes are known.
-    """
     expected, confidence, resamples, seed = options
     check_share("expected", expected)
     check_share("confidence", confidence)
@@ -402,9 +390,8 @@ def _preference(
         raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
-        raise CranfieldError(
-            "expected at least one impression with credits of both rankers, got none"
-        )
+        expected_data = "at least one impression with credits of both rankers"
+        raise CranfieldError(f"expected {expected_data}, got none")
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
     n_unit_wins, n_unit_losses, n_unit_ties = (
@@ -439,10 +426,8 @@ def _preference(
         constants = ["outcome"] if n and np.isnan(outcome[0]) else []
         constants += ["Delta"] if np.isnan(delta[0]) else []
         if constants:
-            notes.append(
-                f"{' and '.join(constants)} equal in all bootstrap samples: no interval can be"
-                " computed"
-            )
+            reason = f"{' and '.join(constants)} equal in all bootstrap samples"
+            notes.append(f"{reason}: no interval can be computed")
     else:
         resamples = seed = 0
         fraction = n / (n + n_unit_ties) if n else np.nan
@@ -508,10 +493,7 @@ def _bootstrap_interval(
 
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
-    """Return the mean difference of credit by unit, with interval and p-value of the t-test.
-
-    Interval and p-value are NaN for one unit, or if all units have the same difference.
-    """
+    """Return the mean difference, and interval and p-value of the t-test, NaN if there is none."""
     if credit is None:
         return np.nan, (np.nan, np.nan), np.nan
     mean = np.array(credit.mean())

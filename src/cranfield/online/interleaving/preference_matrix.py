@@ -136,13 +136,11 @@ class PreferenceMatrix(Result):
         return float(is_wrong.sum() / (n_rankers * (n_rankers - 1)))
 
     def _frame(self) -> pl.DataFrame:
-        rows = [
-            (
-                *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
-                *(pair.delta, *pair.delta_interval, pair.delta_pvalue, pair.pvalue, corrected),
-            )
-            for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
-        ]
+        rows = []
+        for pair, corrected in zip(self.pairs, self.pvalues, strict=True):
+            counts = *pair.names, pair.wins, pair.losses, pair.ties
+            delta = pair.delta, *pair.delta_interval, pair.delta_pvalue
+            rows.append((*counts, pair.outcome, *delta, pair.pvalue, corrected))
         frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -151,11 +149,8 @@ class PreferenceMatrix(Result):
         return [*cycles, *super().note_lines()]
 
     def heading(self) -> list[str]:
-        unit = self.pairs[0].unit
-        return [
-            f"{counted(len(self.rankers), 'ranker')},"
-            f" {counted(len(self.pairs), 'pair')} by {unit}, {self.correction}"
-        ]
+        rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
+        return [f"{rankers}, {pairs} by {self.pairs[0].unit}, {self.correction}"]
 
 
 def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
@@ -237,18 +232,15 @@ def compare_pairs(
     """Test the preference between each pair of rankers, from credits and units of impressions."""
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
-        raise PolicyError(
-            f"names must be {credits.shape[1]} different rankers, got {quoted(rankers)}"
-        )
+        expected = f"names must be {credits.shape[1]} different rankers"
+        raise PolicyError(f"{expected}, got {quoted(rankers)}")
     pairs = []
-    for (first, credit), (second, other_credit) in combinations(
-        zip(names, credits.T, strict=True), 2
+    for pair, (credit, other_credit) in zip(
+        combinations(names, 2), combinations(credits.T, 2), strict=True
     ):
         if np.isnan(credit - other_credit).all():
-            raise PolicyError(
-                f"no impression has credits of both {quoted(first)} and {quoted(second)}"
-            )
-        pair = first, second
+            pair_text = " and ".join(map(quoted, pair))
+            raise PolicyError(f"no impression has credits of both {pair_text}")
         pairs.append(preference_between(credit, other_credit, code, pair, unit, (), options))
     pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

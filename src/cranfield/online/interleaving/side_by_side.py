@@ -54,16 +54,10 @@ _BLOCK = 2**22  # Number of values in memory at a time
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
-    """Return 1 where a column names the first system, -1 for the second, 0 for a tie.
-
-    The column `order`, the system that the judge saw first, may be null, and cannot be a tie.
-    """
-    is_order = column == "order"
-    words: dict[str, int | None] = {
-        word: sign for word, sign in WORDS.items() if sign or not is_order
-    }
-    if is_order:
-        words[""] = None
+    """Return 1 where a column names the first system, -1 for the second, 0 for a tie."""
+    is_order = column == "order"  # The system that the judge saw first, or null; not a tie
+    words: dict[str, int | None] = {"": None} if is_order else {}
+    words |= {word: sign for word, sign in WORDS.items() if sign or not is_order}
     signs = []
     names = {*table.frame["first"], *table.frame["second"]}
     rows = table.frame.select("first", "second", pl.col(column).fill_null("")).iter_rows()
@@ -108,9 +102,8 @@ def bradley_terry(wins: Floats) -> Floats:
     for _ in range(_MAX_STEPS):
         expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
         gradient = tables.sum(axis=2) - (n_comparisons * expected).sum(axis=2)
-        if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * max(
-            1.0, n_comparisons.max(initial=0.0)
-        ):
+        scale = max(1.0, n_comparisons.max(initial=0.0))
+        if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * scale:
             break
         weight = n_comparisons * expected * (1 - expected)
         # Constants in all entries keep the sum of strengths at 0.
@@ -196,20 +189,16 @@ class SideBySide(Result):
 
     def heading(self) -> list[str]:
         """Return the numbers of systems and topics, and how often the first position wins."""
-        systems = counted(self.strengths.height, "system")
-        lines = [
-            f"{systems}, {counted(self.topics, 'topic')}: Bradley-Terry strengths,"
-            f" {self.confidence:g} intervals by {self.resamples:,} resamples of topics, seed"
-            f" {self.seed}; sign tests by topic, {self.matrix.correction}"
-        ]
-        if self.position is not None:
-            low, high = self.position.outcome_interval
-            wins, n = self.position.wins, self.position.wins + self.position.losses
-            lines.append(
-                f"position: the system shown first wins {wins:,} of {n:,} decided comparisons"
-                f" ({self.position.outcome:.3f}, {low:.3f} to {high:.3f}; sign test by topic: p"
-                f" {self.position.pvalue:.3g})"
-            )
+        sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
+        resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
+        intervals = f"Bradley-Terry strengths, {self.confidence:g} intervals by {resamples}"
+        lines = [f"{sizes}: {intervals}; sign tests by topic, {self.matrix.correction}"]
+        if (position := self.position) is not None:
+            low, high = position.outcome_interval
+            wins = f"{position.wins:,} of {position.wins + position.losses:,} decided comparisons"
+            outcome = f"{position.outcome:.3f}, {low:.3f} to {high:.3f}"
+            test = f"sign test by topic: p {position.pvalue:.3g}"
+            lines.append(f"position: the system shown first wins {wins} ({outcome}; {test})")
         return lines
 
 
@@ -296,9 +285,8 @@ def side_by_side(
     if not np.isnan(order).all():
         position = test_preference(order * sign, ("shown first", "shown second"))
     else:
-        notes.append(
-            "position bias unknown: a column order would name the system that was shown first"
-        )
+        remedy = "a column order would name the system that was shown first"
+        notes.append(f"position bias unknown: {remedy}")
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
     counts = {
@@ -307,13 +295,6 @@ def side_by_side(
     }
     estimates = {"strength": strengths, "low": low, "high": high}
     rows = pl.DataFrame({"system": systems, **counts, **estimates}).fill_nan(None)
-    return SideBySide(
-        rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True),
-        matrix,
-        position,
-        n_topics,
-        confidence,
-        resamples,
-        seed,
-        tuple(notes),
-    )
+    rows = rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True)
+    settings = n_topics, confidence, resamples, seed
+    return SideBySide(rows, matrix, position, *settings, tuple(notes))

@@ -487,4 +487,5 @@ def _refuse_lines(
 def _make_tables(source: str, *frames: pl.DataFrame, may_be_empty: bool = False) -> SourceTables:
     """Convert frames of pages, results and clicks; pages are required unless `may_be_empty`."""
     schemas, allows_empty = (PAGES, RESULTS, CLICKS), (may_be_empty, True, True)
-    return SourceTables(*map(convert_frame, frames, schemas, [source] * 3, allows_empty))
+    pages, results, clicks = map(convert_frame, frames, schemas, [source] * 3, allows_empty)
+    return SourceTables(pages, results, clicks)

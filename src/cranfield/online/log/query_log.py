@@ -265,9 +265,13 @@ def log_from_tables(
     source: str = "log",
 ) -> QueryLog:
     """Make a log from tables in their final order, whose clicks have a `doc`."""
-    types = PAGE_TYPES, RESULT_TYPES, CLICK_TYPES
-    tables = map(cast_columns, (pages, results, clicks), types)
-    return QueryLog(*tables, source=source, has_clicks=clicks is not None)
+    return QueryLog(
+        cast_columns(pages, PAGE_TYPES),
+        cast_columns(results, RESULT_TYPES),
+        cast_columns(clicks, CLICK_TYPES),
+        source,
+        has_clicks=clicks is not None,
+    )
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time

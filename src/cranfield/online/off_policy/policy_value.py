@@ -105,9 +105,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "position" in keys:
         # A run may be longer than the lists that were shown.
-        probabilities = probabilities.filter(
-            pl.col("position").is_in(rows["position"].unique().implode())
-        )
+        is_shown = probabilities["position"].is_in(rows["position"].unique().implode())
+        probabilities = probabilities.filter(is_shown)
     rows = rows.drop("target_probability", "anywhere", strict=False)
     rows = rows.join(probabilities, on=keys, how="left", maintain_order="left")
     if "position" in keys:
@@ -117,10 +116,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            notes += (
-                f"{counted(n_unknown, 'list')} of queries that the policy lacks; their target"
-                " probabilities are 0",
-            )
+            unknown = f"{counted(n_unknown, 'list')} of queries that the policy lacks"
+            notes += (f"{unknown}; their target probabilities are 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
@@ -153,9 +150,9 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     log.require("results", purpose="an off-policy estimate")
-    frame = log.results_with_clicks.with_columns(
-        reward=(pl.col("clicks") > 0).cast(pl.Float64)
-    ).rename({"rank": "position", "doc": "action"})
+    reward = (pl.col("clicks") > 0).cast(pl.Float64)
+    frame = log.results_with_clicks.with_columns(reward=reward)
+    frame = frame.rename({"rank": "position", "doc": "action"})
     if "propensity" in frame.columns:
         is_valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~is_valid).select("propensity", "action").head(1).rows():
@@ -171,10 +168,10 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 
 def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
-    column = table.frame[name]
-    for row in (~column.is_between(0, 1, closed="both" if allows_zero else "right")).arg_true():
-        bounds = "from 0" if allows_zero else "above 0, up"
-        raise table.wrong(row, f"{name} must be {bounds} to 1, got {column[row]:g}")
+    is_valid = table.frame[name].is_between(0, 1, closed="both" if allows_zero else "right")
+    bounds = "from 0 to 1" if allows_zero else "above 0, up to 1"
+    for row in (~is_valid).arg_true():
+        raise table.wrong(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
 
 
 def _read_policy(policy: Any) -> pl.DataFrame:
@@ -188,11 +185,10 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
     invalid = total.filter((pl.col("target_probability") - 1).abs() > _TOLERANCE)
-    if invalid.height:
-        group = "".join(f" of {name} {quoted(invalid[name][0])}" for name in group_keys)
-        raise PolicyError(
-            f"probabilities{group} must sum to 1, got {invalid['target_probability'][0]:g}"
-        )
+    for row in invalid.iter_rows(named=True):
+        group = "".join(f" of {name} {quoted(row[name])}" for name in group_keys)
+        total_text = f"{row['target_probability']:g}"
+        raise PolicyError(f"probabilities{group} must sum to 1, got {total_text}")
     return frame
 
 
@@ -290,12 +286,10 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     if repeats:
         list_weights = np.asarray(m * position_sums - length + 1.0)
     else:
+        anywhere = np.ones(code.size)
         # If all candidates are shown, they include the actions of the policy.
-        anywhere = (
-            logged.column("anywhere", "PI with more candidates than positions")
-            if length < m or "anywhere" in rows.columns
-            else np.ones(code.size)
-        )
+        if length < m or "anywhere" in rows.columns:
+            anywhere = logged.column("anywhere", "PI with more candidates than positions")
         mean_anywhere = np.bincount(code, weights=anywhere) / length
         list_weights = np.asarray(1 + (m - 1) * (position_sums - mean_anywhere))
         if length < m:
@@ -305,10 +299,8 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
         n_remaining = m if repeats else m - position
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
-            raise InputError(
-                "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
-                source=logged.source,
-            )
+            reason = "PI requires uniformly drawn lists, but propensities are not 1 / candidates"
+            raise InputError(reason, source=logged.source)
     return Weights(list_weights[code], np.ones(code.size), list_weights)
 
 
@@ -441,10 +433,8 @@ def policy_value(
         summary = WeightSummary.from_weights(weights.ratios, clip)
         warnings += summary.warnings()
     if actions.unseen > 0:
-        warnings.append(
-            f"{100 * actions.unseen:.1f}% of the results of the policy are never shown by the log"
-            " and count as 0"
-        )
+        unseen = f"{100 * actions.unseen:.1f}% of the results of the policy"
+        warnings.append(f"{unseen} are never shown by the log and count as 0")
     if weights is not None:
         has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code
@@ -468,9 +458,8 @@ def _contributions(
         expected = actions.column("expected", estimator)
         if weights is None:
             # In a cascade, expected rewards are cumulative from the position down.
-            return np.asarray(
-                np.where(actions.is_first, expected, 0.0) if depends == "above" else expected
-            )
+            is_counted = actions.is_first if depends == "above" else True
+            return np.asarray(np.where(is_counted, expected, 0.0))
         error = reward - actions.column("predicted", estimator)
         return np.asarray(weights.reward * error + weights.expected * expected)
     assert weights is not None
@@ -496,8 +485,6 @@ def _mean_warnings(weights: Floats, code: Indices, n_units: int) -> list[str]:
     mean, error = means.estimate[0], means.standard_error[0]
     if not abs(mean - 1) > max(MAX_DEVIATION * error, 1e-9):
         return []
-    return [
-        f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1:"
-        " propensities or target probabilities are wrong, or actions of the policy were never"
-        " shown"
-    ]
+    note = f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1"
+    causes = "propensities or target probabilities are wrong"
+    return [f"{note}: {causes}, or actions of the policy were never shown"]

@@ -70,11 +70,9 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     )
     sums = sums.sort("query", "rank", "other_rank").with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    query, rank, other_rank = (
-        sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
-    )
+    keys = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(query, rank, other_rank, clicks, non_clicks, doc_pairs.height // 2)
+    return RankPairs(*keys, clicks, non_clicks, doc_pairs.height // 2)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
@@ -97,9 +95,8 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
         return value, error
     ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
-    upper = np.minimum(pair_sums.rank, pair_sums.other_rank)
-    lower = np.maximum(pair_sums.rank, pair_sums.other_rank)
-    pair = upper * (depth + 1) + lower
+    lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
+    pair = lower * (depth + 1) + upper
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
     is_used &= totals[pair] > 0
@@ -280,10 +277,8 @@ def rank_propensities(
         notes.append("EM has no confidence intervals")
     else:
         results = log.results_with_clicks.filter(pl.col("rank") <= depth)
-        results = results.with_columns(
-            query=log.pages["query"].gather(results["page"]),
-            clicked=(pl.col("clicks") > 0).cast(pl.Float64),
-        )
+        query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
+        results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
         if method == "swaps":
             value, error, n_pairs = _estimate_swaps(results, depth)
         else:
@@ -291,9 +286,8 @@ def rank_propensities(
             n_pairs = pair_sums.n_pairs
             value, error = estimate_all_pairs(pair_sums, depth)
         if not n_pairs:
-            raise InputError(
-                f"{method} requires documents shown at several ranks, got none", source=log.source
-            )
+            reason = f"{method} requires documents shown at several ranks, got none"
+            raise InputError(reason, source=log.source)
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
@@ -429,12 +423,9 @@ def run_value(
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
     ips = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
-    page = results["page"].to_numpy()
-    n_pages = log.pages.height
-    totals = np.stack(
-        [np.bincount(page, weights=ips * values, minlength=n_pages) for values in (new_gain, gain)],
-        axis=1,
-    )
+    page, n_pages = results["page"].to_numpy(), log.pages.height
+    values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
+    totals = np.stack(values, axis=1)
     code, n_units = unit_codes(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
@@ -444,16 +435,13 @@ def run_value(
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
-        warnings.append(
-            f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
-        )
+        unranked = counted(n_unranked, "page")
+        warnings.append(f"{unranked} of queries without a ranking in the run count as 0")
     if n_excluded := int((is_clicked & ~is_known).sum()):
         warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
-        warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {measure} is on documents that pages do not show"
-            " and counts as 0"
-        )
+        fraction = f"{100 * unseen:.1f}% of the weight of {measure}"
+        warnings.append(f"{fraction} is on documents that pages do not show and counts as 0")
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
@@ -482,9 +470,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
-            probabilities = dict(
-                examination.rows.select("rank", "propensity").drop_nulls().iter_rows()
-            )
+            rows = examination.rows.select("rank", "propensity").drop_nulls()
+            probabilities = dict(rows.filter(pl.col("propensity") > 0).iter_rows())
         elif isinstance(examination, Mapping):
             probabilities = dict(examination)
         else:
@@ -492,28 +479,21 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")
-        values = {
-            rank: float(x)
-            for rank, x in probabilities.items()
-            if x > 0 or (x <= 0 and not is_relative)
-        }
+        values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
     bound = np.inf if is_relative else 1
     invalid = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))
-    for rank, value in invalid.head(1).select("rank", "probability").rows():
-        raise InputError(
-            "expected examination probabilities above 0 and at most 1, got"
-            f" {value:g} at rank {rank}",
-            source=log.source if examination is None else "examination",
-        )
+    for rank, value in invalid.select("rank", "probability").head(1).rows():
+        reason = "expected examination probabilities above 0 and at most 1"
+        source = log.source if examination is None else "examination"
+        raise InputError(f"{reason}, got {value:g} at rank {rank}", source=source)
     notes = []
     high_ranks = results.filter(pl.col("probability") > 1).select("rank", "probability")
     high_ranks = high_ranks.unique().sort("rank")
     if high_ranks.height:
         text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in high_ranks.rows())
-        notes.append(
-            f"estimated examination exceeds that of rank 1: {text} (relative, by"
-            f" {examination.method}); see the confidence intervals of these propensities"
-        )
+        note = f"estimated examination exceeds that of rank 1: {text}"
+        remedy = "see the confidence intervals of these propensities"
+        notes.append(f"{note} (relative, by {examination.method}); {remedy}")
     return results, notes

@@ -96,7 +96,7 @@ class ClickMoves(Result):
             If there are no dwell times.
         """
         check_number("prior", prior, above=0)
-        counts = self.counts + prior
+        counts = self.counts + float(prior)
         if not options.get("loops"):
             np.fill_diagonal(counts, 0.0)
         if stays is not None:
@@ -106,23 +106,19 @@ class ClickMoves(Result):
                 raise InputError(f"the log has no dwell times by {stays}")
             options["dwell"] = dict(times.select("value", "mean").iter_rows())
             options["dwell_by"] = stays
-        moves = {
-            start: {end: float(count) for end, count in enumerate(row, 1) if count}
-            for start, row in enumerate(counts.tolist(), 1)
-        }
+        rows = enumerate(counts.tolist(), 1)
+        moves = {start: {end: n for end, n in enumerate(row, 1) if n} for start, row in rows}
         return MarkovPrecision(moves=moves, **options)
 
     def _frame(self) -> pl.DataFrame:
         start, end = np.indices(self.counts.shape) + 1
-        return pl.DataFrame(
-            {"from": start.ravel(), "to": end.ravel(), "moves": self.counts.ravel()}
-        )
+        columns = {"from": start.ravel(), "to": end.ravel(), "moves": self.counts.ravel()}
+        return pl.DataFrame(columns)
 
     def heading(self) -> list[str]:
         sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
         parts = [counted(int(number), noun) for noun, number in sizes.items()]
-        if self.excluded:
-            parts.append(f"{self.excluded:,} excluded")
+        parts += [f"{self.excluded:,} excluded"] if self.excluded else []
         return [", ".join(parts)]
 
 
@@ -330,10 +326,8 @@ def rbp_persistence(
         )
     pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        raise InputError(
-            "no page has a click above its last rank, so persistence cannot be estimated",
-            source=log.source,
-        )
+        reason = "no page has a click above its last rank, so persistence cannot be estimated"
+        raise InputError(reason, source=log.source)
     p, error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
     if 0 < p < 1 and error > 0:
@@ -370,10 +364,8 @@ def _count_by_model(log: QueryLog, model: ClickModel) -> pl.DataFrame:
     possible = np.bincount(pages.pattern, p * ~is_last, n_patterns)
     page = np.flatnonzero(pages.page >= 0)
     pattern = pages.page[page]
-    frame = pl.DataFrame(
-        {"page": page, "continued": continued[pattern], "possible": possible[pattern]}
-    )
-    return frame.with_columns(pages=pl.lit(1))
+    columns = {"page": page, "continued": continued[pattern], "possible": possible[pattern]}
+    return pl.DataFrame(columns).with_columns(pages=pl.lit(1))
 
 
 LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
@@ -381,11 +373,8 @@ ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"  # Sources of o
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 
 
-ORIGINAL_VALUES: dict[str, float] = {
-    name: getattr(TimeBiasedGain(), name)
-    for name in ("h", "summary", "click", "click_other", "save", "a", "b")
-}
-"""Values of the parameters by Smucker and Clarke (2012)."""
+_PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
+ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -515,10 +504,8 @@ def calibrate_tbg(
             estimates |= _save_probability(clicks, save)
     estimates |= _document_times(clicks, lengths, notes)
     if not estimates:
-        raise InputError(
-            "has neither times nor dwell times nor grades, so no parameter of TBG can be estimated",
-            source=log.source,
-        )
+        reason = "has neither times nor dwell times nor grades"
+        raise InputError(f"{reason}, so no parameter of TBG can be estimated", source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
         notes.append(f"not estimated, values of {ORIGINAL}: {', '.join(defaults)}")
     rows = []
@@ -552,12 +539,9 @@ def _half_life(
     if n_units > units.height:
         excluded = counted(n_units - units.height, unit)
         notes.append(f"{excluded} without clicks excluded from the half-life")
-    n_censored = units.height - int(units["has_end"].sum())
-    if n_censored:
-        notes.append(
-            f"half-life: {counted(n_censored, unit)} with an unknown end, censored at the last"
-            " click"
-        )
+    if n_censored := units.height - int(units["has_end"].sum()):
+        censored = f"{counted(n_censored, unit)} with an unknown end"
+        notes.append(f"half-life: {censored}, censored at the last click")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
     value, error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))

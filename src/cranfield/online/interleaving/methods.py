@@ -284,7 +284,9 @@ class Probabilistic(InterleavingMethod):
             # Summed over available documents rather than by difference, to be exactly 0 for none.
             sums = _sum_weights(available, weights)
             has_docs = sums > 0
-            has_turn = has_docs * 1.0 if self.replace else turn_weights(prefixes, has_docs)
+            has_turn = has_docs.astype(np.float64)
+            if not self.replace:
+                has_turn = turn_weights(prefixes, has_docs)
             factors = divide(has_turn, sums, 0.0)
             shape = (len(available), n_rankers * n_docs)
             doc_weights = (factors[:, :, None] * weights * available[:, None]).reshape(shape)

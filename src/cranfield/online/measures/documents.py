@@ -22,15 +22,10 @@ from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import ID, WHOLE
 
+_NUMBERS = tuple(FileColumn(name, WHOLE) for name in ("rank", "impressions", "clicks"))
 _TOTALS = Schema(
     "table of totals",
-    (
-        FileColumn("query", ID, "topic"),
-        FileColumn("doc", ID),
-        FileColumn("rank", WHOLE),
-        FileColumn("impressions", WHOLE),
-        FileColumn("clicks", WHOLE),
-    ),
+    (FileColumn("query", ID, "topic"), FileColumn("doc", ID), *_NUMBERS),
     mapping=columns_of_mapping("table of totals"),
     decisive=("status", "weight"),
 )
@@ -93,10 +88,8 @@ class ExpectedClicks(TableResult):
         clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
         sizes = f"{clicks:,} of {counted(impressions, 'impression')}"
         pairs = counted(len(self.rows), "query-document pair")
-        return [
-            f"clicks over expected clicks of {pairs}",
-            f"CTR {clicks / impressions:.4f} ({sizes})",
-        ]
+        ctr = f"CTR {clicks / impressions:.4f} ({sizes})"
+        return [f"clicks over expected clicks of {pairs}", ctr]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -177,12 +170,10 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
+    expected = "clicks must be at most the number of impressions"
     table.refuse(
         clicks > impressions,
-        lambda row: (
-            f"clicks must be at most the number of impressions, {row['impressions']}, got"
-            f" {row['clicks']}"
-        ),
+        lambda row: f"{expected}, {row['impressions']}, got {row['clicks']}",
     )
     sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
     rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)

@@ -212,9 +212,8 @@ class OnlineMeasurements(TableResult):
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
                 values = counted(int(n_values), measure.value_kind)
-                fraction = n_censored / (n_values + n_censored)
-                censored = f"{fraction:.1%} ({n_censored:,}) are censored"
-                notes.append(f"{measure}: the mean of {values}; {censored}")
+                censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
+                notes.append(f"{measure}: the mean of {values}; {censored} are censored")
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
             notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
@@ -325,10 +324,8 @@ def _measure_units(
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
             unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), n_units)
-    sum_columns = {
-        name: column.ravel().astype(int if name in SUMS[2:] else float)
-        for name, column in zip(SUMS, sums, strict=True)
-    }
+    sum_columns = {name: column.ravel() for name, column in zip(SUMS, sums, strict=True)}
+    sum_columns |= {name: sum_columns[name].astype(int) for name in SUMS[2:]}
     table = {
         **(units[np.repeat(np.arange(n_units), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * n_units, dtype=pl.String),
@@ -385,23 +382,14 @@ def sums_by_unit(
     if "variant" in keys:
         variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         unit_variants = pages.group_by(unit).agg(variant=variant)
-        names = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")[
-            "variant"
-        ]
+        units = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")
+        names = units["variant"]
         variants = tuple(names.drop_nulls().unique().sort())
         variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
         codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
-    return UnitSums(
-        unit,
-        tuple(sums.units[unit]),
-        codes,
-        variants,
-        tuple(map(str, parsed_measures)),
-        sums.total,
-        sums.number,
-        pages.height,
-        pages[unit].null_count(),
-    )
+    measure_names = tuple(map(str, parsed_measures))
+    numbers = sums.total, sums.number, pages.height, pages[unit].null_count()
+    return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *numbers)
 
 
 def prepare_pages(
@@ -450,9 +438,8 @@ def _parse_measures(
         if not (unit or missing):
             selection.append(measure)
         elif measures is not None and unit:
-            raise MeasureError(
-                f"{measure} is a measure of {measure.level}s and cannot be computed by {unit}"
-            )
+            level = f"a measure of {measure.level}s"
+            raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)

@@ -86,11 +86,8 @@ class OnlineMeasure(Spec):
             sums["until"] = _ZERO
         if self.level == "page":
             return pages.select(*keys, **sums)
-        common_keys = [
-            pl.when(pl.col(key).n_unique() == 1).then(pl.col(key).first()).alias(key)
-            for key in keys
-            if key != self.level
-        ]
+        columns = [pl.col(key) for key in keys if key != self.level]
+        common_keys = [pl.when(key.n_unique() == 1).then(key.first()) for key in columns]
         rows = pages.filter(pl.col(self.level).is_not_null())
         return rows.group_by(self.level, maintain_order=True).agg(*common_keys, **sums)
 
@@ -98,9 +95,7 @@ class OnlineMeasure(Spec):
         """Compute one row per page, session, user or absence: keys, :data:`SUMS` and `until`."""
         number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
         has_value = (number > 0) & pl.col("total").is_not_null()
-        total, number = (
-            pl.when(has_value).then(summand).otherwise(0) for summand in ("total", number)
-        )
+        total, number = (pl.when(has_value).then(x).otherwise(0) for x in ("total", number))
         has_click_values = self.object_kind == "click"
         values = (number if has_click_values else has_value).cast(pl.Int64)
         missing = pl.col("missing").fill_null(0)
@@ -155,25 +150,17 @@ def online_measure(
         def sums(self: OnlineMeasure) -> Sums:
             return function(**{name: getattr(self, name) for name in defaults})
 
-        identity = {
-            "name": function.__name__,
-            "__doc__": function.__doc__,
-            "__module__": function.__module__,
-        }
-        attributes = {**members, **identity, "sums": sums, **defaults}
-        return type(function.__name__, (OnlineMeasure,), attributes)
+        name, documented = function.__name__, ("__doc__", "__module__")
+        identity = {"name": name, **{field: getattr(function, field) for field in documented}}
+        return type(name, (OnlineMeasure,), {**members, **identity, "sums": sums, **defaults})
 
     return declare
 
 
+_PACKAGE = {"package": "cranfield.online.measures", "decorators": "online_measure"}
 MEASURES: Registry[type[OnlineMeasure]] = Registry(
-    "online measure",
-    "formulas",
-    package="cranfield.online.measures",
-    decorators="online_measure",
-    base=OnlineMeasure,
+    "online measure", "formulas", base=OnlineMeasure, **_PACKAGE
 )
-
 _AT_CUTOFF = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
 
 

@@ -19,12 +19,8 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
-REQUIRED_COLUMNS = {
-    "pages": ("page", "query"),
-    "results": ("page", "rank"),
-    "clicks": ("page", "rank"),
-}
-"""Required columns of each table, in order."""
+_KEY = ("page", "rank")
+REQUIRED_COLUMNS = {"pages": ("page", "query"), "results": _KEY, "clicks": _KEY}
 
 MAX_DWELL = 1e9  # Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown
 
@@ -75,16 +71,13 @@ def collect_table(table: nw.LazyFrame[Any]) -> pl.DataFrame:
     else:
         frame = table.collect(backend="polars").to_native()
     # Sums of integers may be decimals, and times may be in the time zone of the database.
-    return frame.with_columns(
-        pl.col(pl.Decimal).cast(pl.Int64),
-        *(
-            pl.col(name).dt.cast_time_unit("us").dt.convert_time_zone("UTC")
-            if dtype.time_zone
-            else pl.col(name).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
-            for name, dtype in frame.schema.items()
-            if isinstance(dtype, pl.Datetime)
-        ),
-    )
+    columns = [pl.col(pl.Decimal).cast(pl.Int64)]
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, pl.Datetime):
+            time = pl.col(name).dt.cast_time_unit("us").dt
+            has_zone = dtype.time_zone is not None
+            columns += [(time.convert_time_zone if has_zone else time.replace_time_zone)("UTC")]
+    return frame.with_columns(columns)
 
 
 def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
@@ -148,14 +141,12 @@ def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTa
     if (clicks := tables.get("clicks")) is not None:
         columns = clicks.collect_schema().names()
         if "order" not in columns and "time" in columns:
-            clicks = clicks.with_columns(nw.col("time").alias("order"))
+            clicks = clicks.with_columns(order=nw.col("time"))
         if "dwell" in columns:
-            censored = (
-                nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
-            )
-            dwell = nw.col("dwell").cast(nw.Float64)
+            has_censored, dwell = "censored" in columns, nw.col("dwell").cast(nw.Float64)
+            censored = nw.col("censored").fill_null(False) if has_censored else nw.lit(False)
             dwell = nw.when((dwell > 0) & (dwell <= MAX_DWELL)).then(dwell)
-            clicks = clicks.with_columns(dwell.alias("dwell"), censored.alias("censored"))
+            clicks = clicks.with_columns(dwell=dwell, censored=censored)
         tables["clicks"] = clicks
     return LogTables(tables, source)
 

@@ -70,9 +70,9 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     )
     sums = sums.sort("query", "rank", "other_rank").with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    keys = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
+    query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(*keys, clicks, non_clicks, doc_pairs.height // 2)
+    return RankPairs(query, rank, other, clicks, non_clicks, doc_pairs.height // 2)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:

@@ -100,10 +100,10 @@ class ModelEvaluation(Result):
     def heading(self) -> list[str]:
         best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
+        sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
         return [
             f"{counted(len(self.names), 'model')}, likeliest {best_model}",
-            f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
-            f" {counted(self.clicks, 'click')}",
+            ", ".join(counted(int(number), noun) for noun, number in sizes.items()),
         ]
 
 
@@ -154,10 +154,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the :attr:`ClickModel.parameters` of several models in one table.
-
-    The column `of` has the keys of a value, such as its rank, as text.
-    """
+    """Return the parameters of several models; the column `of` has the keys of a value as text."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
@@ -199,10 +196,9 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     click_probability = model.model.click_probabilities(model.values, pages)
     conditional = _logarithm(model.model.conditional_probabilities(model.values, pages))
     marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
-    perplexities = {
-        name: np.exp(-np.bincount(pages.rank, logarithm * weight) / n_pages)
-        for name, logarithm in (("perplexity", marginal), ("conditional perplexity", conditional))
-    }
+    logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
+    means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
+    perplexities = {name: np.exp(-mean) for name, mean in means.items()}
     page_means = np.bincount(pages.pattern, conditional) / pages.lengths
     errors = np.square(pages.clicks - click_probability)
     log_likelihood = float(conditional @ weight)

@@ -198,12 +198,10 @@ def cell_index(rank: int | Indices, last: Indices) -> Indices:
 
 
 def patterns_of(log: QueryLog, items: Items) -> Patterns:
-    """Return the patterns of the pages of a log.
-
-    Clicks at ranks without a result are ignored, and several clicks on a result count once.
-    """
+    """Return the patterns of the pages of a log."""
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")
+    # Clicks at ranks without a result are ignored, and several clicks on a result count once.
     clicks = log.clicks.select("page", "rank", is_clicked=True).unique()
     results = log.results.select("page", "rank", item=codes)
     results = results.join(clicks, on=["page", "rank"], how="left", maintain_order="left")
@@ -262,11 +260,8 @@ after the last, empty for other models."""
 
 
 def values_at(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; ranks after the last trained rank have its value.
-
-    `values` are those by rank, followed by the prior mean.
-    """
-    return np.asarray(values[np.minimum(rank, values.size - 2)])
+    """Return values at ranks from 0; ranks after the last trained rank have its value."""
+    return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last is the prior mean
 
 
 class Model(Spec):
@@ -348,10 +343,8 @@ class Model(Spec):
         return np.where(pages.clicks, probabilities, 1 - probabilities)
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
-        """Compute the marginal probability of a click on each result.
-
-        This default is for models whose clicks do not depend on the clicks above.
-        """
+        """Compute the marginal probability of a click on each result."""
+        # This default is for models whose clicks do not depend on the clicks above.
         probabilities = np.empty(pages.codes.size)
         for rank, rows in enumerate(pages.slices):
             item = pages.codes[rows]

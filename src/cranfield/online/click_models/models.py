@@ -245,11 +245,8 @@ class CascadeModel(Model):
         raise NotImplementedError
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        """Compute the probabilities of hidden states, given all clicks of each page.
-
-        This default is for models in which all users continue without a click, and users who
-        continue after a click were not satisfied.
-        """
+        """Compute the probabilities of hidden states, given all clicks of each page."""
+        # By default, users continue without a click, or after one that did not satisfy.
         a = values["attractiveness"][pages.codes]
         _, after_click = self.continuations(values, pages.rank, pages.codes)
         return posterior(pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0))

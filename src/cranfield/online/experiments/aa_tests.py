@@ -77,10 +77,9 @@ class AATests(Result):
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
         low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
-        uniformity = [
-            float(kstest(row, "uniform").pvalue) if np.unique(row).size > n_tests / 2 else np.nan
-            for row in self.pvalues
-        ]
+        is_usable = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
+        tests = zip(self.pvalues, is_usable, strict=True)
+        uniformity = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniformity]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
@@ -186,10 +185,8 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
 def two_variant_moments(
     residuals: Floats, products: Floats, centre: Floats, is_treated: Bools
 ) -> Moments:
-    """Compute the moments of both variants of each test, shape (tests, 2), around a centre.
-
-    Both means of a random assignment are near the centre, which avoids cancellation.
-    """
+    """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""
+    # Both means of a random assignment are near the centre, which avoids cancellation.
     membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
     count, sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,10 +61,7 @@ SRM = ("stop", "warn")  # How to treat a sample ratio mismatch
 
 
 def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
-    """Test the numbers of units at each level of each segment by chi-square, with Holm's method.
-
-    Levels with fewer than five expected units in a variant are not tested.
-    """
+    """Test the numbers of units at each level of each segment by chi-square, with Holm's method."""
     rows: list[Any] = []
     n_arms = len(units.variants)
     for segment, (levels, code) in units.segments.items():
@@ -72,7 +69,7 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
         cells = code[has_level] * n_arms + units.arm[has_level]
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
-        is_small = totals * proportions.min() < 5
+        is_small = totals * proportions.min() < 5  # Too few expected units in a variant to test
         pvalues = np.where(is_small, np.nan, chi_square(counts, proportions)[1])
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
@@ -118,11 +115,11 @@ def _estimate_segment_effects(
                 tests.append((segment, name, variant, *_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
-    tables = pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row")
-    adjusted = [adjust_pvalues(table["p"].to_numpy(), options.correction) for table in tables]
+    method = options.correction
+    by_segment, interactions = pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row")
     by_segment, interactions = (
-        table.with_columns(pl.Series("adjusted p", values))
-        for table, values in zip(tables, adjusted, strict=True)
+        table.with_columns(pl.Series("adjusted p", adjust_pvalues(table["p"].to_numpy(), method)))
+        for table in (by_segment, interactions)
     )
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
@@ -448,10 +445,10 @@ def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Ite
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            yield (
-                f"{name}: the margin {size:g} is larger than the mean of the control,"
-                f" {control:.4g}; a percentage is written as '{size:g}%'"
+            comparison = (
+                f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
             )
+            yield f"{name}: {comparison}; a percentage is written as '{size:g}%'"
 
 
 def _notes_on_constants(
@@ -459,10 +456,9 @@ def _notes_on_constants(
 ) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
-            note = (
-                f"{row['metric']}: all values equal in {units.variants[0]} and in {row['variant']}:"
-                " no interval of the difference can be computed"
-            )
+            variant_list = f"{units.variants[0]} and in {row['variant']}"
+            note = f"{row['metric']}: all values equal in {variant_list}"
+            note += ": no interval of the difference can be computed"
             if row["test"] == "exact permutation":
                 note += f"; p = {row['p']:.2g} is from the exact permutation test"
             yield note

@@ -116,10 +116,8 @@ class PermutationTest:
         return min(1.0, 2 * min(tails))
 
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
-        """Compute the bounds of the difference, the bounds of the lift (Fieller), and the p-value.
-
-        The intervals exclude the differences and ratios that the test rejects.
-        """
+        """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
+        # The intervals exclude the differences and ratios that the test rejects.
         low, high = percentiles(self.statistics, level)
         error = float(effects.error)
         bounds = (self.observed - high) * error, (self.observed - low) * error
@@ -149,10 +147,9 @@ def permutation_test(
     seed: int,
     key: int,
 ) -> PermutationTest:
-    """Permute units between two variants of fixed sizes, and compute the statistics.
+    """Permute units between two variants of fixed sizes; few assignments are enumerated.
 
-    If there are at most 50,000 assignments, all are enumerated. Sums are exact, so that a seed
-    gives the same result on any processor.
+    Sums are exact, so that a seed gives the same result on any processor.
     """
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
@@ -244,10 +241,9 @@ def compare_variants(
     treatments = range(1, len(units.variants))
     pairs = [*product(arms, treatments)]
     # The overall criterion is a separate family in the correction.
-    levels = {
-        name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
-        for name in arms
-    }
+    n_metrics, n_treatments = len(arms) - (OEC in arms), len(treatments)
+    sizes_of_families = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
+    levels = {name: _level(options, size) for name, size in sizes_of_families.items()}
     is_bootstrap = options.errors == "bootstrap"
     bootstrap_values = _bootstrap(units, arms, levels, options) if is_bootstrap else {}
     looks, last_pvalues = None, dict[Pair, float]()

@@ -322,8 +322,7 @@ def resampled_means(
 ) -> Floats:
     """Compute means of columns over resampled units, shape (variants, resamples, columns).
 
-    Columns are scaled to integers, whose sums are exact, so that the results for a seed do not
-    depend on the order of additions. The first column must be all 1.
+    Columns, of which the first must be all 1, are scaled to integers, so that sums are exact.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)

@@ -113,11 +113,7 @@ def read_units(
     mixed: str = "drop",
     missing: str = "error",
 ) -> Units:
-    """Read a table with the variant of each unit and the columns of metrics.
-
-    Without a column of variants, all units are in the first of `variants`. Truth values of metrics
-    become 0 and 1.
-    """
+    """Read a table with the variant of each unit and the columns of metrics."""
     check_choice("missing", missing, MISSING)
     metric_parts = [part for metric in metrics.values() for part in metric.parts()]
     names = list(dict.fromkeys(filter(None, metric_parts)))
@@ -130,7 +126,7 @@ def read_units(
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit = _read_table(data, kinds, unit, variant, denominators)
     frame, source, notes = table.frame, table.source, list[str]()
-    if variant is None:
+    if variant is None:  # All units are in the first of `variants`.
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
@@ -248,11 +244,10 @@ def _count_clusters(columns: Columns, column: int, variant: int) -> int:
 
 def _cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
     name = columns.names[column]
-    return PolicyError(
-        f"{columns.source}: expected one row per unit, got {n_rows:,} rows of {n_values:,} values"
-        f" of {quoted(name)}, whose rows are not independent: set the unit, such as"
-        f" unit={name!r}, or unit='row' if rows were randomised"
-    )
+    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
+    problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
+    remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    return PolicyError(f"{columns.source}: {problem}: {remedy}")
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
@@ -281,11 +276,9 @@ def _texts(cells: Cells) -> pl.Series:
 
 
 def _totals_error(columns: Columns, evidence: str) -> PolicyError:
-    return PolicyError(
-        f"{columns.source}: expected one row per unit, got {evidence}, so rows seem to be totals"
-        " of many units: pass the rows of the units, or set unit='row' if each row was randomised"
-        " as a whole"
-    )
+    problem = f"expected one row per unit, got {evidence}, so rows seem to be totals of many units"
+    remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
+    return PolicyError(f"{columns.source}: {problem}: {remedy}")
 
 
 def _read_table(
@@ -417,10 +410,7 @@ def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
 def _collect_columns(
     frame: pl.DataFrame, metrics: Mapping[str, Metric]
 ) -> tuple[Floats, dict[str, MetricColumns]]:
-    """Return the distinct columns of all metrics, and the column numbers of each metric.
-
-    A mean with missing values is the sum of the known values divided by their number.
-    """
+    """Return the distinct columns of all metrics, and the column numbers of each metric."""
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
     def add_columns(numerator: str, denominator: str) -> tuple[int, int]:
@@ -431,7 +421,7 @@ def _collect_columns(
             for name, column in zip((numerator, denominator), values, strict=False):
                 columns.setdefault((name,), column)
             keys = [(numerator,), (denominator,) if denominator else ()]
-        else:
+        else:  # The mean is the sum of the known values divided by their number.
             keys = [(numerator, denominator, name) for name in ("numerator", "denominator")]
             columns[keys[0]] = np.where(is_known, values[0], 0.0)
             columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
@@ -454,10 +444,8 @@ def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics to the direction of their measures."""
     lower = {name for name, metric in parse_measures(metrics).items() if metric.better == "lower"}
-    return {
-        name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
-        for name, metric in metrics.items()
-    }
+    good = {name: m.good or ("down" if name in lower else "up") for name, m in metrics.items()}
+    return {name: replace(metric, good=good[name]) for name, metric in metrics.items()}
 
 
 def units_from_log(

@@ -157,7 +157,7 @@ def online_measure(
     return declare
 
 
-_PACKAGE = {"package": "cranfield.online.measures", "decorators": "online_measure"}
+_PACKAGE: Any = {"package": "cranfield.online.measures", "decorators": "online_measure"}
 MEASURES: Registry[type[OnlineMeasure]] = Registry(
     "online measure", "formulas", base=OnlineMeasure, **_PACKAGE
 )

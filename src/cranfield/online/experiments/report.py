@@ -140,11 +140,8 @@ def sample_ratio(
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
 
-STOPPED = (
-    "no verdict: the numbers of units deviate from the planned proportions, so results cannot be"
-    " trusted"
-)
-
+_DEVIATION = "the numbers of units deviate from the planned proportions"
+STOPPED = f"no verdict: {_DEVIATION}, so results cannot be trusted"
 LIFT_METHODS = {
     "log": "on the scale of the logarithm of the ratio (delta method)",
     "linear": "on the scale of the ratio (delta method)",

@@ -59,11 +59,9 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return results with the `weight` of their clicks, and notes.
+    """Return results with the largest `weight` of their clicks, 0 without clicks, and notes.
 
-    A click has weight 1 if it counts: `all` clicks, the `first` or `last` of a page by time, or
-    those with a dwell of at least 30 seconds (`sat`). Any other name is a column with the weights
-    of clicks. A result has the largest weight of its clicks, or 0 without clicks.
+    A click that counts has weight 1, unless `clicks` is a column with weights.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
@@ -116,10 +114,8 @@ def interleaved_pages(log: QueryLog) -> Bools:
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    With two rankers, both take part in every interleaved page, with credit 0 if they own no result
-    (Radlinski et al., 2008: the team with more clicks wins the impression). With more rankers, a
-    ranker takes part in the pages where it owns a result, as pages may interleave different
-    rankers.
+    Two rankers take part in every interleaved page (Radlinski et al., 2008: the team with more
+    clicks wins). Of more rankers, which pages may mix, those that own a result take part.
     """
     rankers = list_teams(log)
     results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
@@ -225,8 +221,7 @@ def impressions_needed(
 
 def _power(n: Indices, p: float, alpha: float) -> Floats:
     """Compute the power of the exact test for each number n of untied impressions."""
-    # The critical value is the largest number of losses with P(losses or fewer) <= alpha / 2; it is
-    # near its normal approximation.
+    # The largest number of losses with P(losses or fewer) <= alpha / 2 is near its approximation.
     approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
     losses = approximation + np.arange(-3, 4)[:, None]
     is_rejected = (losses >= 0) & (bdtr(np.maximum(losses, 0), n, 0.5) <= alpha / 2 * (1 + 1e-12))
@@ -242,11 +237,7 @@ QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker
 def outcomes_by_method(
     log: QueryLog, lists: QueryRankings, method: str | None, clicks: str, names: Any
 ) -> LogCredits:
-    """Compare two rankers on each page, by the method of the page or by one method.
-
-    Values are credits if the method credits teams; otherwise they are the outcome for the first
-    ranker and 0 for the second.
-    """
+    """Compare two rankers on each page, by the method of the page or by one method."""
     log.require("results", "doc", purpose="a preference by a method")
     check_choice("clicks", clicks, CLICKS)
     if method is None:
@@ -283,7 +274,7 @@ def outcomes_by_method(
 def _query_credits(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return the pages of a query, and their credits or outcomes, shape (pages, 2)."""
+    """Return the pages of a query, and their credits, or outcomes and 0; shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}

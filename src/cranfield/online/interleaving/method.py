@@ -45,10 +45,7 @@ class Rankings:
 
     @cached_property
     def ranks(self) -> Ints:
-        """Rank of each document, from 1, shape (rankers, documents).
-
-        A document that is missing from a ranking has the rank after its last document.
-        """
+        """Rank from 1, or after the last document if missing; shape (rankers, documents)."""
         ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
         ranker, position = np.nonzero(self.orders >= 0)
         ranks[ranker, self.orders[ranker, position]] = position + 1

@@ -181,9 +181,7 @@ def difference_distribution(
 ) -> Floats:
     """Compute the distribution of the number of clicks of one ranker minus that of another.
 
-    Shape (lists, 2 n + 1), for differences from -n to n, n being the largest number of clicks on a
-    list. With replacement the difference is a sum of independent terms; for two rankers it has a
-    Poisson binomial distribution.
+    Shape (lists, 2 n + 1), for differences from -n to n, the largest number of clicks on a list.
     """
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
@@ -418,17 +416,14 @@ _ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value count
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
-    """Minimise the first costs, then the second costs among the optima, and so on.
-
-    The constraints are x >= 0 and matrix @ x = sums. Variables with a positive reduced cost are 0
-    in every optimum, so each later program has only the remaining columns, and needs no tolerance
-    on earlier costs.
-    """
+    """Minimise the first costs for x >= 0 and matrix @ x = sums, then the second, and so on."""
     from scipy.optimize import linprog
 
+    # Variables with a positive reduced cost are 0 in every optimum, so that each later program has
+    # only the remaining columns, and needs no tolerance on earlier costs.
     columns = np.arange(matrix.shape[1])
     point = np.zeros(0)
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    options = {f"{problem}_feasibility_tolerance": 1e-10 for problem in ("primal", "dual")}
     for cost in costs:
         scale = max(float(np.abs(cost[columns]).max()), 1e-300)
         scaled_cost, submatrix = cost[columns] / scale, matrix[:, columns]

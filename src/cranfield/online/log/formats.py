@@ -51,8 +51,7 @@ def is_bulk(raw: bytes) -> bool:
 def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
     """Extract the documents of a bulk file or of hits of OpenSearch, one per line.
 
-    Other files are returned unchanged. From a bulk file of UBI only events, which have an
-    action_name, are extracted if `events` is True, and only queries if it is False.
+    From a bulk file of UBI, extract only events if `events` is True, and only queries if False.
     """
     raw = raw.removeprefix(BOM_UTF8)
     if _RESPONSE.match(raw):
@@ -86,8 +85,7 @@ def read_records(
 ) -> pl.DataFrame:
     """Read JSON objects, one per line, with their :data:`LINE`.
 
-    `types` are the types of the fields to read, where text can hold any scalar; by default all
-    fields are read, as text.
+    `types` are those of the fields to read, text for any scalar; by default all are read as text.
     """
     raw = extract_documents(raw, source)
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
@@ -170,17 +168,12 @@ def convert_frame(
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
-    """Split a flat table into pages, results and clicks.
-
-    A page without results is a row without a document. `has_click_table`: whether the log also
-    has a table of clicks.
-    """
+    """Split a flat table, where a page without results is a row without a document."""
     frame = table.frame
     page_columns = [name for name in PAGE_TYPES if name in table.names]
     pages = frame.select("page", *page_columns).unique("page", keep="first", maintain_order=True)
     pages = pages.rename({"page": "id"})
-    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    page = number_pages(frame, page_rows)["page"]
+    page = number_pages(frame, pages)["page"]
     for name in page_columns:
         first_values = pages[name].gather(page)
         differs = frame[name].ne_missing(first_values)
@@ -246,10 +239,7 @@ _RANKINGS: dict[str, Any] = {
 
 
 def read_living_labs(raw: bytes, source: str) -> Table:
-    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line.
-
-    Pages are numbered; pages with teams are treated as interleaved by team draft.
-    """
+    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line."""
     frame = read_records(raw, source, "living labs", _RANKINGS)
     frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
@@ -272,11 +262,7 @@ _MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Pyt
 
 
 def read_sessions_as_log(sessions: Sessions) -> SourceTables:
-    """Convert sessions, whose times count from 1970, to pages, results and clicks.
-
-    Pages are named by session and query, such as `3-1`. A query without text has the name of its
-    topic.
-    """
+    """Convert sessions to pages, named by session and query, such as `3-1`, results and clicks."""
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
@@ -285,13 +271,11 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
         if invalid.len():
             reason = f"expected a time in seconds, got {invalid[0]:g}"
             raise InputError(reason, source=sessions.source)
-    names, topics = (
-        pl.Series(values, dtype=pl.String) for values in (sessions.names, sessions.topics)
-    )
+    columns = {"session": sessions.names, "topic": sessions.topics}
+    names = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    page = pl.concat_str("session", "query", separator="-")
     pages, results, clicks = (
-        frame.with_columns(
-            session=names.gather(frame["session"]), topic=topics.gather(frame["session"])
-        ).with_columns(page=pl.concat_str("session", "query", separator="-"))
+        frame.with_columns(names[frame["session"]]).with_columns(page=page)
         for frame in (sessions.queries, sessions.results, sessions.clicks)
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
@@ -333,9 +317,7 @@ def read_ubi(
     """Read UBI queries and their events, from bytes and the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position or, without
-    such events, the hits of the query. Attributes beyond the standard are read where
-    :meth:`QueryLog.write` writes them. Clicks are the events with one of the `click_actions`.
-    Clicks without a query, and events that are neither clicks nor impressions, are counted.
+    such events, the hits of the query. Attributes are where :meth:`QueryLog.write` writes them.
     """
     raw = extract_documents(*queries, events=False)
     query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
@@ -413,11 +395,9 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
     names = {name for name, _ in actions}
     if not names & {*click_actions} and names - {_IMPRESSION}:
         action_list = some_of([f"{quoted(name)} ({count:,})" for name, count in actions], 12)
-        raise InputError(
-            f"expected events with action_name {' or '.join(map(quoted, click_actions))}, got"
-            f" {action_list}; set click_actions=... to the actions that are clicks",
-            source=source,
-        )
+        expected = f"events with action_name {' or '.join(map(quoted, click_actions))}"
+        remedy = "set click_actions=... to the actions that are clicks"
+        raise InputError(f"expected {expected}, got {action_list}; {remedy}", source=source)
 
 
 def read_yandex(raw: bytes, source: str) -> SourceTables:

@@ -54,11 +54,10 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
     anomalies = tables.anomalies or Anomalies()
     anomalies.is_strict = on_anomaly == "refuse"
     pages = _check_pages(tables.pages, anomalies)
-    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     results, clicks = cast_columns(None, RESULT_TYPES), cast_columns(None, CLICK_TYPES)
     if tables.results is not None:
         has_repeated_pages = pages.height < tables.pages.frame.height
-        results = _check_results(tables.results, page_rows, has_repeated_pages, anomalies)
+        results = _check_results(tables.results, pages, has_repeated_pages, anomalies)
         _check_overlap("results", tables.results, results, tables.pages)
     if not results.is_empty():
         anomalies.add("pages without results", pages.height - results["page"].n_unique())
@@ -73,7 +72,7 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
             # The time and the dwell of a row belong to its first click.
             first_values = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
             table = replace(table, frame=table.frame.with_columns(first_values))
-        clicks = _check_clicks(table, page_rows, pages, results, anomalies)
+        clicks = _check_clicks(table, pages, results, anomalies)
         _check_overlap("clicks on results", table, clicks, tables.pages)
     log = QueryLog(
         _drop_empty_columns(pages),
@@ -99,12 +98,10 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
             location = f"document {quoted(row['doc'])} of {location}"
         elif row.get("rank") is not None:
             location = f"rank {row['rank']} of {location}"
-        example = quoted(pages.frame["id"][0])
-        raise InputError(
-            f"expected {contents} on pages of {pages.source}, such as page {example}, got none;"
-            f" the first of {table.frame.height:,} is on {location}",
-            source=table.source,
-        )
+        expected = f"{contents} on pages of {pages.source}, such as page"
+        first = f"the first of {table.frame.height:,} is on {location}"
+        reason = f"expected {expected} {quoted(pages.frame['id'][0])}, got none; {first}"
+        raise InputError(reason, source=table.source)
 
 
 def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
@@ -117,8 +114,9 @@ def _select_columns(table: Table) -> pl.DataFrame:
     return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
-def number_pages(frame: pl.DataFrame, page_rows: pl.DataFrame) -> pl.DataFrame:
+def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Replace page ids by rows of pages; null for unknown pages."""
+    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     # Rows of a page are mostly adjacent, so one look-up serves all of them.
     group = frame["page"].rle_id()
     group_ids = frame["page"].filter(group != group.shift(1, fill_value=2**32 - 1))
@@ -196,9 +194,8 @@ def _check_results(
 def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool = True) -> Table:
     """Keep the first record of each page in a table of results, and count the other rows.
 
-    From the first repeated rank on (or the first repeated document, without ranks), the rows of a
-    page, in the order of the table, are a second record. A row that repeats the row above it is a
-    result logged twice, which a flat table keeps for its clicks.
+    A second record starts at the first repeated rank, or without ranks document, of the page. A row
+    that repeats the row above it is a result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
@@ -240,11 +237,7 @@ def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool
 
 
 def _check_clicks(
-    table: Table,
-    page_rows: pl.DataFrame,
-    pages: pl.DataFrame,
-    results: pl.DataFrame,
-    anomalies: Anomalies,
+    table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
 ) -> pl.DataFrame:
     """Return clicks on results, by page and time."""
     source = table.source
@@ -252,7 +245,7 @@ def _check_clicks(
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
-    frame = number_pages(_select_columns(table), page_rows)
+    frame = number_pages(_select_columns(table), pages)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
         frame = frame.with_columns(dwell=seconds)

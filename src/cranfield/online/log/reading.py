@@ -117,20 +117,15 @@ def read_files(
     max_queries: int | None,
     click_actions: Sequence[str] | None,
 ) -> QueryLog:
-    """Read a log from files of the command line.
-
-    They are one file or folder; or files of pages, results and clicks; or pages and one more
-    table, detected by its columns or named by `results=FILE` or `clicks=FILE`.
-    """
+    """Read a log from files of the command line; a second table may be named, `results=FILE`."""
     parts = [(file, *file.partition("=")) for file in files]
     names = {"results", "clicks"}
     named_paths = {name: path for _, name, sign, path in parts if sign and name in names}
     paths = [file for file, name, *_ in parts if name not in named_paths]
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
-        raise PolicyError(
-            "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
-        )
+        choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
+        raise PolicyError(f"expected one file, {choices}")
     if [*paths, *named_paths.values()].count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
     second_file = paths.pop() if len(paths) == 2 else None
@@ -229,10 +224,8 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if second_table is not None:
         columns = formats.open_columns(second_table, CLICKS)
         if _looks_like_results(formats.open_table(columns, CLICKS, empty=True)):
-            warn(
-                f"{columns.source}: has all ranks of its pages and no times, and is read as"
-                " results; use results=FILE or clicks=FILE to choose"
-            )
+            note = "has all ranks of its pages and no times, and is read as results"
+            warn(f"{columns.source}: {note}; use results=FILE or clicks=FILE to choose")
             results, clicks = columns, None
         else:
             clicks = columns
@@ -366,12 +359,10 @@ def simulated_log() -> QueryLog:
     """
     nested = pl.read_parquet(_FILE)
     results, clicks = (
-        nested.select(pl.col("id").alias("page"), name)
-        .explode(name, empty_as_null=False)
-        .drop_nulls(name)
-        .unnest(name)
+        nested.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
         for name in ("results", "clicks")
     )
+    results, clicks = results.unnest("results"), clicks.unnest("clicks")
     # The file has dwell times with one decimal.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)

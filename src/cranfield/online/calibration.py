@@ -355,7 +355,6 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 
 
 def _count_by_model(log: QueryLog, model: ClickModel) -> pl.DataFrame:
-    """Compute how often users are expected to continue, and could have, on each page."""
     pages = model.patterns(log)
     p = examination_probabilities(model.model, model.values, pages)
     n_patterns = len(pages)

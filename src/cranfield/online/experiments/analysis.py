@@ -380,7 +380,6 @@ def analyse_units(
 def _comparison_table(
     rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
-    """Return the table of comparisons, with corrected p-values and verdicts."""
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
     is_overall = (table["metric"] == OEC).to_numpy()

@@ -335,7 +335,6 @@ def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> C
 def _margin_pvalue(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
-    """Compute the one-sided p-value of the test that the loss is smaller than the margin."""
     direction = metric.good or "up"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"

@@ -291,7 +291,6 @@ class ExperimentReport(Result):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _grid(self, column: str) -> NDArray[Any]:
-        """Return a column of the comparisons as an array, shape (metrics, variants - 1)."""
         return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
 
     @property

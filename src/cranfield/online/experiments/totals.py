@@ -172,7 +172,6 @@ def parse_totals(text: str) -> dict[str, Total]:
 
 
 def _check_totals(totals: Any) -> dict[str, Total]:
-    """Return the totals of each variant; refuse impossible totals."""
     if not isinstance(totals, Mapping) or len(totals) < 2:
         raise PolicyError(f"expected totals of two or more variants, got {quoted(totals)}")
     sizes = {len(total) for total in totals.values()}
@@ -194,7 +193,6 @@ def _check_totals(totals: Any) -> dict[str, Total]:
 
 
 def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
-    """Make a table with a row of 0 or 1 for each unit."""
     frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))

@@ -221,7 +221,6 @@ class Interleaver:
     def _check_impressions(
         self, lists: Any, clicks: Any, teams: Any
     ) -> Iterator[tuple[Indices, Bools, Indices]]:
-        """Check impressions, and yield them in batches."""
         codes = _check_codes(lists, "lists", len(self.docs))
         is_clicked = as_array(clicks, "clicks must be booleans, one row per impression")
         if is_clicked.dtype != bool or is_clicked.shape != codes.shape:

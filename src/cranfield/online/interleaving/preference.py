@@ -471,7 +471,6 @@ def _preference(
 
 
 def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
-    """Resample units; return wins, losses and ties by sample, shape (resamples, 3)."""
     n_units = int(unit_counts.sum())
     samples = np.empty((resamples, 3), dtype=np.int64)
     for block, rows in enumerate(row_slices(resamples, len(unit_outcomes), BLOCK_DRAWS)):

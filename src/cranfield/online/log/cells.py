@@ -170,7 +170,6 @@ def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _convert_clicks(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Convert numbers of clicks, or booleans."""
     return pl.coalesce(_convert_flag(column, dtype).cast(pl.Int64), _convert_integer(column, dtype))
 
 

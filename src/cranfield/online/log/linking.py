@@ -105,7 +105,6 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
 
 
 def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop optional columns without any value."""
     empty_columns = {column.name for column in frame if frame.height == column.null_count() > 0}
     return frame.drop(empty_columns - {"id", "query", "page", "rank", "doc"})
 
@@ -129,7 +128,6 @@ def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _page_rank_keys(frame: pl.DataFrame) -> pl.Series:
-    """Return page and rank as one number."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 

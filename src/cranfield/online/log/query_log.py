@@ -50,7 +50,6 @@ def _ubi_tables(
 
 
 def _rename_columns(frame: pl.DataFrame, names: Mapping[str, str]) -> list[pl.Expr]:
-    """Rename the columns that a frame has."""
     return [pl.col(old).alias(new) for new, old in names.items() if old in frame.columns]
 
 

@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
-from cranfield.online.measures.page_table import LogTables, collect_table, open_tables
+from cranfield.online.measures.online_measure import LogTables, collect_table, open_tables
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
@@ -184,7 +184,6 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
 
 
 def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
-    """Sum clicks and expected clicks of each query and document."""
     rate = pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         rank_counts.with_columns(expected=pl.col("impressions") * rate)

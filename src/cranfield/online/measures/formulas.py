@@ -1,7 +1,7 @@
 """Definitions of the online measures, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
-pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.column_count`.
+pages, such as `clicked@3`; see :func:`~cranfield.online.measures.online_measure.column_count`.
 """
 
 # ruff: noqa: N802
@@ -15,8 +15,13 @@ import polars as pl
 
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.spec import name as text
-from cranfield.online.measures.online_measure import OnlineMeasure, Sums, online_measure
-from cranfield.online.measures.page_table import MICROSECONDS, UNIT
+from cranfield.online.measures.online_measure import (
+    MICROSECONDS,
+    UNIT,
+    OnlineMeasure,
+    Sums,
+    online_measure,
+)
 
 BOOK = "Ferro and Maistro (2024), section 6.5"
 LOGS = "Ferro and Maistro (2024), section 6.1"
@@ -65,7 +70,6 @@ def _click_column(repeats: str) -> str:
 
 
 def _indicator(condition: pl.Expr) -> pl.Expr:
-    """Return 1 for true and 0 for false."""
     return condition.cast(pl.Int64)
 
 

@@ -18,13 +18,11 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
     MEASURES,
     SUMS,
-    OnlineMeasure,
-    parse_online_measure,
-)
-from cranfield.online.measures.page_table import (
     LogTables,
+    OnlineMeasure,
     open_tables,
     page_table,
+    parse_online_measure,
     required_columns,
 )
 from cranfield.result import Column, Columns, TableResult, readable_table
@@ -425,7 +423,6 @@ def prepare_pages(
 def _parse_measures(
     measures: Any, keys: Sequence[str], tables: LogTables, has_labels: bool
 ) -> list[OnlineMeasure]:
-    """Parse measures; refuse requested measures that the log or the unit does not allow."""
     label_column = {("pages", "label")} if has_labels else set()
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
     candidates = dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts))

@@ -15,8 +15,7 @@ from cranfield.base.errors import InputError, MeasureError, PolicyError, check_c
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, prepare_pages
-from cranfield.online.measures.online_measure import OnlineMeasure
-from cranfield.online.measures.page_table import LogTables, collect_table
+from cranfield.online.measures.online_measure import LogTables, OnlineMeasure, collect_table
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 

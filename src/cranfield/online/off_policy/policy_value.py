@@ -205,7 +205,6 @@ def list_ranks(run: Run) -> pl.DataFrame:
 
 
 def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
-    """Compute the proportion of the policy's probability on actions that the log never shows."""
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -453,7 +452,6 @@ def check_clip(clip: float | None) -> None:
 def _contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
-    """Compute the contribution of each row to the value of its list."""
     if estimator in {"DM", "DR"}:
         expected = actions.column("expected", estimator)
         if weights is None:

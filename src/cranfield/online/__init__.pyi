@@ -25,7 +25,7 @@ from .interleaving.log_preference import (
     preference as preference,
     preference_matrix as preference_matrix,
 )
-from .interleaving.preference_matrix import (
+from .interleaving.side_by_side import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )

@@ -24,7 +24,7 @@ from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
-from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, compare_pairs
+from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 

@@ -320,10 +320,9 @@ def rbp_persistence(
     frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
         log.require("pages", unit, purpose=f"a standard error by {unit}")
-        frame = frame.with_columns(unit=log.pages[unit].gather(frame["page"]))
-        frame = frame.group_by("unit", maintain_order=True).agg(
-            pl.col("continued", "possible", "pages").sum()
-        )
+        units = log.pages[unit].gather(frame["page"])
+        groups = frame.group_by(units.alias("unit"), maintain_order=True)
+        frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
         reason = "no page has a click above its last rank, so persistence cannot be estimated"
@@ -525,14 +524,11 @@ def _half_life(
 ) -> dict[str, Estimate]:
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
     key = pl.col("page") if unit == "page" else log.pages[unit].gather(clicks["page"])
-    units = (
-        clicks.with_columns(unit=key, end=end)
-        .drop_nulls(["start", "time"])
-        .group_by("unit", maintain_order=True)
-        .agg(
-            seconds=(pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6,
-            has_end=pl.col("is_known").sort_by("end").last() | (last_click == "end"),
-        )
+    duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
+    has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
+    timed_clicks = clicks.with_columns(unit=key, end=end).drop_nulls(["start", "time"])
+    units = timed_clicks.group_by("unit", maintain_order=True).agg(
+        seconds=duration, has_end=has_end
     )
     n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
     if n_units > units.height:
@@ -558,18 +554,12 @@ def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[
     """Estimate click probabilities from the results above the lowest click of each page."""
     lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
-    results = (
-        log.results.join(lowest, on="page")
-        .filter(pl.col("rank") < pl.col("lowest"))
-        .join(clicked_results, on=["page", "rank"], how="left")
-    )
+    results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))
+    results = results.join(clicked_results, on=["page", "rank"], how="left")
     estimates = {}
     for name, is_included in (("click", _is_relevant(rel)), ("click_other", ~_is_relevant(rel))):
-        pages = (
-            results.filter(is_included)
-            .group_by("page", maintain_order=True)
-            .agg(pl.col("clicks").sum(), results=pl.len())
-        )
+        groups = results.filter(is_included).group_by("page", maintain_order=True)
+        pages = groups.agg(pl.col("clicks").sum(), results=pl.len())
         if pages.height:
             value, error = estimate_ratio(pages["clicks"], pages["results"])
             estimates[name] = (value, error, int(pages["results"].sum()))

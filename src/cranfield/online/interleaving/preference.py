@@ -150,10 +150,8 @@ class Preference(Result):
         unit = (self.unit_outcome, *self.unit_interval, self.pvalue, sign_test)
         credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
-        if self.unit != "impression":
-            rows.append(("outcome", self.unit, *unit))
-        if not np.isnan(self.credit):
-            rows.append(("difference of credit", self.unit, *credit))
+        rows += [("outcome", self.unit, *unit)] if self.unit != "impression" else []
+        rows += [] if np.isnan(self.credit) else [("difference of credit", self.unit, *credit)]
         frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -165,11 +163,11 @@ class Preference(Result):
         if not n:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
-        counts = (
-            f"Of {counted(n, 'impression')} that decide{'s' if n == 1 else ''} between"
-            f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
-            f" {counted(self.ties, 'more tie')}{note})."
+        details = f"{100 * self.outcome:.1f}%; {counted(self.ties, 'more tie')}{note}"
+        decided = (
+            f"{counted(n, 'impression')} that decide{'s' if n == 1 else ''} between {a} and {b}"
         )
+        counts = f"Of {decided}, {a} wins {self.wins:,} ({details})."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.
@@ -316,8 +314,7 @@ def preference_by_credits(
         raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    first, second = values.T
-    return preference_between(first, second, code, names, unit_name, (), options)
+    return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:
@@ -390,8 +387,9 @@ def _preference(
         raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
-        expected_data = "at least one impression with credits of both rankers"
-        raise CranfieldError(f"expected {expected_data}, got none")
+        raise CranfieldError(
+            "expected at least one impression with credits of both rankers, got none"
+        )
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
     n_unit_wins, n_unit_losses, n_unit_ties = (
@@ -438,20 +436,14 @@ def _preference(
         delta = *delta[:2], np.nan
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
-        notes.append(
-            "difference of credit equal in all units: no interval can be computed"
-            if unit_counts.sum() > 1
-            else f"one {unit}: the difference of credit has no interval"
-        )
+        note = "difference of credit equal in all units: no interval can be computed"
+        is_one = unit_counts.sum() == 1
+        notes.append(f"one {unit}: the difference of credit has no interval" if is_one else note)
     return Preference(
-        names=(pair[0], pair[1]),
-        unit=unit,
-        wins=wins,
-        losses=losses,
-        ties=ties,
-        unit_wins=n_unit_wins,
-        unit_losses=n_unit_losses,
-        unit_ties=n_unit_ties,
+        (pair[0], pair[1]),
+        unit,
+        *(wins, losses, ties),
+        *(n_unit_wins, n_unit_losses, n_unit_ties),
         expected=float(expected),
         pvalue=pvalue,
         z=float(z) if n else 0.0,
@@ -493,13 +485,10 @@ def _bootstrap_interval(
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
     """Return the mean difference, and interval and p-value of the t-test, NaN if there is none."""
-    if credit is None:
-        return np.nan, (np.nan, np.nan), np.nan
-    mean = np.array(credit.mean())
-    if credit.size == 1 or np.ptp(credit) <= TIE:
+    mean = np.array(np.nan if credit is None else credit.mean())
+    if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:
         return float(mean), (np.nan, np.nan), np.nan
-    df = credit.size - 1
-    error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
+    df, error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, confidence)
     pvalue = difference_pvalues(standardised_difference(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

@@ -228,16 +228,13 @@ class OnlineMeasurements(TableResult):
 
 
 GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to group values by
+FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
 
 
-def _label(cell: Any) -> str | None:
-    return None if absent(cell, NO_GRADE) else ID.read(cell)
-
-
+_LABEL = replace(ID, read=lambda x: None if absent(x, NO_GRADE) else ID.read(x), exact=None)
 LABELS = schema_of_lines(
     "table of labels of pages",
-    ColumnOfFile("page", ID),
-    ColumnOfFile("label", replace(ID, read=_label, exact=None)),
+    *(ColumnOfFile("page", ID), ColumnOfFile("label", _LABEL)),
     mapping=two_columns("page", "label"),
 )
 
@@ -430,7 +427,8 @@ def _parse_measures(
         raise MeasureError("expected at least one online measure, got none")
     selection = []
     for measure in candidates:
-        unit = _finer_unit(measure, keys)
+        # Units that are smaller than the rows of the measure cannot have a value.
+        unit = next((key for key in keys if key in FINER_UNITS[measure.level]), "")
         missing = tables.missing_column(measure.needs - label_column)
         if not (unit or missing):
             selection.append(measure)
@@ -441,12 +439,6 @@ def _parse_measures(
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
     return selection
-
-
-def _finer_unit(measure: OnlineMeasure, keys: Sequence[str]) -> str:
-    """Return a key whose units are smaller than the rows of a measure; empty if there is none."""
-    finer_units = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    return next((key for key in keys if key in finer_units[measure.level]), "")
 
 
 def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str) -> pl.DataFrame:

@@ -195,13 +195,9 @@ def _read_policy(policy: Any) -> pl.DataFrame:
 def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
-    return pl.DataFrame(
-        {
-            "query": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
-            "position": pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32),
-            "action": run.docs,
-        }
-    )
+    query = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
+    position = pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32)
+    return pl.DataFrame({"query": query, "position": position, "action": run.docs})
 
 
 def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
@@ -214,17 +210,12 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     # The policy may show fewer actions: a run may be shorter than the pages.
     total = pl.col("target_probability").sum()
     groups = rows.group_by(group_keys, maintain_order=True).agg(n_rows=pl.len())
-    for sums in (
-        logged.group_by(group_keys).agg(logged=total),
-        probabilities.group_by(group_keys).agg(policy=total),
-    ):
+    for name, frame in (("logged", logged), ("policy", probabilities)):
+        sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    groups = groups.fill_null(0.0)
-    fraction = groups.select(
-        ((pl.col("policy") - pl.col("logged")) * pl.col("n_rows")).sum()
-        / (pl.col("policy") * pl.col("n_rows")).sum()
-    ).item()
-    return max(0.0, float(fraction or 0.0))
+    policy, seen, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
+    fraction = ((policy - seen) * n_rows).sum() / (policy * n_rows).sum()
+    return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 
 DEPENDENCIES = ("position", "above", "list")

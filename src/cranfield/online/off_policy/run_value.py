@@ -59,16 +59,14 @@ class RankPairs(NamedTuple):
 def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     """Collect the documents that a query shows at two ranks, from results that are `clicked`."""
     # The order is fixed, so that sums are reproducible to the bit.
-    cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
-        pl.col("clicked").mean()
-    )
-    other_cells = cells.select("query", "doc", other_rank="rank")
-    doc_pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
+    cells = results.group_by("query", "doc", "rank", maintain_order=True)
+    rates = cells.agg(pl.col("clicked").mean())
+    other_ranks = rates.select("query", "doc", other_rank="rank")
+    doc_pairs = rates.join(other_ranks, on=["query", "doc"], maintain_order="left_right")
     doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other_rank"))
-    sums = doc_pairs.group_by("query", "rank", "other_rank").agg(
-        pl.col("clicked").sum(), number=pl.len()
-    )
-    sums = sums.sort("query", "rank", "other_rank").with_columns(pl.col("query").rank("dense") - 1)
+    pairs = doc_pairs.group_by("query", "rank", "other_rank")
+    sums = pairs.agg(pl.col("clicked").sum(), number=pl.len()).sort("query", "rank", "other_rank")
+    sums = sums.with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
     query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
@@ -101,9 +99,8 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     # A pair of ranks without any click carries no information: r = 0 explains it.
     is_used &= totals[pair] > 0
     pairs, column = np.unique(pair[is_used], return_inverse=True)
-    cell, row = np.unique(
-        pair[is_used] * (depth + 1) + pair_sums.rank[is_used], return_inverse=True
-    )
+    cells = pair[is_used] * (depth + 1) + pair_sums.rank[is_used]
+    cell, row = np.unique(cells, return_inverse=True)
     design = np.zeros((cell.size, ranks.size + pairs.size))
     column_of_rank = np.full(depth + 1, -1)
     column_of_rank[ranks] = np.arange(ranks.size)
@@ -320,20 +317,19 @@ def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, 
         pl.col("clicked", "below").mean(), times=pl.len()
     )
     pair = ["query", "rank", "first", "second"]
-    swaps = orders.with_columns(
-        orders=pl.len().over(pair), times=pl.col("times").min().over(pair)
-    ).filter(pl.col("orders") == 2)
+    orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
+    swaps = orders.filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
     sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = rank_sums.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            rank_clicks, top_clicks = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            means = compare_ratios(rank_clicks, top_clicks, np.arange(len(clicks)), len(clicks))
-            value[int(rank) - 1] = means.estimate[0]
+            totals = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
+            value[k] = means.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
-                error[int(rank) - 1] = means.standard_error[0] / means.estimate[0]
+                error[k] = means.standard_error[0] / means.estimate[0]
     return value, error, swaps.height // 2
 
 
@@ -416,9 +412,8 @@ def run_value(
     results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
     depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
     rank_weights = _rank_weights(measure, depth)
-    gain, new_gain = (
-        rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new_rank")
-    )
+    columns = results["rank"], results["new_rank"]
+    gain, new_gain = (rank_weights[column.fill_null(0).to_numpy()] for column in columns)
     is_clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
@@ -430,8 +425,10 @@ def run_value(
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
-    pages = log.pages.select("query")
-    page_gains = pages.join(query_gains, on="query", how="left", maintain_order="left")["gain"]
+    pages = log.pages.select("query").join(
+        query_gains, on="query", how="left", maintain_order="left"
+    )
+    page_gains = pages["gain"]
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():

@@ -253,8 +253,5 @@ class PolicyValue(Result):
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
-        return [
-            f"{self.estimator}: {self.estimate:.6g}, {lists}",
-            *weights,
-            f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}",
-        ]
+        intervals = f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}"
+        return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]

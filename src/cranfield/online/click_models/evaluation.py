@@ -158,14 +158,16 @@ def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
-        for name, frame in model.parameters.items():
-            keys = [
-                pl.format(f"{key} {{}}", pl.col(key).cast(pl.String).fill_null("unjudged"))
-                for key in frame.columns
-                if key not in value_columns
-            ]
+        for parameter, frame in model.parameters.items():
+            names = [key for key in frame.columns if key not in value_columns]
+            texts = {key: pl.col(key).cast(pl.String).fill_null("unjudged") for key in names}
+            keys = [pl.format(f"{key} {{}}", text) for key, text in texts.items()]
             key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": key_text}
+            labels = {
+                "model": pl.lit(str(model.model)),
+                "parameter": pl.lit(parameter),
+                "of": key_text,
+            }
             frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)
 
@@ -393,11 +395,9 @@ def perplexity_gains(
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    return pl.concat(
-        perplexity_gain(model, reference, log, **options).to_polars()
-        for model in model_list
-        if model is not reference
-    )
+    others = [model for model in model_list if model is not reference]
+    gains = [perplexity_gain(model, reference, log, **options) for model in others]
+    return pl.concat(gain.to_polars() for gain in gains)
 
 
 def predict_relevance(

@@ -171,10 +171,9 @@ class Patterns:
     @cached_property
     def lowest_clicks(self) -> Indices:
         """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
-        click_rows = np.flatnonzero(self.clicks)
         lowest = np.full(len(self), -1)
         # The last assignment to a pattern is that of its lowest click.
-        lowest[self.pattern[click_rows]] = self.rank[click_rows]
+        lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
         return lowest
 
     def value_index(self, variable: str) -> Indices:
@@ -216,10 +215,8 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     pages = pages.sort(length, descending=True, maintain_order=True)
     patterns = pages.group_by("observations", maintain_order=True).agg("page")
     frequencies = patterns["page"].list.len().to_numpy()
-    page_patterns = np.full(log.pages.height, -1)
-    page_patterns[patterns["page"].explode().to_numpy()] = np.repeat(
-        np.arange(frequencies.size), frequencies
-    )
+    page_patterns, page_rows = np.full(log.pages.height, -1), patterns["page"].explode().to_numpy()
+    page_patterns[page_rows] = np.repeat(np.arange(frequencies.size), frequencies)
     lengths = pl.col("observations").list.len()
     ranks = patterns.select(pl.int_ranges(lengths)).to_series().explode().to_numpy()
     order = np.argsort(ranks, kind="stable")
@@ -382,13 +379,8 @@ class Model(Spec):
 
     def sizes(self, n_items: int, n_ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        sizes = {
-            "item": n_items,
-            "rank": n_ranks,
-            "rank and last click": n_ranks * (n_ranks + 1) // 2,
-            "case": len(self.cases),
-            "": 1,
-        }
+        sizes = {"item": n_items, "rank": n_ranks, "case": len(self.cases), "": 1}
+        sizes["rank and last click"] = n_ranks * (n_ranks + 1) // 2
         return {name: sizes[variable] for name, variable in self.variables.items()}
 
 
@@ -407,9 +399,8 @@ class EMModel(Model):
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
         fixed_values = self.fixed_values()
-        values = {
-            name: np.full(size + 1, fixed_values.get(name, 0.5)) for name, size in sizes.items()
-        }
+        starts = {name: fixed_values.get(name, 0.5) for name in sizes}
+        values = {name: np.full(size + 1, starts[name]) for name, size in sizes.items()}
         expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
@@ -502,14 +493,14 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
     columns = dict.fromkeys(KEYS[tied], pl.Int64 if tied else pl.String)
+    names = " and ".join(columns)
     try:
         items = Items(tied, pl.DataFrame(fields["items"], schema=columns))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
-        reason = f"items must be equally long lists of {' and '.join(columns)}"
-        raise PolicyError(reason) from None
+        raise PolicyError(f"items must be equally long lists of {names}") from None
     has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
     if has_nulls or items.frame.is_duplicated().any():
-        raise PolicyError(f"items must be different, each with {' and '.join(columns)}")
+        raise PolicyError(f"items must be different, each with {names}")
     for name in ("ranks", "pages"):
         check_whole(name, fields[name], 1, 2**53)
     tallies = {}

@@ -99,10 +99,8 @@ class ExaminationModel(EMModel):
             examinations = sum_by(cell, clicks + scale * (x - click), n_cells)
             log_likelihood = clicks @ np.log(np.maximum(click, TINY))
             log_likelihood += non_clicks @ np.log(np.maximum(no_click, TINY))
-            tallies = {
-                "attractiveness": Tally(attractions, item_trials),
-                "examination": Tally(examinations, cell_trials),
-            }
+            tallies = {"attractiveness": Tally(attractions, item_trials)}
+            tallies["examination"] = Tally(examinations, cell_trials)
             return tallies, float(log_likelihood)
 
         return expect
@@ -221,20 +219,12 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
     satisfying, unsatisfying = s * (on3 + end3), (1 - s) * (on2 + end2)
     satisfied = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
     unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
-    continued = np.stack(
-        [
-            np.where(clicks, 0.0, smoothed) * on1 / np.maximum(on1 + end1, TINY),
-            unsatisfied * on2 / np.maximum(on2 + end2, TINY),
-            satisfied * on3 / np.maximum(on3 + end3, TINY),
-        ]
-    )
-    return Posterior(
-        examined=smoothed,
-        attracted=np.where(clicks, 1.0, (1 - smoothed) * a),
-        satisfied=satisfied,
-        continued=continued,
-        likelihood=np.where(clicks, probability, 1 - probability),
-    )
+    unclicked = np.where(clicks, 0.0, smoothed)
+    cases = (unclicked, on1, end1), (unsatisfied, on2, end2), (satisfied, on3, end3)
+    continued = np.stack([p * on / np.maximum(on + end, TINY) for p, on, end in cases])
+    attracted = np.where(clicks, 1.0, (1 - smoothed) * a)
+    likelihood = np.where(clicks, probability, 1 - probability)
+    return Posterior(smoothed, attracted, satisfied, continued, likelihood)
 
 
 class CascadeModel(Model):
@@ -306,10 +296,9 @@ class CM(CascadeModel):
         return 1.0, 0.0
 
     def counts(self, pages: Patterns) -> Counts:
-        click_rows = np.flatnonzero(pages.clicks)[::-1]
         first_clicks = pages.lengths.copy()
-        # The last assignment to a pattern is that of its first click.
-        first_clicks[pages.pattern[click_rows]] = pages.rank[click_rows]
+        is_first = pages.clicks & (pages.last_clicks < 0)
+        first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
         return {"attractiveness": counts_down_to(pages, first_clicks)}
 
     def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:

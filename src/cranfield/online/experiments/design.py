@@ -254,11 +254,8 @@ def unit_ids(units: Any) -> pl.Series:
 
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
-    schema = Schema(
-        "table of units",
-        (ColumnOfFile(column, ID, "unit"),),
-        lines=Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
-    )
+    lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
+    schema = Schema("table of units", (ColumnOfFile(column, ID, "unit"),), lines=lines)
     return read_table(path, schema).frame[column]
 
 
@@ -291,12 +288,10 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     check_several("experiments", experiments)
     ids = unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
-    assigned_variants = []
-    for experiment in experiments:
+    assigned_variants = [experiment.assign(ids) for experiment in experiments]
+    for experiment, arms in zip(experiments, assigned_variants, strict=True):
         bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
-        arms = experiment.assign(ids)
-        assigned_variants.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
         weights = sizes, _proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
@@ -372,11 +367,10 @@ class ExperimentSize(Result):
 
     def heading(self) -> list[str]:
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
-        return [
-            f"{self.units:,} units ({self.control_units:,} in the control){days}: a lift of"
-            f" {self.lift:.4g} is detected with power {self.power:.4g} at alpha {self.alpha:g}"
-            f" ({self.alternative}); rule of thumb for power 0.8: {self.rule:,.0f} units"
-        ]
+        units = f"{self.units:,} units ({self.control_units:,} in the control){days}"
+        test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
+        rule = f"rule of thumb for power 0.8: {self.rule:,.0f} units"
+        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}; {rule}"]
 
 
 def experiment_size(

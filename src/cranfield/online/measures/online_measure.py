@@ -280,13 +280,10 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
         pages = pages.with_columns(pl.col(sums).fill_null(0))
     pages = pages.sort(order, nulls_last=False)
     has_session = pl.col("session").is_not_null()
-    session_columns = [
-        pl.when(has_session).then(value).alias(name)
-        for name, value in _SESSION_COLUMNS.items()
-        if name in column_names
-    ]
-    if not session_columns:
+    requested = {name: value for name, value in _SESSION_COLUMNS.items() if name in column_names}
+    if not requested:
         return pages
+    session_columns = (pl.when(has_session).then(x).alias(name) for name, x in requested.items())
     sorted_pages = pages.with_row_index("(row)").sort("session", maintain_order=True)
     values = sorted_pages.select("(row)", *session_columns).sort("(row)").drop("(row)")
     return pages.hstack(values)

@@ -178,13 +178,10 @@ class Patterns:
 
     def value_index(self, variable: str) -> Indices:
         """Return the index of each result in the values of a parameter; see `Model.variables`."""
-        if variable == "item":
-            return self.codes
-        if variable == "rank":
-            return self.rank
         if variable == "rank and last click":
             return cell_index(self.rank, self.last_clicks)
-        return np.zeros_like(self.codes)
+        indices = {"item": self.codes, "rank": self.rank}
+        return indices.get(variable, np.zeros_like(self.codes))
 
     def result_index(self, page: Indices, rank: Indices) -> Indices:
         """Return the index of results of the log by page and rank from 1."""
@@ -274,12 +271,10 @@ class Model(Spec):
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """Publication that defines the model."""
+    source: ClassVar[str] = ""  # Publication that defines the model
+    # What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing
     variables: ClassVar[dict[str, str]] = {}
-    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or empty."""
-    cases: ClassVar[tuple[str, ...]] = ()
-    """The cases of a parameter that depends on `case`."""
+    cases: ClassVar[tuple[str, ...]] = ()  # The cases of a parameter that depends on `case`
 
     alpha: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior successes plus 1")
     beta: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior failures plus 1")

@@ -157,15 +157,12 @@ class ClickModel(Result):
         ranks = np.arange(1, self.ranks + 1)
         if variable == "item":
             return self.items.frame
-        if variable == "case":
-            return pl.DataFrame({"after": self.model.cases})
-        if variable == "rank":
-            return pl.DataFrame({"rank": ranks})
         if variable == "rank and last click":
             start = ranks * (ranks - 1) // 2
             last = np.arange(ranks.sum()) - np.repeat(start, ranks)
             return pl.DataFrame({"rank": np.repeat(ranks, ranks), "last": last})
-        return pl.DataFrame()
+        columns: dict[str, Any] = {"case": {"after": self.model.cases}, "rank": {"rank": ranks}}
+        return pl.DataFrame(columns.get(variable))
 
     def patterns(self, log: QueryLog) -> Patterns:
         """Return the patterns of the pages of a log, with the items of this model."""
@@ -204,12 +201,9 @@ class ClickModel(Result):
 
     def unseen(self, pages: Patterns) -> Bools:
         """Return a mask of results with a parameter that was not seen in training."""
-        is_unseen = np.zeros(pages.codes.size, dtype=bool)
-        if "item" in self.model.variables.values():
-            is_unseen |= pages.codes == self.items.size
-        if self.model.depends_on_rank:
-            is_unseen |= pages.rank >= self.ranks
-        return is_unseen
+        is_new_item = (pages.codes == self.items.size) & ("item" in self.model.variables.values())
+        is_new_rank = (pages.rank >= self.ranks) & self.model.depends_on_rank
+        return np.asarray(is_new_item | is_new_rank)
 
     def relevance(self) -> pl.DataFrame:
         """Estimate the relevance of documents: attractiveness times satisfaction, if modelled.

@@ -261,15 +261,10 @@ def compare_variants(
         permutations: PermutationTest | None = None
         values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
+            sampling: Any = {"resamples": options.resamples, "seed": options.seed, "key": treatment}
+            columns_of_metric, theta = units.metric_columns[name], options.theta
             permutations = permutation_test(
-                columns,
-                is_treated,
-                units.metric_columns[name],
-                theta=options.theta,
-                all_units=all_units,
-                resamples=options.resamples,
-                seed=options.seed,
-                key=treatment,
+                columns, is_treated, columns_of_metric, theta=theta, all_units=all_units, **sampling
             )
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)

@@ -286,13 +286,10 @@ def _read_table(
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
-    schema = Schema(
-        name,
-        (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids),
-        mapping=columns_of_mapping(name),
-        is_selected=True,
-        decisive=("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW)),
-    )
+    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
+    schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
+    mapping = columns_of_mapping(name)
+    schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     if variant is not None and spelt(variant) not in map(spelt, columns.names):
         schema = replace(schema, hint="; variant=... names another column")

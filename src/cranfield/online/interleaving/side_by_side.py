@@ -523,10 +523,8 @@ def side_by_side(
         notes.append(f"position bias unknown: {remedy}")
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
-    counts = {
-        name: np.bincount(pairs[signs == value], minlength=n_systems)
-        for name, value in (("wins", 1), ("losses", -1), ("ties", 0))
-    }
+    values = {"wins": 1, "losses": -1, "ties": 0}
+    counts = {k: np.bincount(pairs[signs == v], minlength=n_systems) for k, v in values.items()}
     estimates = {"strength": strengths, "low": low, "high": high}
     rows = pl.DataFrame({"system": systems, **counts, **estimates}).fill_nan(None)
     rows = rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True)

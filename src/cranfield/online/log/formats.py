@@ -201,11 +201,9 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         columns = (name.removeprefix("click_") for name in names if name in table.names)
         click_rows = click_rows.with_columns(clicks=n_clicks)
         click_table = replace(table, frame=click_rows, names=(*columns, "clicks"))
-    return SourceTables(
-        Table(pages, table.source, ("id", *page_columns)),
-        replace(table.gather(has_doc.arg_true()), names=result_columns),
-        click_table,
-    )
+    page_table = Table(pages, table.source, ("id", *page_columns))
+    results = replace(table.gather(has_doc.arg_true()), names=result_columns)
+    return SourceTables(page_table, results, click_table)
 
 
 def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
@@ -245,16 +243,13 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
     has_teams = pl.col("team").is_not_null().any().over("page")
-    frame = frame.with_columns(
-        rank=pl.when(pl.col("docid").is_not_null()).then(_RANKS),
-        method=pl.when(has_teams).then(pl.lit("TeamDraft")),
-    ).rename({"docid": "doc", "clicked": "clicks"})
+    rank, method = pl.when(pl.col("docid").is_not_null()).then(_RANKS), pl.lit("TeamDraft")
+    frame = frame.with_columns(rank=rank, method=pl.when(has_teams).then(method))
+    frame = frame.rename({"docid": "doc", "clicked": "clicks"})
     table = convert_frame(frame, FLAT, source, may_be_empty=False)
-    is_unknown = ~table.frame["team"].is_in(["site", "participant"])
-    table.refuse(
-        is_unknown.fill_null(False),
-        lambda row: f"team must be 'site' or 'participant', got {quoted(row['team'])}",
-    )
+    is_unknown = (~table.frame["team"].is_in(["site", "participant"])).fill_null(False)
+    expected = "team must be 'site' or 'participant'"
+    table.refuse(is_unknown, lambda row: f"{expected}, got {quoted(row['team'])}")
     return table
 
 
@@ -366,9 +361,8 @@ def read_ubi(
     hits = hits.join(impressions, on="page", how="anti").explode("doc").drop_nulls("doc")
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
     impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
-    clicks = event_rows.filter(is_click & has_page).select(
-        "page", "rank", "doc", "time", "dwell", "censored", LINE
-    )
+    columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
+    clicks = event_rows.filter(is_click & has_page).select(columns)
     sessions = event_rows.filter(has_page).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", event_session="session_id")

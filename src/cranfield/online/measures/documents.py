@@ -170,11 +170,9 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
-    expected = "clicks must be at most the number of impressions"
-    table.refuse(
-        clicks > impressions,
-        lambda row: f"{expected}, {row['impressions']}, got {row['clicks']}",
-    )
+    bound = "clicks must be at most the number of impressions"
+    is_excessive = clicks > impressions
+    table.refuse(is_excessive, lambda row: f"{bound}, {row['impressions']}, got {row['clicks']}")
     sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
     rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)
     totals = rank_counts.group_by("rank").agg(sums).sort("rank")

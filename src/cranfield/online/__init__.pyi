@@ -25,7 +25,7 @@ from .interleaving.log_preference import (
     preference as preference,
     preference_matrix as preference_matrix,
 )
-from .interleaving.preference_matrix import (
+from .interleaving.side_by_side import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
@@ -71,7 +71,7 @@ from .interleaving.checks import Bias as Bias, Fidelity as Fidelity
 from .interleaving.checks import bias as bias, fidelity as fidelity
 from .calibration import ClickMoves as ClickMoves, click_moves as click_moves
 from .calibration import Persistence as Persistence, rbp_persistence as rbp_persistence
-from .time_calibration import TimeCalibration as TimeCalibration, calibrate_tbg as calibrate_tbg
+from .calibration import TimeCalibration as TimeCalibration, calibrate_tbg as calibrate_tbg
 from .experiments.estimates import always_valid as always_valid
 from .experiments.analysis import analyse_experiment as analyse_experiment
 from .experiments.totals import analyse_totals as analyse_totals

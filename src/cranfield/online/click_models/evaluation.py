@@ -30,8 +30,7 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_interval, format_number
 
-BLOCK_CELLS = 2**22
-"""Number of resampled queries in memory at the same time."""
+BLOCK_CELLS = 2**22  # Number of resampled queries in memory at the same time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,10 +100,10 @@ class ModelEvaluation(Result):
     def heading(self) -> list[str]:
         best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
+        sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
         return [
             f"{counted(len(self.names), 'model')}, likeliest {best_model}",
-            f"{counted(int(pages[0]), 'page')}, {counted(int(pages.sum()), 'result')},"
-            f" {counted(self.clicks, 'click')}",
+            ", ".join(counted(int(number), noun) for noun, number in sizes.items()),
         ]
 
 
@@ -155,21 +154,20 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the :attr:`ClickModel.parameters` of several models in one table.
-
-    The column `of` has the keys of a value, such as its rank, as text.
-    """
+    """Return the parameters of several models; the column `of` has the keys of a value as text."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
-        for name, frame in model.parameters.items():
-            keys = [
-                pl.format(f"{key} {{}}", pl.col(key).cast(pl.String).fill_null("unjudged"))
-                for key in frame.columns
-                if key not in value_columns
-            ]
+        for parameter, frame in model.parameters.items():
+            names = [key for key in frame.columns if key not in value_columns]
+            texts = {key: pl.col(key).cast(pl.String).fill_null("unjudged") for key in names}
+            keys = [pl.format(f"{key} {{}}", text) for key, text in texts.items()]
             key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(name), "of": key_text}
+            labels = {
+                "model": pl.lit(str(model.model)),
+                "parameter": pl.lit(parameter),
+                "of": key_text,
+            }
             frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)
 
@@ -189,10 +187,8 @@ def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
 
 def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
     """Return the patterns of a log for each model; models with the same items share them."""
-    patterns: dict[int, Patterns] = {}
-    for model in models:
-        if id(model.items) not in patterns:
-            patterns[id(model.items)] = model.patterns(log)
+    model_by_items = {id(model.items): model for model in models}
+    patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
     return [patterns[id(model.items)] for model in models]
 
 
@@ -202,10 +198,9 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     click_probability = model.model.click_probabilities(model.values, pages)
     conditional = _logarithm(model.model.conditional_probabilities(model.values, pages))
     marginal = _logarithm(np.where(pages.clicks, click_probability, 1 - click_probability))
-    perplexities = {
-        name: np.exp(-np.bincount(pages.rank, logarithm * weight) / n_pages)
-        for name, logarithm in (("perplexity", marginal), ("conditional perplexity", conditional))
-    }
+    logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
+    means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
+    perplexities = {name: np.exp(-mean) for name, mean in means.items()}
     page_means = np.bincount(pages.pattern, conditional) / pages.lengths
     errors = np.square(pages.clicks - click_probability)
     log_likelihood = float(conditional @ weight)
@@ -352,16 +347,14 @@ def perplexity_gain(
     def sum_by_query(values: Floats | None) -> Floats:
         return np.bincount(cell, values, n_queries * n_ranks).reshape(shape).astype(np.float64)
 
-    query_pages, log_probabilities = sum_by_query(None), []
-    for trained, pages in zip((baseline, model), patterns, strict=True):
+    query_pages, sums = sum_by_query(None), np.empty((2, *shape))
+    for k, (trained, pages) in enumerate(zip((baseline, model), patterns, strict=True)):
         if conditional:
             probability = trained.model.conditional_probabilities(trained.values, pages)
         else:
             click = trained.model.click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
-        logarithm = _logarithm(probability)[pages.result_index(page, rank)]
-        log_probabilities.append(sum_by_query(logarithm))
-    sums = np.stack(log_probabilities)
+        sums[k] = sum_by_query(_logarithm(probability)[pages.result_index(page, rank)])
 
     def gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
         """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
@@ -373,16 +366,15 @@ def perplexity_gain(
     gain, by_rank = gains(sums.sum(axis=1), query_pages.sum(axis=0))
     low = high = np.nan
     if n_queries > 1 and np.isfinite(sums).all():
-        uniform, samples = np.full(n_queries, 1 / n_queries), []
+        uniform, samples = np.full(n_queries, 1 / n_queries), np.empty(resamples)
         for block in row_slices(resamples, n_queries, BLOCK_CELLS):
             size = block.stop - block.start
             counts = stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
-            samples.append(gains(counts @ sums, counts @ query_pages)[0])
-        tail = (1 - confidence) / 2
-        sampled_gains = np.concatenate(samples)
+            samples[block] = gains(counts @ sums, counts @ query_pages)[0]
         # Equal queries carry no information about the variance.
-        if np.ptp(sampled_gains) > 1e-12:
-            low, high = np.quantile(sampled_gains, [tail, 1 - tail]).tolist()
+        if np.ptp(samples) > 1e-12:
+            tail = (1 - confidence) / 2
+            low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
     options = confidence, resamples, seed, conditional
     return PerplexityGain(
         label(model), label(baseline), float(gain), low, high, by_rank, n_queries, *options
@@ -403,11 +395,9 @@ def perplexity_gains(
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    return pl.concat(
-        perplexity_gain(model, reference, log, **options).to_polars()
-        for model in model_list
-        if model is not reference
-    )
+    others = [model for model in model_list if model is not reference]
+    gains = [perplexity_gain(model, reference, log, **options) for model in others]
+    return pl.concat(gain.to_polars() for gain in gains)
 
 
 def predict_relevance(
@@ -532,10 +522,9 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     model = parse_model(model)
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
-    positions = results.group_by("query", "doc").agg(
-        first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
-    )
-    queries = positions.filter("first", "below")["query"].unique().sort().to_list()
+    is_first = pl.col("rank") == 1
+    ranks = results.group_by("query", "doc").agg(first=is_first.any(), below=(~is_first).any())
+    queries = ranks.filter("first", "below")["query"].unique().sort().to_list()
     rows = [row for query in queries for row in _predict_query(log, query, model)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, types, strict=True))

@@ -23,7 +23,6 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
-from cranfield.base.files import whole_file
 from cranfield.base.spec import (
     Registry,
     Spec,
@@ -36,8 +35,7 @@ from cranfield.base.spec import (
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
 
-KEYS = {None: ("query", "doc"), "grade": ("grade",)}
-"""Columns that identify an item, by the variable that ties parameters."""
+KEYS = {None: ("query", "doc"), "grade": ("grade",)}  # Columns that identify an item
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +100,9 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     judged = read_qrels(qrels)
     if judged.subtopics is not None:
         judged = judged.flat()
-    table = judged.to_polars().select(
-        pl.col("topic").alias("query"), "doc", pl.col("grade").cast(pl.Int64)
-    )
-    results = log.results.drop("grade", strict=False).with_columns(
-        query=log.pages["query"].gather(log.results["page"])
-    )
+    table = judged.to_polars().select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    query = log.pages["query"].gather(log.results["page"])
+    results = log.results.drop("grade", strict=False).with_columns(query)
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
     return replace(log, results=graded.drop("query"), anomalies=dict(log.anomalies))
 
@@ -176,21 +171,17 @@ class Patterns:
     @cached_property
     def lowest_clicks(self) -> Indices:
         """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
-        click_rows = np.flatnonzero(self.clicks)
         lowest = np.full(len(self), -1)
         # The last assignment to a pattern is that of its lowest click.
-        lowest[self.pattern[click_rows]] = self.rank[click_rows]
+        lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
         return lowest
 
     def value_index(self, variable: str) -> Indices:
         """Return the index of each result in the values of a parameter; see `Model.variables`."""
-        if variable == "item":
-            return self.codes
-        if variable == "rank":
-            return self.rank
         if variable == "rank and last click":
             return cell_index(self.rank, self.last_clicks)
-        return np.zeros_like(self.codes)
+        indices = {"item": self.codes, "rank": self.rank}
+        return indices.get(variable, np.zeros_like(self.codes))
 
     def result_index(self, page: Indices, rank: Indices) -> Indices:
         """Return the index of results of the log by page and rank from 1."""
@@ -203,12 +194,10 @@ def cell_index(rank: int | Indices, last: Indices) -> Indices:
 
 
 def patterns_of(log: QueryLog, items: Items) -> Patterns:
-    """Return the patterns of the pages of a log.
-
-    Clicks at ranks without a result are ignored, and several clicks on a result count once.
-    """
+    """Return the patterns of the pages of a log."""
     codes = items.codes(log)
     log.require("clicks", purpose="a click model")
+    # Clicks at ranks without a result are ignored, and several clicks on a result count once.
     clicks = log.clicks.select("page", "rank", is_clicked=True).unique()
     results = log.results.select("page", "rank", item=codes)
     results = results.join(clicks, on=["page", "rank"], how="left", maintain_order="left")
@@ -218,17 +207,13 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
     if gaps.height:
         name = quoted(log.pages["id"][gaps["page"][0]])
-        raise InputError(
-            f"click models require results at all ranks from 1; page {name} has gaps",
-            source=log.source,
-        )
+        reason = f"click models require results at all ranks from 1; page {name} has gaps"
+        raise InputError(reason, source=log.source)
     pages = pages.sort(length, descending=True, maintain_order=True)
     patterns = pages.group_by("observations", maintain_order=True).agg("page")
     frequencies = patterns["page"].list.len().to_numpy()
-    page_patterns = np.full(log.pages.height, -1)
-    page_patterns[patterns["page"].explode().to_numpy()] = np.repeat(
-        np.arange(frequencies.size), frequencies
-    )
+    page_patterns, page_rows = np.full(log.pages.height, -1), patterns["page"].explode().to_numpy()
+    page_patterns[page_rows] = np.repeat(np.arange(frequencies.size), frequencies)
     lengths = pl.col("observations").list.len()
     ranks = patterns.select(pl.int_ranges(lengths)).to_series().explode().to_numpy()
     order = np.argsort(ranks, kind="stable")
@@ -243,14 +228,9 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     )
 
 
-Values = Mapping[str, Floats]
-"""Values of each parameter by name; the last value is for unseen items or ranks."""
-
-TINY = 1e-300
-"""Lower bound of denominators to avoid 0/0; far below any relevant probability."""
-
-MAX_TRIALS = 2.0**53
-"""Maximum number of clicks and trials, so that their products do not overflow."""
+Values = Mapping[str, Floats]  # Values of each parameter; the last is for unseen items
+TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below any relevant probability
+MAX_TRIALS = 2.0**53  # Maximum number of clicks and trials, so that their products do not overflow
 
 
 def sum_by(index: Indices, values: Any, size: int) -> Floats:
@@ -268,19 +248,14 @@ class Tally:
 
 
 Tallies = dict[str, Tally]
-
-
 Fit = tuple[Tallies, Floats]
 """Counts, expected ones for EM; and the log-likelihood plus log-prior before each step of EM and
 after the last, empty for other models."""
 
 
 def values_at(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; ranks after the last trained rank have its value.
-
-    `values` are those by rank, followed by the prior mean.
-    """
-    return np.asarray(values[np.minimum(rank, values.size - 2)])
+    """Return values at ranks from 0; ranks after the last trained rank have its value."""
+    return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last is the prior mean
 
 
 class Model(Spec):
@@ -296,12 +271,10 @@ class Model(Spec):
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """Publication that defines the model."""
+    source: ClassVar[str] = ""  # Publication that defines the model
+    # What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing
     variables: ClassVar[dict[str, str]] = {}
-    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or empty."""
-    cases: ClassVar[tuple[str, ...]] = ()
-    """The cases of a parameter that depends on `case`."""
+    cases: ClassVar[tuple[str, ...]] = ()  # The cases of a parameter that depends on `case`
 
     alpha: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior successes plus 1")
     beta: float = parameter(2.0, number(1, MAX_TRIALS), "Beta prior: prior failures plus 1")
@@ -333,15 +306,9 @@ class Model(Spec):
         raise NotImplementedError
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Any,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Any, p: Floats, click: Bools
     ) -> Any:
-        """Return the state of users at the next rank."""
+        """Return the state of users at the next rank, from clicks and their probabilities `p`."""
         return state
 
     def walk(
@@ -368,10 +335,8 @@ class Model(Spec):
         return np.where(pages.clicks, probabilities, 1 - probabilities)
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
-        """Compute the marginal probability of a click on each result.
-
-        This default is for models whose clicks do not depend on the clicks above.
-        """
+        """Compute the marginal probability of a click on each result."""
+        # This default is for models whose clicks do not depend on the clicks above.
         probabilities = np.empty(pages.codes.size)
         for rank, rows in enumerate(pages.slices):
             item = pages.codes[rows]
@@ -409,13 +374,8 @@ class Model(Spec):
 
     def sizes(self, n_items: int, n_ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""
-        sizes = {
-            "item": n_items,
-            "rank": n_ranks,
-            "rank and last click": n_ranks * (n_ranks + 1) // 2,
-            "case": len(self.cases),
-            "": 1,
-        }
+        sizes = {"item": n_items, "rank": n_ranks, "case": len(self.cases), "": 1}
+        sizes["rank and last click"] = n_ranks * (n_ranks + 1) // 2
         return {name: sizes[variable] for name, variable in self.variables.items()}
 
 
@@ -434,9 +394,8 @@ class EMModel(Model):
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
         fixed_values = self.fixed_values()
-        values = {
-            name: np.full(size + 1, fixed_values.get(name, 0.5)) for name, size in sizes.items()
-        }
+        starts = {name: fixed_values.get(name, 0.5) for name in sizes}
+        values = {name: np.full(size + 1, starts[name]) for name, size in sizes.items()}
         expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
@@ -459,10 +418,7 @@ class EMModel(Model):
 
 
 MODELS: Registry[type[Model]] = Registry(
-    "click model",
-    "models",
-    package="cranfield.online.click_models",
-    base=Model,
+    "click model", "models", package="cranfield.online.click_models", base=Model
 )
 
 
@@ -501,31 +457,8 @@ def parse_model(text: str | Model) -> Model:
     return MODELS.parse(text)
 
 
-VERSION = 1
-"""Version of the file format."""
-
-KIND = "click model"
-"""Kind of the file."""
-
-
-def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a trained ClickModel to a JSON file atomically."""
-    fields = {
-        "kind": KIND,
-        "version": VERSION,
-        "model": str(model.model),
-        "tied": model.items.tied,
-        "ranks": model.ranks,
-        "pages": model.pages,
-        "items": model.items.frame.to_dict(as_series=False),
-        "tallies": {
-            name: {field: values.tolist() for field, values in vars(tally).items()}
-            for name, tally in model.tallies.items()
-        },
-        "objective": model.objective.tolist(),
-    }
-    with whole_file(path) as file:
-        file.write(json.dumps(fields).encode())
+VERSION = 1  # Version of the file format
+KIND = "click model"  # Kind of the file
 
 
 def load(path: str | PathLike[str]) -> dict[str, Any]:
@@ -555,14 +488,14 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
     columns = dict.fromkeys(KEYS[tied], pl.Int64 if tied else pl.String)
+    names = " and ".join(columns)
     try:
         items = Items(tied, pl.DataFrame(fields["items"], schema=columns))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
-        reason = f"items must be equally long lists of {' and '.join(columns)}"
-        raise PolicyError(reason) from None
+        raise PolicyError(f"items must be equally long lists of {names}") from None
     has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
     if has_nulls or items.frame.is_duplicated().any():
-        raise PolicyError(f"items must be different, each with {' and '.join(columns)}")
+        raise PolicyError(f"items must be different, each with {names}")
     for name in ("ranks", "pages"):
         check_whole(name, fields[name], 1, 2**53)
     tallies = {}
@@ -574,9 +507,8 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
         if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
-            raise PolicyError(
-                f"{name} must have hits from 0 to its trials, and at most 2^53 trials"
-            )
+            reason = "must have hits from 0 to its trials, and at most 2^53 trials"
+            raise PolicyError(f"{name} {reason}")
         tallies[name] = tally
     objective = numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():

@@ -99,10 +99,8 @@ class ExaminationModel(EMModel):
             examinations = sum_by(cell, clicks + scale * (x - click), n_cells)
             log_likelihood = clicks @ np.log(np.maximum(click, TINY))
             log_likelihood += non_clicks @ np.log(np.maximum(no_click, TINY))
-            tallies = {
-                "attractiveness": Tally(attractions, item_trials),
-                "examination": Tally(examinations, cell_trials),
-            }
+            tallies = {"attractiveness": Tally(attractions, item_trials)}
+            tallies["examination"] = Tally(examinations, cell_trials)
             return tallies, float(log_likelihood)
 
         return expect
@@ -149,13 +147,7 @@ class UBM(ExaminationModel):
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Indices,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Indices, p: Floats, click: Bools
     ) -> Indices:
         return np.where(click, rank, state)
 
@@ -212,36 +204,27 @@ def posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continuation)
         e = e[: rows.stop - rows.start]
         examined[rows] = e
         click = e * a[rows]
-        e = np.where(
-            clicks[rows], after_click[rows], t1 * (e - click) / np.maximum(1 - click, TINY)
-        )
+        unclicked = t1 * (e - click) / np.maximum(1 - click, TINY)
+        e = np.where(clicks[rows], after_click[rows], unclicked)
     b = np.ones(len(pages))
     for rows in reversed(pages.slices):
         current = b[: rows.stop - rows.start]
         beta[rows] = current
         current[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
-    on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
-    end1, end2, end3 = (1 - t1) * is_below, (1 - t2) * is_below, (1 - t3) * is_below
+    on1, on2, on3 = (t * beta for t in continuation)
+    end1, end2, end3 = ((1 - t) * is_below for t in continuation)
     probability = examined * a
     smoothed = (examined - probability) * (on1 + end1)
     smoothed = np.where(is_tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
     satisfying, unsatisfying = s * (on3 + end3), (1 - s) * (on2 + end2)
     satisfied = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
     unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
-    continued = np.stack(
-        [
-            np.where(clicks, 0.0, smoothed) * on1 / np.maximum(on1 + end1, TINY),
-            unsatisfied * on2 / np.maximum(on2 + end2, TINY),
-            satisfied * on3 / np.maximum(on3 + end3, TINY),
-        ]
-    )
-    return Posterior(
-        examined=smoothed,
-        attracted=np.where(clicks, 1.0, (1 - smoothed) * a),
-        satisfied=satisfied,
-        continued=continued,
-        likelihood=np.where(clicks, probability, 1 - probability),
-    )
+    unclicked = np.where(clicks, 0.0, smoothed)
+    cases = (unclicked, on1, end1), (unsatisfied, on2, end2), (satisfied, on3, end3)
+    continued = np.stack([p * on / np.maximum(on + end, TINY) for p, on, end in cases])
+    attracted = np.where(clicks, 1.0, (1 - smoothed) * a)
+    likelihood = np.where(clicks, probability, 1 - probability)
+    return Posterior(smoothed, attracted, satisfied, continued, likelihood)
 
 
 class CascadeModel(Model):
@@ -252,11 +235,8 @@ class CascadeModel(Model):
         raise NotImplementedError
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        """Compute the probabilities of hidden states, given all clicks of each page.
-
-        This default is for models in which all users continue without a click, and users who
-        continue after a click were not satisfied.
-        """
+        """Compute the probabilities of hidden states, given all clicks of each page."""
+        # By default, users continue without a click, or after one that did not satisfy.
         a = values["attractiveness"][pages.codes]
         _, after_click = self.continuations(values, pages.rank, pages.codes)
         return posterior(pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0))
@@ -265,16 +245,10 @@ class CascadeModel(Model):
         return np.asarray(state * values["attractiveness"][item])
 
     def next_state(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Floats,
-        probability: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
     ) -> Floats:
         without_click, after_click = self.continuations(values, rank, item)
-        examined = (state - probability) / np.maximum(1 - probability, TINY)
+        examined = (state - p) / np.maximum(1 - p, TINY)
         return np.asarray(np.where(click, after_click, examined * without_click))
 
     def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
@@ -322,10 +296,9 @@ class CM(CascadeModel):
         return 1.0, 0.0
 
     def counts(self, pages: Patterns) -> Counts:
-        click_rows = np.flatnonzero(pages.clicks)[::-1]
         first_clicks = pages.lengths.copy()
-        # The last assignment to a pattern is that of its first click.
-        first_clicks[pages.pattern[click_rows]] = pages.rank[click_rows]
+        is_first = pages.clicks & (pages.last_clicks < 0)
+        first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
         return {"attractiveness": counts_down_to(pages, first_clicks)}
 
     def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
@@ -400,12 +373,8 @@ class DynamicModel(EMModel, CascadeModel):
         return t1, (1 - s) * t2 + s * t3
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        return posterior(
-            pages,
-            values["attractiveness"][pages.codes],
-            self.satisfaction(values)[pages.codes],
-            self.continuation(values),
-        )
+        a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
+        return posterior(pages, a, s, self.continuation(values))
 
     def expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.weight
@@ -425,11 +394,10 @@ class DynamicModel(EMModel, CascadeModel):
                 tallies["satisfaction"] = Tally(satisfied, clicks)
             else:
                 tallies["attractiveness"] = Tally(attracted + satisfied, impressions + clicks)
-            tally = Tally(states.continued @ inner_weight, eligible @ inner_weight)
+            counts = states.continued @ inner_weight, eligible @ inner_weight
             if not self.cases:
-                counts = (tally.hits, tally.trials)
-                tally = Tally(*(count[:2].sum(keepdims=True) for count in counts))
-            tallies["continuation"] = tally
+                counts = counts[0][:2].sum(keepdims=True), counts[1][:2].sum(keepdims=True)
+            tallies["continuation"] = Tally(*counts)
             return tallies, float(weight @ np.log(np.maximum(states.likelihood, TINY)))
 
         return expect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from cranfield.base.errors import (
     check_several,
     check_whole,
 )
+from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
@@ -28,6 +30,8 @@ from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
 from cranfield.measures.users.clicks import Chain, ContinuationModel, click_user_model
 from cranfield.online.click_models.model import (
+    KIND,
+    VERSION,
     Items,
     Model,
     Patterns,
@@ -35,7 +39,6 @@ from cranfield.online.click_models.model import (
     load,
     parse_model,
     patterns_of,
-    save,
     with_grades,
 )
 from cranfield.online.log.query_log import QueryLog, log_from_tables
@@ -46,11 +49,8 @@ if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
 
-KINDS = ("utility", "effort")
-"""Kinds of measures of a click model."""
-
-TIED_BY = ("none", "grade")
-"""Variable of document parameters: the query and the document, or the grade."""
+KINDS = ("utility", "effort")  # Kinds of measures of a click model
+TIED_BY = ("none", "grade")  # Parameters by query and document, or by grade
 
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
@@ -80,12 +80,8 @@ def _measure_arguments(
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if variable == "":
         return {name: values[0]}
-    rows = frame.filter(pl.col("rank") <= n_ranks)
-    table = {
-        rank: dict(group.select("last", "value").iter_rows())
-        for (rank,), group in rows.group_by("rank", maintain_order=True)
-    }
-    return {name: table}
+    groups = frame.filter(pl.col("rank") <= n_ranks).group_by("rank", maintain_order=True)
+    return {name: {k: dict(rows.select("last", "value").iter_rows()) for (k,), rows in groups}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,15 +157,12 @@ class ClickModel(Result):
         ranks = np.arange(1, self.ranks + 1)
         if variable == "item":
             return self.items.frame
-        if variable == "case":
-            return pl.DataFrame({"after": self.model.cases})
-        if variable == "rank":
-            return pl.DataFrame({"rank": ranks})
         if variable == "rank and last click":
             start = ranks * (ranks - 1) // 2
             last = np.arange(ranks.sum()) - np.repeat(start, ranks)
             return pl.DataFrame({"rank": np.repeat(ranks, ranks), "last": last})
-        return pl.DataFrame()
+        columns: dict[str, Any] = {"case": {"after": self.model.cases}, "rank": {"rank": ranks}}
+        return pl.DataFrame(columns.get(variable))
 
     def patterns(self, log: QueryLog) -> Patterns:
         """Return the patterns of the pages of a log, with the items of this model."""
@@ -203,19 +196,14 @@ class ClickModel(Result):
     def _result_table(self, log: QueryLog, pages: Patterns, probability: Floats) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
         index = pages.result_index(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
-        return rows.with_columns(
-            pl.Series("probability", probability[index]),
-            pl.Series("unseen", self.unseen(pages)[index]),
-        )
+        columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}
+        return rows.hstack(pl.DataFrame(columns))
 
     def unseen(self, pages: Patterns) -> Bools:
         """Return a mask of results with a parameter that was not seen in training."""
-        is_unseen = np.zeros(pages.codes.size, dtype=bool)
-        if "item" in self.model.variables.values():
-            is_unseen |= pages.codes == self.items.size
-        if self.model.depends_on_rank:
-            is_unseen |= pages.rank >= self.ranks
-        return is_unseen
+        is_new_item = (pages.codes == self.items.size) & ("item" in self.model.variables.values())
+        is_new_rank = (pages.rank >= self.ranks) & self.model.depends_on_rank
+        return np.asarray(is_new_item | is_new_rank)
 
     def relevance(self) -> pl.DataFrame:
         """Estimate the relevance of documents: attractiveness times satisfaction, if modelled.
@@ -257,7 +245,22 @@ class ClickModel(Result):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a JSON file atomically."""
-        save(self, path)
+        fields = {
+            "kind": KIND,
+            "version": VERSION,
+            "model": str(self.model),
+            "tied": self.items.tied,
+            "ranks": self.ranks,
+            "pages": self.pages,
+            "items": self.items.frame.to_dict(as_series=False),
+            "tallies": {
+                name: {field: values.tolist() for field, values in vars(tally).items()}
+                for name, tally in self.tallies.items()
+            },
+            "objective": self.objective.tolist(),
+        }
+        with whole_file(path) as file:
+            file.write(json.dumps(fields).encode())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> ClickModel:
@@ -321,9 +324,8 @@ class ClickModel(Result):
         measures, parameters = _MEASURES[name]
         measure = measures[KINDS.index(kind)]
         if not measure:
-            reason = UNSUPPORTED_NAMES.get(
-                f"rr{name}", "it does not model whether a click satisfies"
-            )
+            default = "it does not model whether a click satisfies"
+            reason = UNSUPPORTED_NAMES.get(f"rr{name}", default)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
             raise PolicyError("a measure requires parameters by grade: train(..., tied='grade')")
@@ -342,9 +344,8 @@ class ClickModel(Result):
         trained_measure: Measure = REGISTRY[measure](**options)
         trained_measure.require_complete()
         if len(str(trained_measure)) > MAX_LENGTH:
-            raise MeasureError(
-                f"the text form of {measure} down to rank {ranks} is too long; set a lower cutoff"
-            )
+            text_form = f"the text form of {measure} down to rank {ranks}"
+            raise MeasureError(f"{text_form} is too long; set a lower cutoff")
         return trained_measure
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
@@ -404,13 +405,11 @@ class ClickModel(Result):
         """
         check_whole("n", n, 1)
         tied, queries = self.items.tied, list(map(str, lists))
-        rows = [
-            (index, rank, item)
-            for index, items in enumerate(lists.values())
-            for rank, item in enumerate(items, 1)
-        ]
         item_column = {"grade": pl.Int64} if tied else {"doc": pl.String}
         schema = {"page": pl.Int64, "rank": pl.Int64, **item_column}
+        rows = [
+            (k, rank, x) for k, row in enumerate(lists.values()) for rank, x in enumerate(row, 1)
+        ]
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
@@ -475,27 +474,15 @@ class ModelUser:
     model: ClickModel
 
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
-        """Draw clicks on pages.
+        """Draw clicks on pages, as :meth:`CascadeUser.clicks`.
 
-        Parameters
-        ----------
-        grades
-            Grades of the results, for a model tied by grade; otherwise codes of its items, which
-            are rows of its parameters. -1 after the end of a list; shape (pages, ranks).
-        uniforms
-            Random numbers in [0, 1); shape (pages, at least 2 ranks).
-
-        Returns
-        -------
-        numpy.ndarray
-            Whether each result is clicked; shape (pages, ranks).
+        For a model that is not tied by grade, `grades` are codes of its items: rows of its
+        parameters, -1 after the end of a list.
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
-            raise PolicyError(
-                "grades must have shape (pages, ranks), with a row of uniforms for each page, got"
-                f" shapes {codes.shape} and {uniforms.shape}"
-            )
+            expected = "grades must have shape (pages, ranks), with a row of uniforms for each page"
+            raise PolicyError(f"{expected}, got shapes {codes.shape} and {uniforms.shape}")
         items = self.model.items
         item_codes = np.minimum(codes, items.size)
         if items.tied is not None:
@@ -580,8 +567,5 @@ def train_models(
             raise PolicyError("qrels requires parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.from_log(log, tied))
-    n_pages = int(pages.weights.sum())
-    return tuple(
-        ClickModel(model, pages.items, pages.ranks, *model.fit(pages), n_pages)
-        for model in parsed_models
-    )
+    items, ranks, n_pages = pages.items, pages.ranks, int(pages.weights.sum())
+    return tuple(ClickModel(m, items, ranks, *m.fit(pages), n_pages) for m in parsed_models)

@@ -29,11 +29,8 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
-BLOCK_CELLS = 2**21
-"""Number of pairs of a simulated test and a unit in memory at the same time."""
-
-SRM = "(sample ratio)"
-"""Name of the sample ratio test."""
+BLOCK_CELLS = 2**21  # Number of pairs of a simulated test and a unit in memory at the same time
+SRM = "(sample ratio)"  # Name of the sample ratio test
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,10 +77,9 @@ class AATests(Result):
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
         low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
-        uniformity = [
-            float(kstest(row, "uniform").pvalue) if np.unique(row).size > n_tests / 2 else np.nan
-            for row in self.pvalues
-        ]
+        is_usable = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
+        tests = zip(self.pvalues, is_usable, strict=True)
+        uniformity = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniformity]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
@@ -153,13 +149,10 @@ def simulate_aa_tests(
     n_units = len(units.arm)
     if n_units < 4:
         raise CranfieldError(f"simulated A/A tests require at least 4 units, got {n_units}")
-    ids = units.ids
-    if ids is None:
-        ids = pl.Series(np.arange(n_units)).cast(pl.String)
-    columns = units.columns
-    centre = columns.mean(axis=0)
-    residuals = columns - centre
-    first, second = np.triu_indices(columns.shape[1])
+    ids = pl.Series(np.arange(n_units)).cast(pl.String) if units.ids is None else units.ids
+    centre = units.columns.mean(axis=0)
+    residuals = units.columns - centre
+    first, second = np.triu_indices(centre.size)
     products = residuals[:, first] * residuals[:, second]
     pvalues = np.empty((len(units.metric_columns) + 1, n_tests))
     for block in row_slices(n_tests, n_units, BLOCK_CELLS):
@@ -176,9 +169,8 @@ def simulate_aa_tests(
 def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        return read_units(
-            data, metrics, variant=None, unit=unit, variants=("all",), missing=missing
-        )
+        options: Any = {"variant": None, "variants": ("all",), "missing": missing}
+        return read_units(data, metrics, unit=unit, **options)
     texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
@@ -193,10 +185,8 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
 def two_variant_moments(
     residuals: Floats, products: Floats, centre: Floats, is_treated: Bools
 ) -> Moments:
-    """Compute the moments of both variants of each test, shape (tests, 2), around a centre.
-
-    Both means of a random assignment are near the centre, which avoids cancellation.
-    """
+    """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""
+    # Both means of a random assignment are near the centre, which avoids cancellation.
     membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
     count, sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -57,15 +57,11 @@ from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import t_quantile
 
-SRM = ("stop", "warn")
-"""How to treat a sample ratio mismatch."""
+SRM = ("stop", "warn")  # How to treat a sample ratio mismatch
 
 
 def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
-    """Test the numbers of units at each level of each segment by chi-square, with Holm's method.
-
-    Levels with fewer than five expected units in a variant are not tested.
-    """
+    """Test the numbers of units at each level of each segment by chi-square, with Holm's method."""
     rows: list[Any] = []
     n_arms = len(units.variants)
     for segment, (levels, code) in units.segments.items():
@@ -73,12 +69,12 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
         cells = code[has_level] * n_arms + units.arm[has_level]
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
-        is_small = totals * proportions.min() < 5
+        is_small = totals * proportions.min() < 5  # Too few expected units in a variant to test
         pvalues = np.where(is_small, np.nan, chi_square(counts, proportions)[1])
         columns = (levels, totals.tolist(), pvalues, adjust_pvalues(pvalues))
         rows += [(segment, *row) for row in zip(*columns, strict=True)]
-    schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
-    schema |= {"p": pl.Float64, "adjusted_p": pl.Float64}
+    types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
+    schema = dict(zip(ExperimentReport.columns["sample-ratios"], types, strict=True))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -113,17 +109,17 @@ def _estimate_segment_effects(
                     **{"metric": name, "variant": variant},
                     "units": effects.count.astype(np.int64),
                     **{"difference": effects.difference, "lift": effects.lift},
-                    **dict(zip(INFERENCE, values, strict=True)),
                 }
-                frames.append(pl.DataFrame({**keys, **columns}))
+                inference = dict(zip(INFERENCE, values, strict=True))
+                frames.append(pl.DataFrame({**keys, **columns, **inference}))
                 tests.append((segment, name, variant, *_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
+    method = options.correction
+    by_segment, interactions = pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row")
     by_segment, interactions = (
-        frame.with_columns(
-            pl.Series("adjusted p", adjust_pvalues(frame["p"].to_numpy(), options.correction))
-        )
-        for frame in (pl.concat(frames), pl.DataFrame(tests, schema=schema, orient="row"))
+        table.with_columns(pl.Series("adjusted p", adjust_pvalues(table["p"].to_numpy(), method)))
+        for table in (by_segment, interactions)
     )
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
@@ -299,21 +295,18 @@ def analyse_experiment(
         raise PolicyError(f"theta={theta!r} requires a covariate")
     proportions = None if weights is None else check_weights(weights)
     arguments: dict[str, Any] = {"control": control, "variants": proportions and tuple(proportions)}
+    arguments["mixed"] = mixed
     if isinstance(data, (QueryLog, UnitSums)):
         table_options = {"segments": segments, "time": time, "variant": variant != "variant"}
         for name, value in {**table_options, "missing": missing != "error"}.items():
             if value:
                 raise PolicyError(f"{name} requires a table of units, got a log")
         metrics = set_directions(metrics)
-        units = units_from_log(
-            data, metrics, unit=unit or "user", before=before, mixed=mixed, **arguments
-        )
+        units = units_from_log(data, metrics, unit=unit or "user", before=before, **arguments)
+    elif before is not None:
+        raise PolicyError("before requires a log; in a table the covariate is a column, see Metric")
     else:
-        if before is not None:
-            raise PolicyError(
-                "before requires a log; in a table the covariate is a column, see Metric"
-            )
-        arguments |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
+        arguments |= {"segments": segments, "time": time, "missing": missing}
         units = read_units(data, metrics, variant=variant, unit=unit, **arguments)
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=segments, oec=oec)
 
@@ -342,21 +335,14 @@ def analyse_units(
     is_stopped = srm == "stop" and (
         ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     )
-    by_arm = units.moments()
-    arms = {
-        name: arm_means(by_arm, columns, options.theta)
-        for name, columns in units.metric_columns.items()
-    }
+    by_arm, metric_columns = units.moments(), units.metric_columns
+    arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if oec is not None:
         arms[OEC] = overall_criterion(by_arm, arms, metrics, oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
-    notes = [
-        *units.notes,
-        *_notes_on_few_units(units, rows),
-        *_notes_on_margins(metrics, rows),
-        *_notes_on_constants(units, arms, rows),
-        *_notes_on_skewness(units, metrics, rows, options),
-    ]
+    notes = [*units.notes, *_notes_on_few_units(units, rows), *_notes_on_margins(metrics, rows)]
+    notes += _notes_on_constants(units, arms, rows)
+    notes += _notes_on_skewness(units, metrics, rows, options)
     by_segment = interactions = None
     if segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, segments, options)
@@ -394,7 +380,6 @@ def analyse_units(
 def _comparison_table(
     rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
-    """Return the table of comparisons, with corrected p-values and verdicts."""
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
     is_overall = (table["metric"] == OEC).to_numpy()
@@ -415,7 +400,7 @@ def _comparison_table(
     return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
 
-def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
+def _notes_on_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
@@ -433,70 +418,59 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> list[str]:
         ),
     }
     rows = table.filter(pl.col("adjusted p").is_not_nan()).fill_nan(None)
-    notes = []
     for reason, condition in cases.items():
-        pairs = rows.filter(condition).select("metric", "variant").rows()
-        if pairs:
-            pair_list = ", ".join(f"{metric} of {variant}" for metric, variant in pairs)
-            notes.append(f"{pair_list}: {reason}")
-    return notes
+        if pairs := rows.filter(condition).select("metric", "variant").rows():
+            yield f"{', '.join(f'{metric} of {variant}' for metric, variant in pairs)}: {reason}"
 
 
 def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
-    small_variants = {name: count for name, count in units.counts.items() if count < MIN_UNITS}
+    small_variants = [f"{n} in {name}" for name, n in units.counts.items() if n < MIN_UNITS]
     if not small_variants:
         return []
-    variant_list = ", ".join(f"{count} in {name}" for name, count in small_variants.items())
     tests = {row["test"] for row in rows}
     remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
             remark = f"; {method} is not valid, so no test is made: errors='permutation' is exact"
-    return [f"few units ({variant_list}): only large differences can be detected{remark}"]
+    small_list = ", ".join(small_variants)
+    return [f"few units ({small_list}): only large differences can be detected{remark}"]
 
 
-def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> list[str]:
+def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
     """Return notes on margins above the mean of the control, which may lack a percent sign."""
     controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
-    notes = []
     for name, control in controls.items():
         if (margin := metrics[name].margin) is None:
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            notes.append(
-                f"{name}: the margin {size:g} is larger than the mean of the control,"
-                f" {control:.4g}; a percentage is written as '{size:g}%'"
+            comparison = (
+                f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
             )
-    return notes
+            yield f"{name}: {comparison}; a percentage is written as '{size:g}%'"
 
 
 def _notes_on_constants(
     units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
-) -> list[str]:
-    notes = []
+) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
-            note = (
-                f"{row['metric']}: all values equal in {units.variants[0]} and in {row['variant']}:"
-                " no interval of the difference can be computed"
-            )
+            variant_list = f"{units.variants[0]} and in {row['variant']}"
+            note = f"{row['metric']}: all values equal in {variant_list}"
+            note += ": no interval of the difference can be computed"
             if row["test"] == "exact permutation":
                 note += f"; p = {row['p']:.2g} is from the exact permutation test"
-            notes.append(note)
+            yield note
     for name, arm in arms.items():
-        constants = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
+        constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared == 0))
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
-            variant_list = ", ".join(constants)
-            notes.append(f"{name}: all values equal in {variant_list}: no interval of the mean")
-    return notes
+            yield f"{name}: all values equal in {constants}: no interval of the mean"
 
 
 def _notes_on_skewness(
     units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
-) -> list[str]:
-    notes = []
+) -> Iterator[str]:
     for row in rows:
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
         if not distortion.is_large or row["test"] == "exact permutation":
@@ -519,26 +493,20 @@ def _notes_on_skewness(
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
             " too often in one tail; analyse more units, or cap the values",
         }[row["test"]]
-        fraction = n_treated / (n_treated + n_control)
-        notes.append(
-            f"{name}: skewness {distortion.skewness:.1f} with {fraction:.0%} of the units in"
-            f" {variant}: {consequence}"
-        )
-    return notes
+        split = f"{n_treated / (n_treated + n_control):.0%} of the units in {variant}"
+        yield f"{name}: skewness {distortion.skewness:.1f} with {split}: {consequence}"
 
 
-def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options) -> list[str]:
+def _notes_on_segments(
+    rows: Sequence[Row], segments: pl.DataFrame, options: Options
+) -> Iterator[str]:
     if options.sequential is not None:
-        return ["p-values and intervals by segment are for one look"]
-    notes = []
+        yield "p-values and intervals by segment are for one look"
+        return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
-        notes.append(
-            f"levels with fewer than {MIN_UNITS} units in a variant, or without variance in one,"
-            " are not tested"
-        )
+        reason = f"fewer than {MIN_UNITS} units in a variant, or without variance in one"
+        yield f"levels with {reason}, are not tested"
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
-        notes.append("p-values and intervals by segment are from Welch's test")
-    metrics = dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large)
-    if metrics:
-        notes.append(f"skewness distorts the tests by segment of {', '.join(metrics)}")
-    return notes
+        yield "p-values and intervals by segment are from Welch's test"
+    if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):
+        yield f"skewness distorts the tests by segment of {', '.join(metrics)}"

@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_whole,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
@@ -43,22 +39,14 @@ from cranfield.online.experiments.metrics import (
     squared_error,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.differences import (
-    fieller_interval,
-    standardised_difference,
-    t_interval,
-    t_quantile,
-)
+from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
 SKEWNESS_FACTOR = 355
 """A mean needs more units than 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
 
-MAX_ENUMERATED = 50_000
-"""Maximum number of assignments that are enumerated."""
-
-TOLERANCE = 1e-12
-"""Largest relative difference of statistics that counts as rounding error."""
+MAX_ENUMERATED = 50_000  # Maximum number of assignments that are enumerated
+TOLERANCE = 1e-12  # Largest relative difference of statistics that counts as rounding error
 
 
 @dataclass(frozen=True)
@@ -96,8 +84,6 @@ class Distortion:
         >>> [round(p, 3) for p in Distortion(8.0, 0.4).tails(0.05)]
         [0.059, 0.0]
         """
-        from scipy.special import ndtri
-
         z = float(ndtri(1 - alpha / 2))
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
         shift = self.difference_skewness * (2 * z**2 + 1) * density / 6
@@ -120,11 +106,8 @@ class PermutationTest:
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Compute the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
-        tolerance = TOLERANCE * abs(statistic)
-        if alternative == "greater":
-            is_extreme = self.statistics >= statistic - tolerance
-        else:
-            is_extreme = self.statistics <= statistic + tolerance
+        sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
+        is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
     def pvalue(self) -> float:
@@ -133,10 +116,8 @@ class PermutationTest:
         return min(1.0, 2 * min(tails))
 
     def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
-        """Compute the bounds of the difference, the bounds of the lift (Fieller), and the p-value.
-
-        The intervals exclude the differences and ratios that the test rejects.
-        """
+        """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
+        # The intervals exclude the differences and ratios that the test rejects.
         low, high = percentiles(self.statistics, level)
         error = float(effects.error)
         bounds = (self.observed - high) * error, (self.observed - low) * error
@@ -166,10 +147,9 @@ def permutation_test(
     seed: int,
     key: int,
 ) -> PermutationTest:
-    """Permute units between two variants of fixed sizes, and compute the statistics.
+    """Permute units between two variants of fixed sizes; few assignments are enumerated.
 
-    If there are at most 50,000 assignments, all are enumerated. Sums are exact, so that a seed
-    gives the same result on any processor.
+    Sums are exact, so that a seed gives the same result on any processor.
     """
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
@@ -179,12 +159,8 @@ def permutation_test(
     by_arm = permutation_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
-    statistics = np.nan_to_num(
-        standardised_difference(effects.difference, effects.error),
-        nan=0.0,
-        posinf=np.inf,
-        neginf=-np.inf,
-    )
+    statistics = effects.statistic
+    statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
     return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
 
@@ -192,10 +168,7 @@ def permutation_test(
 def permutation_moments(
     columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
-    """Compute the moments of control and treatment, as assigned and for each permutation.
-
-    Shape (permutations + 1, 2).
-    """
+    """Compute the moments as assigned and for each permutation, shape (permutations + 1, 2)."""
     n_units, width = columns.shape
     centre = columns.mean(axis=0)
     residuals = columns - centre
@@ -251,8 +224,7 @@ class Options:
     seed: int
 
 
-Pair = tuple[str, int]
-"""A metric, and the index of a variant."""
+Pair = tuple[str, int]  # A metric, and the index of a variant
 
 Row = dict[str, Any]
 """A comparison with the control on a metric: columns of the report, and the `distortion`."""
@@ -269,10 +241,9 @@ def compare_variants(
     treatments = range(1, len(units.variants))
     pairs = [*product(arms, treatments)]
     # The overall criterion is a separate family in the correction.
-    levels = {
-        name: _level(options, len(treatments) * (1 if name == OEC else len(arms) - (OEC in arms)))
-        for name in arms
-    }
+    n_metrics, n_treatments = len(arms) - (OEC in arms), len(treatments)
+    sizes_of_families = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
+    levels = {name: _level(options, size) for name, size in sizes_of_families.items()}
     is_bootstrap = options.errors == "bootstrap"
     bootstrap_values = _bootstrap(units, arms, levels, options) if is_bootstrap else {}
     looks, last_pvalues = None, dict[Pair, float]()
@@ -290,15 +261,10 @@ def compare_variants(
         permutations: PermutationTest | None = None
         values: Sequence[Any] = bootstrap_values.get((name, treatment), ())
         if test == "permutation":
+            sampling: Any = {"resamples": options.resamples, "seed": options.seed, "key": treatment}
+            columns_of_metric, theta = units.metric_columns[name], options.theta
             permutations = permutation_test(
-                columns,
-                is_treated,
-                units.metric_columns[name],
-                theta=options.theta,
-                all_units=all_units,
-                resamples=options.resamples,
-                seed=options.seed,
-                key=treatment,
+                columns, is_treated, columns_of_metric, theta=theta, all_units=all_units, **sampling
             )
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.inference(effect, level)
@@ -364,7 +330,6 @@ def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> C
 def _margin_pvalue(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
-    """Compute the one-sided p-value of the test that the loss is smaller than the margin."""
     direction = metric.good or "up"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "up" else "less"
@@ -411,9 +376,8 @@ def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     for size in sizes:
         check_whole("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
-        raise PolicyError(
-            f"looks must be one or more ascending numbers of units, got {quoted(looks)}"
-        )
+        expected = "looks must be one or more ascending numbers of units"
+        raise PolicyError(f"{expected}, got {quoted(looks)}")
     # Units after the last look are analysed at the end.
     return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 
@@ -422,14 +386,8 @@ def _bootstrap(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
-    column_means = resampled_means(
-        units.columns,
-        units.arm,
-        len(units.variants),
-        resamples=options.resamples,
-        weights=options.draws,
-        seed=options.seed,
-    )
+    draws: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
+    column_means = resampled_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
@@ -452,20 +410,16 @@ def overall_criterion(
         raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
+        metric = quoted(name)
         if name not in arms:
-            raise PolicyError(
-                f"unknown metric {quoted(name)} in oec; expected one of: {', '.join(arms)}"
-            )
+            raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            raise PolicyError(
-                f"oec weight of {quoted(name)} must be a number, got {quoted(weight)}"
-            )
+            raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
         means = arms[name]
         deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
-            raise CranfieldError(
-                f"{name} has no variance in the control and cannot be standardised"
-            )
+            reason = "has no variance in the control and cannot be standardised"
+            raise CranfieldError(f"{name} {reason}")
         factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
         gradient = gradient + factors[name] * means.gradient
 
@@ -478,10 +432,7 @@ def overall_criterion(
 
 
 def arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
-    """Compute intervals of the means of variants: Wilson's for proportions, else Student's t.
-
-    NaN for constant values that are not proportions.
-    """
+    """Compute intervals of means: Wilson's for proportions, else Student's t, NaN if constant."""
     intervals = []
     for name, means in arms.items():
         columns = units.metric_columns.get(name)

@@ -34,11 +34,8 @@ from cranfield.sources.schemas import Column as ColumnOfFile
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
-SEPARATOR = "\x1f"
-"""Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
-
-FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
-"""Constants of the 32-bit FNV-1a hash."""
+SEPARATOR = "\x1f"  # Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`
+FNV_OFFSET_BASIS, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)  # 32-bit FNV-1a
 
 
 def hash_md5(salt: str, units: pl.Series) -> Floats:
@@ -60,12 +57,8 @@ def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
     return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 
 
-HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
-    "md5": hash_md5,
-    "growthbook-1": hash_growthbook_1,
-    "growthbook-2": hash_growthbook_2,
-}
-"""Hashes by name."""
+_GROWTHBOOK = {"growthbook-1": hash_growthbook_1, "growthbook-2": hash_growthbook_2}
+HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {"md5": hash_md5, **_GROWTHBOOK}
 
 
 def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
@@ -85,8 +78,7 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     return result
 
 
-BINS = 20
-"""Number of bins in the test of uniform hashes."""
+BINS = 20  # Number of bins in the test of uniform hashes
 
 
 @dataclass(frozen=True)
@@ -145,18 +137,16 @@ class Experiment:
         if not self.name:
             raise PolicyError("name must not be empty")
         if self.layer == self.name:
-            raise PolicyError(
-                f"layer must differ from the name of the experiment, got {quoted(self.name)}"
-            )
+            reason = "layer must differ from the name of the experiment"
+            raise PolicyError(f"{reason}, got {quoted(self.name)}")
         check_choice("hash", self.hash, HASHES)
         object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
         if self.layer is not None and (start, stop) == (0.0, 1.0):
             raise PolicyError("layer requires traffic, the part of the layer, such as (0, 0.5)")
         if not 0 <= start < stop <= 1:
-            raise PolicyError(
-                f"traffic must be an interval within 0 to 1, got {start:g} to {stop:g}"
-            )
+            reason = "traffic must be an interval within 0 to 1"
+            raise PolicyError(f"{reason}, got {start:g} to {stop:g}")
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -170,9 +160,8 @@ class Experiment:
             start, stop = self.traffic if isinstance(self.traffic, tuple) else (0.0, self.traffic)
             return float(start), float(stop)
         except (TypeError, ValueError):
-            raise PolicyError(
-                f"traffic must be a proportion or two bounds, got {quoted(self.traffic)}"
-            ) from None
+            reason = "traffic must be a proportion or two bounds"
+            raise PolicyError(f"{reason}, got {quoted(self.traffic)}") from None
 
     def hash_values(self, units: Any) -> Floats:
         """Return the number from 0 to 1 that decides the variant of each unit."""
@@ -208,11 +197,9 @@ class Experiment:
         elif self.hash != "md5" and self.layer is None:
             is_inside = (start == 0) & (u < (ends - proportions)[arm] + stop * proportions[arm])
         else:
-            if self.hash == "md5":
-                salt = f"{self.name}/traffic"
-                traffic = hash_md5(salt if self.layer is None else self.layer, ids)
-            else:
-                traffic = hash_growthbook_1(f"__{self.layer}", ids)
+            salt = f"{self.name}/traffic" if self.layer is None else self.layer
+            is_md5 = self.hash == "md5"
+            traffic = hash_md5(salt, ids) if is_md5 else hash_growthbook_1(f"__{salt}", ids)
             is_inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
         arm = np.where(is_inside, arm, len(proportions))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
@@ -241,9 +228,8 @@ def check_weights(weights: Any) -> dict[str, float]:
             raise PolicyError(f"weights must name different variants, got {quoted(name)} twice")
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (isinstance(name, str) and name and is_number and 0 < weight <= 1):
-            raise PolicyError(
-                f"weight of {quoted(name)} must be above 0 and at most 1, got {quoted(weight)}"
-            )
+            bounds = "must be above 0 and at most 1"
+            raise PolicyError(f"weight of {quoted(name)} {bounds}, got {quoted(weight)}")
         proportions[name] = float(weight)
     if len(proportions) < 2:
         raise PolicyError(f"weights must name at least two variants, got {len(proportions)}")
@@ -268,11 +254,8 @@ def unit_ids(units: Any) -> pl.Series:
 
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
-    schema = Schema(
-        "table of units",
-        (ColumnOfFile(column, ID, "unit"),),
-        lines=Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
-    )
+    lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
+    schema = Schema("table of units", (ColumnOfFile(column, ID, "unit"),), lines=lines)
     return read_table(path, schema).frame[column]
 
 
@@ -305,26 +288,19 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     check_several("experiments", experiments)
     ids = unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
-    assigned_variants = []
-    for experiment in experiments:
+    assigned_variants = [experiment.assign(ids) for experiment in experiments]
+    for experiment, arms in zip(experiments, assigned_variants, strict=True):
         bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
-        arms = experiment.assign(ids)
-        assigned_variants.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
         weights = sizes, _proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
             statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
-    for (first, arms), (second, other_arms) in combinations(
-        zip(experiments, assigned_variants, strict=True), 2
-    ):
-        table = np.array(
-            [
-                [((arms == a) & (other_arms == b)).sum() for b in second.variants]
-                for a in first.variants
-            ]
-        )
+    assignments = zip(experiments, assigned_variants, strict=True)
+    for (first, arms), (second, other_arms) in combinations(assignments, 2):
+        cells = [(arms == a) & (other_arms == b) for a in first.variants for b in second.variants]
+        table = np.reshape([cell.sum() for cell in cells], (len(first.variants), -1))
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
         statistic = pvalue = np.nan
         if table.sum(axis=0).all() and table.sum(axis=1).all():
@@ -342,8 +318,7 @@ def chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
     return statistic, np.asarray(chdtrc(proportions.size - 1, statistic))
 
 
-MAX_EXPERIMENT_UNITS = 10**12
-"""Maximum number of units of an experiment."""
+MAX_EXPERIMENT_UNITS = 10**12  # Maximum number of units of an experiment
 
 
 @dataclass(frozen=True, repr=False)
@@ -392,11 +367,10 @@ class ExperimentSize(Result):
 
     def heading(self) -> list[str]:
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
-        return [
-            f"{self.units:,} units ({self.control_units:,} in the control){days}: a lift of"
-            f" {self.lift:.4g} is detected with power {self.power:.4g} at alpha {self.alpha:g}"
-            f" ({self.alternative}); rule of thumb for power 0.8: {self.rule:,.0f} units"
-        ]
+        units = f"{self.units:,} units ({self.control_units:,} in the control){days}"
+        test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
+        rule = f"rule of thumb for power 0.8: {self.rule:,.0f} units"
+        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}; {rule}"]
 
 
 def experiment_size(
@@ -483,9 +457,8 @@ def experiment_size(
         with np.errstate(over="ignore"):
             weight = treatment_proportion * (1 - treatment_proportion)
             half_noncentrality = n_units * weight * (lift * mean / residual_deviation) ** 2 / 2
-        return float(
-            t_power(np.array(half_noncentrality), np.array(n_units - 2.0), alpha, alternative)
-        )
+        parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
+        return float(t_power(*parameters, alpha, alternative))
 
     if units is None:
         target, effect = power or 0.0, lift or 0.0

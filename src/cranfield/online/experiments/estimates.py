@@ -28,16 +28,12 @@ from cranfield.significance.resampling import as_integers, draw_counts, tail_ran
 INFERENCE = ("low", "high", "lift low", "lift high", "p")
 """Columns of inference on a difference: its bounds, the bounds of the lift, and the p-value."""
 
-LIFTS = ("log", "linear", "fieller")
-"""Methods for the confidence interval of the lift."""
-
-CriticalValue = Callable[[Floats], Floats]
-"""A function from degrees of freedom to the half-width of intervals in standard errors."""
+LIFTS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
+CriticalValue = Callable[[Floats], Floats]  # Half-width in standard errors by degrees of freedom
 
 Bounds = tuple[Floats, Floats]
 
-MIN_UNITS = 10
-"""Number of units in a variant below which Welch's test is unreliable."""
+MIN_UNITS = 10  # Number of units in a variant below which Welch's test is unreliable
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +50,8 @@ class Effects:
     @classmethod
     def from_arms(cls, arms: ArmMeans, control: int, treatment: int) -> Effects:
         """Compare two variants of the last axis."""
-        return cls(
-            *(arms.value[..., k] for k in (control, treatment)),
-            *(arms.squared[..., k] for k in (control, treatment)),
-            *(arms.count[..., k] for k in (control, treatment)),
-        )
+        arrays = arms.value, arms.squared, arms.count
+        return cls(*(array[..., k] for array in arrays for k in (control, treatment)))
 
     @property
     def difference(self) -> Floats:
@@ -101,9 +94,8 @@ class Effects:
         with np.errstate(divide="ignore", invalid="ignore"):
             proportion = control / (control + treatment)
             n, m = self.control_count - 1, self.treatment_count - 1
-            return np.nan_to_num(
-                1 / (proportion**2 / n + (1 - proportion) ** 2 / m), nan=1.0, posinf=1.0
-            )
+            df = 1 / (proportion**2 / n + (1 - proportion) ** 2 / m)
+        return np.nan_to_num(df, nan=1.0, posinf=1.0)
 
     @property
     def statistic(self) -> Floats:
@@ -145,9 +137,8 @@ class Effects:
             quotient = treatment / control
             if method == "fieller":
                 squared = critical(self._df(v * quotient**2, w)) ** 2
-                low, high = fieller_interval(
-                    control, treatment, v, w, np.zeros_like(control), squared
-                )
+                zeros = np.zeros_like(control)
+                low, high = fieller_interval(control, treatment, v, w, zeros, squared)
             elif method == "linear":
                 error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
                 half_width = critical(self.df) * error
@@ -155,8 +146,8 @@ class Effects:
             else:
                 a, b = v / control**2, w / treatment**2
                 factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
-                low = np.where(quotient > 0, quotient / factor, np.nan)
-                high = np.where(quotient > 0, quotient * factor, np.nan)
+                ratio = np.where(quotient > 0, quotient, np.nan)
+                low, high = ratio / factor, ratio * factor
         is_undefined = ~np.isfinite(quotient) | (self.error == 0)
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
@@ -170,9 +161,8 @@ class Effects:
         sign = -1 if good == "up" else 1
         factor = 1 + sign * size / 100 * np.sign(self.control) if is_percentage else np.ones(())
         control = self.control * factor + (0.0 if is_percentage else sign * size)
-        return replace(
-            self, control=control, control_squared_error=self.control_squared_error * factor**2
-        )
+        squared_error = self.control_squared_error * factor**2
+        return replace(self, control=control, control_squared_error=squared_error)
 
 
 class Sequential(Spec):
@@ -248,18 +238,16 @@ def parse_sequential(text: str | Sequential) -> Sequential:
 
 def log_likelihood_ratio(z: Floats, variance_ratio: Floats) -> Floats:
     """Compute the logarithm of the mixture of likelihood ratios for a z statistic."""
-    factor = np.where(
-        np.isinf(variance_ratio), 1.0, variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
-    )
+    quotient = variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
+    factor = np.where(np.isinf(variance_ratio), 1.0, quotient)
     return np.asarray(z**2 * factor / 2 - np.log1p(variance_ratio) / 2)
 
 
 def half_width(variance_ratio: Floats, alpha: float) -> Floats:
     """Compute the half-width of intervals in standard errors: the z that reaches 1/alpha."""
+    threshold = np.log1p(variance_ratio) / 2 - np.log(alpha)
     with np.errstate(divide="ignore"):
-        return np.asarray(
-            np.sqrt(2 * (1 + 1 / variance_ratio) * (np.log1p(variance_ratio) / 2 - np.log(alpha)))
-        )
+        return np.asarray(np.sqrt(2 * (1 + 1 / variance_ratio) * threshold))
 
 
 def always_valid(
@@ -319,11 +307,8 @@ def always_valid(
     return d - half_widths, d + half_widths, p
 
 
-WEIGHTS = ("poisson", "multinomial")
-"""Bootstrap weights of units: independent, or with the number of units as their sum."""
-
-BLOCK_DRAWS = 2**20
-"""Number of weights drawn at a time; results of a seed depend on it."""
+WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fixed sum
+BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depend on it
 
 
 def resampled_means(
@@ -337,8 +322,7 @@ def resampled_means(
 ) -> Floats:
     """Compute means of columns over resampled units, shape (variants, resamples, columns).
 
-    Columns are scaled to integers, whose sums are exact, so that the results for a seed do not
-    depend on the order of additions. The first column must be all 1.
+    Columns, of which the first must be all 1, are scaled to integers, so that sums are exact.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)

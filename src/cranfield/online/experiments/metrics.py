@@ -32,8 +32,7 @@ class Moments:
         """Merge all groups along the last axis."""
         axis = self.count.ndim - 1
         merged = self._merge(lambda array: array.sum(axis=axis, keepdims=True), axis)
-        arrays = (merged.count, merged.mean, merged.scatter)
-        return Moments(*(np.squeeze(array, axis) for array in arrays))
+        return Moments(*(np.squeeze(array, axis) for array in vars(merged).values()))
 
     def cumulative(self) -> Moments:
         """Merge each group with all groups before it along the first axis."""
@@ -94,11 +93,8 @@ def skewness(values: Floats) -> float:
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
 
 
-THETAS = ("pooled", "within")
-"""Units that determine the coefficient of a covariate: all, or within their variant."""
-
-ONES_COLUMN = 0
-"""Index of the column of ones, the denominator of a mean."""
+THETAS = ("pooled", "within")  # Units that determine a coefficient: all, or by variant
+ONES_COLUMN = 0  # Index of the column of ones, the denominator of a mean
 
 
 @dataclass(frozen=True)
@@ -154,10 +150,8 @@ def _split_ratio(value: Any) -> tuple[str, str]:
     parts: Any = value.split("/") if isinstance(value, str) else value
     is_text = isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts)
     if not (is_text and 1 <= len(parts) <= 2 and all(part.strip() for part in parts)):
-        raise PolicyError(
-            "a metric must be a column or a ratio of two, such as clicks/pages, got"
-            f" {quoted(value)}"
-        )
+        expected = "a metric must be a column or a ratio of two, such as clicks/pages"
+        raise PolicyError(f"{expected}, got {quoted(value)}")
     return (parts[0].strip(), parts[1].strip() if len(parts) == 2 else "")
 
 
@@ -168,17 +162,13 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
     if isinstance(metrics, Sequence):
         metric_list = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
         metrics = {
-            metric.value
-            if isinstance(metric.value, str)
-            else "/".join(filter(None, metric.parts()[:2])): metric
-            for metric in metric_list
+            m.value if isinstance(m.value, str) else "/".join(filter(None, m.parts()[:2])): m
+            for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
         raise PolicyError(f"metrics must be one or more columns by name, got {quoted(metrics)}")
-    return {
-        str(name): item if isinstance(item, Metric) else Metric(item)
-        for name, item in metrics.items()
-    }
+    items = metrics.items()
+    return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,9 @@ from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
-ALARM_PVALUE = 0.0005
-"""P-value below which a sample ratio mismatch is reported (Fabijan et al., 2019)."""
-
-MAX_EXACT_UNITS = 1000
-"""Number of units below which the exact test is used."""
-
-MAX_UNITS = 2**52
-"""Maximum number of units of a variant, so that sums are exact."""
+ALARM_PVALUE = 0.0005  # A lower p-value is a sample ratio mismatch (Fabijan et al., 2019)
+MAX_EXACT_UNITS = 1000  # Number of units below which the exact test is used
+MAX_UNITS = 2**52  # Maximum number of units of a variant, so that sums are exact
 
 METHODS = ("auto", "chi-square", "exact")
 
@@ -79,10 +74,7 @@ class SampleRatio(TableResult):
 
 
 def sample_ratio(
-    counts: Mapping[str, int],
-    weights: Any = None,
-    *,
-    method: str = "auto",
+    counts: Mapping[str, int], weights: Any = None, *, method: str = "auto"
 ) -> SampleRatio:
     r"""Test whether the numbers of units of variants match the planned proportions.
 
@@ -126,9 +118,8 @@ def sample_ratio(
     weights = check_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
     if unlisted := [name for name in counts if name not in weights]:
-        raise PolicyError(
-            f"weights must name every variant; missing: {plain(', '.join(map(repr, unlisted[:5])))}"
-        )
+        missing = plain(", ".join(map(repr, unlisted[:5])))
+        raise PolicyError(f"weights must name every variant; missing: {missing}")
     for count in counts.values():
         check_whole("the number of units of a variant", count, 0, MAX_UNITS)
     sizes = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
@@ -140,10 +131,8 @@ def sample_ratio(
     is_exact = method == "exact" or (method == "auto" and total < MAX_EXACT_UNITS)
     statistic, pvalue = map(float, chi_square(sizes, proportions))
     if is_exact:
-        pvalues = [
-            float(binomial_pvalues(n, total - n, expected=p))
-            for n, p in zip(sizes, proportions, strict=True)
-        ]
+        units = zip(sizes, proportions, strict=True)
+        pvalues = [float(binomial_pvalues(n, total - n, expected=p)) for n, p in units]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
     expected = proportions * total
     columns = [[*weights], sizes, expected, sizes / total, expected / total]
@@ -151,11 +140,8 @@ def sample_ratio(
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
 
-STOPPED = (
-    "no verdict: the numbers of units deviate from the planned proportions, so results cannot be"
-    " trusted"
-)
-
+_DEVIATION = "the numbers of units deviate from the planned proportions"
+STOPPED = f"no verdict: {_DEVIATION}, so results cannot be trusted"
 LIFT_METHODS = {
     "log": "on the scale of the logarithm of the ratio (delta method)",
     "linear": "on the scale of the ratio (delta method)",
@@ -180,8 +166,7 @@ _EFFECT_COLUMNS = {
 }
 
 
-SIMULTANEOUS = ("bonferroni", "sidak")
-"""Corrections with simultaneous confidence intervals; other corrections have unadjusted ones."""
+SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
 
 _COLUMNS = {"pvalues": "p", "adjusted_pvalues": "adjusted p", "not_worse": "p not worse"}
 """Columns of comparisons by attribute name, where the names differ."""
@@ -306,7 +291,6 @@ class ExperimentReport(Result):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _grid(self, column: str) -> NDArray[Any]:
-        """Return a column of the comparisons as an array, shape (metrics, variants - 1)."""
         return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
 
     @property
@@ -336,24 +320,19 @@ class ExperimentReport(Result):
             "effects": self.comparisons.select(columns),
             "sample-ratio": self.sample_ratio.to_polars(),
             "sample-ratios": self.sample_ratios if self.sample_ratios.height else None,
-            "segments": self.segments,
-            "interactions": self.interactions,
-            "looks": self.looks,
+            **{name: getattr(self, name) for name in ("segments", "interactions", "looks")},
         }
         return {name: frame for name, frame in tables.items() if frame is not None}
 
     def facts(self) -> dict[str, Any]:
         names = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential")
-        tests = {
-            name: dict(zip(self.variants[1:], tests, strict=True))
-            for name, tests in zip(self.metrics, self.tests, strict=True)
-        }
+        tests = [dict(zip(self.variants[1:], tests, strict=True)) for tests in self.tests]
         return {
             **{name: getattr(self, name) for name in (*names, "stopped", "control")},
             "sequential": str(self.sequential or ""),
             "resamples": self.resamples,
             "seed": self.seed,
-            "tests": tests,
+            "tests": dict(zip(self.metrics, tests, strict=True)),
             "lift interval": self.options.lift,
             "sample ratio p": self.sample_ratio.pvalue,
         }
@@ -362,24 +341,19 @@ class ExperimentReport(Result):
         """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
         mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
-        lines += [
-            f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
-            for by, level, p in mismatches.select("by", "level", "p").iter_rows()
-        ]
+        for by, level, p in mismatches.select("by", "level", "p").iter_rows():
+            lines.append(f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}")
         if self.stopped:
             lines.append(STOPPED)
-        lines.append(f"control: {plain(self.control)}")
-        lines += self.methods()
-        lines += [
-            f"p not worse: p-value of the null hypothesis that {plain(name)} is worse by at least"
-            f" {f'{margin} of the mean of the control' if '%' in str(margin) else margin}"
-            for name, margin in zip(self.metrics, self.margins, strict=True)
-            if margin is not None
-        ]
+        lines += [f"control: {plain(self.control)}", *self.methods()]
+        for name, margin in zip(self.metrics, self.margins, strict=True):
+            if margin is not None:
+                loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
+                hypothesis = f"{plain(name)} is worse by at least {loss}"
+                lines.append(f"p not worse: p-value of the null hypothesis that {hypothesis}")
         if self.difference.size > 1:
-            lines.append(
-                f"p-values of all metrics and variants: {CORRECTIONS[self.correction].title}"
-            )
+            correction = CORRECTIONS[self.correction].title
+            lines.append(f"p-values of all metrics and variants: {correction}")
         return lines
 
     @property
@@ -410,13 +384,9 @@ class ExperimentReport(Result):
                 "bootstrap": f"bootstrap over {self.unit}s {sampling}",
                 "always valid": f"always valid, {self.sequential}",
             }[test]
-            lift = "fieller" if "permutation" in test else self.options.lift
-            intervals = f"those of lifts {LIFT_METHODS[lift]}"
-            if test == "bootstrap":
-                intervals = "by percentiles"
+            lift = LIFT_METHODS["fieller" if "permutation" in test else self.options.lift]
+            kind = "by percentiles" if test == "bootstrap" else f"those of lifts {lift}"
+            intervals = f"{scope}{1 - self.alpha:.4g} confidence intervals, {kind}"
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
-            sentences.append(
-                f"{method}, alpha {self.alpha:g}; {scope}{1 - self.alpha:.4g} confidence intervals,"
-                f" {intervals}{metric_list}"
-            )
+            sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")
         return sentences

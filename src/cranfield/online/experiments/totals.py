@@ -22,16 +22,13 @@ from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MAX_ROWS = 1_000_000
-"""Maximum number of units whose proportions are analysed with one row of 0 or 1 per unit."""
+MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
 
 Total = tuple[float, float] | tuple[float, float, float]
 """Successes and number of units of a variant; or sum, sum of squares and number of units."""
 
-_UNKNOWN_SKEWNESS = (
-    "totals do not show the skewness of the values: Welch's test assumes that the means are"
-    " nearly normal"
-)
+_ASSUMPTION = "Welch's test assumes that the means are nearly normal"
+_UNKNOWN_SKEWNESS = f"totals do not show the skewness of the values: {_ASSUMPTION}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,41 +121,28 @@ def analyse_totals(
     name = "mean" if is_mean else "proportion"
     n_units = sum(total[-1] for total in totals.values())
     if not is_mean and n_units <= MAX_ROWS:
-        return analyse_experiment(
-            _unit_rows(totals),
-            {name: Metric("success", good=good, margin=margin)},
-            control=control,
-            weights=weights,
-            srm=srm,
-            lift=lift,
-            correction=correction,
-            alpha=alpha,
-        )
-    metric = Metric(name, good=good, margin=margin)
+        options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
+        metrics = {name: Metric("success", good=good, margin=margin)}
+        rows = _unit_rows(totals)
+        return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
     names = tuple(proportions) if proportions else None
     variants = order_variants(labels, control, names, "totals")
     for variant in variants:
         if is_mean and totals[variant][-1] < MIN_UNITS:
-            raise PolicyError(
-                f"expected at least {MIN_UNITS} units in each variant, got {totals[variant][-1]:g}"
-                f" in {quoted(variant)}; fewer units require a permutation test of their values"
-            )
+            size = f"{totals[variant][-1]:g} in {quoted(variant)}"
+            reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
+            raise PolicyError(f"{reason}; fewer units require a permutation test of their values")
+    arm, columns = np.empty(0, dtype=np.intp), np.empty((0, 2))
+    notes = (_UNKNOWN_SKEWNESS,) if is_mean else ()
     moments = _total_moments([totals[variant] for variant in variants])
+    columns_of_metrics = {name: MetricColumns(1)}
     units = _Totals(
-        "totals",
-        "unit",
-        None,
-        variants,
-        np.empty(0, dtype=np.intp),
-        np.empty((0, 2)),
-        {name: MetricColumns(1)},
-        notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-        by_variant=moments,
+        "totals", "unit", None, variants, arm, columns, columns_of_metrics, {}, notes, moments
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
-    metrics = {name: metric}
+    metrics = {name: Metric(name, good=good, margin=margin)}
     return analyse_units(units, metrics, options, proportions, srm=srm, segments=(), oec=None)
 
 
@@ -179,10 +163,8 @@ def parse_totals(text: str) -> dict[str, Total]:
         except ValueError:
             total = ()
         if not (name.strip() and sign and value.count("/") == 1 and len(total) in (2, 3)):
-            raise PolicyError(
-                "expected VARIANT=SUCCESSES/UNITS or VARIANT=SUM:SQUARES/UNITS, separated by"
-                f" commas, got {quoted(entry)}"
-            )
+            expected = "expected VARIANT=SUCCESSES/UNITS or VARIANT=SUM:SQUARES/UNITS"
+            raise PolicyError(f"{expected}, separated by commas, got {quoted(entry)}")
         if name.strip() in totals:
             raise PolicyError(f"expected one total per variant, got two for {quoted(name.strip())}")
         totals[name.strip()] = total  # type: ignore[assignment]
@@ -190,34 +172,27 @@ def parse_totals(text: str) -> dict[str, Total]:
 
 
 def _check_totals(totals: Any) -> dict[str, Total]:
-    """Return the totals of each variant; refuse impossible totals."""
     if not isinstance(totals, Mapping) or len(totals) < 2:
         raise PolicyError(f"expected totals of two or more variants, got {quoted(totals)}")
     sizes = {len(total) for total in totals.values()}
     if sizes not in ({2}, {3}):
-        raise PolicyError(
-            "expected (successes, units), or (sum, sum of squares, units), for each variant, got"
-            f" {some_of(map(repr, totals.values()), 3)}"
-        )
+        expected = "expected (successes, units), or (sum, sum of squares, units), for each variant"
+        raise PolicyError(f"{expected}, got {some_of(map(repr, totals.values()), 3)}")
     for name, total in totals.items():
         units = total[-1]
         if not all(np.isfinite(number) for number in total) or units != int(units) or units < 2:
             raise PolicyError(f"variant {quoted(name)}: expected at least 2 units, got {total}")
         if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= units):
-            raise PolicyError(
-                f"variant {quoted(name)}: expected successes from 0 to {units:g}, got {total[0]:g}"
-            )
+            expected = f"expected successes from 0 to {units:g}, got {total[0]:g}"
+            raise PolicyError(f"variant {quoted(name)}: {expected}")
         if len(total) == 3 and total[1] * units < total[0] ** 2 * (1 - 1e-12):
-            min_squares = total[0] ** 2 / units
-            raise PolicyError(
-                f"variant {quoted(name)}: the sum of squares of {units:g} values with the sum"
-                f" {total[0]:g} is at least {min_squares:g}, got {total[1]:g}"
-            )
+            squares = f"the sum of squares of {units:g} values with the sum {total[0]:g}"
+            bound = f"{squares} is at least {total[0] ** 2 / units:g}, got {total[1]:g}"
+            raise PolicyError(f"variant {quoted(name)}: {bound}")
     return {str(name): total for name, total in totals.items()}
 
 
 def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
-    """Make a table with a row of 0 or 1 for each unit."""
     frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))

@@ -34,36 +34,29 @@ from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_c
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
-MIXED_POLICIES = ("drop", "error")
-"""How to treat units in two variants."""
+MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
+MISSING = ("error", "drop", "zero")  # How to treat units without a value
+TIME = "(time)"  # Copy of the time column, which may also be a metric
+ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
-MISSING = ("error", "drop", "zero")
-"""How to treat units without a value."""
-
-TIME = "(time)"
-"""Copy of the time column, which may also be a metric."""
-
-ROW = "row"
-"""Name of the unit if rows were randomised and no column has this name."""
-
+Names = Sequence[str]
 _TRUTH = {"true": 1.0, "false": 0.0}
-_METRIC = replace(
-    NUMBER,
-    read=lambda cell: (
-        _TRUTH.get(cell.strip().lower(), finite(cell))
-        if isinstance(cell, str)
-        else finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
-    ),
-    missing=absent,
-)
+
+
+def _read_number(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        return _TRUTH.get(cell.strip().lower(), finite(cell))
+    return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
+
+
+_METRIC = replace(NUMBER, read=_read_number, missing=absent)
 _LABEL = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
     problem="not text, an integer or a boolean",
     missing=absent,
 )
-DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"
-"""Start of times as text, which then sort in order of time."""
+DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), problem="no time", missing=absent
@@ -120,11 +113,7 @@ def read_units(
     mixed: str = "drop",
     missing: str = "error",
 ) -> Units:
-    """Read a table with the variant of each unit and the columns of metrics.
-
-    Without a column of variants, all units are in the first of `variants`. Truth values of metrics
-    become 0 and 1.
-    """
+    """Read a table with the variant of each unit and the columns of metrics."""
     check_choice("missing", missing, MISSING)
     metric_parts = [part for metric in metrics.values() for part in metric.parts()]
     names = list(dict.fromkeys(filter(None, metric_parts)))
@@ -136,21 +125,21 @@ def read_units(
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit = _read_table(data, kinds, unit, variant, denominators)
-    frame, notes = table.frame, list[str]()
-    if variant is None:
+    frame, source, notes = table.frame, table.source, list[str]()
+    if variant is None:  # All units are in the first of `variants`.
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
         remedy = "missing='drop' excludes them from its means, missing='zero' counts them as 0"
-        raise InputError(f"{reason}; {remedy}", source=table.source)
+        raise InputError(f"{reason}; {remedy}", source=source)
     if null_counts and missing == "zero":
         notes.append(f"{counted(sum(null_counts.values()), 'missing value')} counted as 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
-        frame = frame.with_columns(_sortable_times(frame[time], table.source).alias(TIME))
+        frame = frame.with_columns(_sortable_times(frame[time], source).alias(TIME))
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
@@ -161,29 +150,18 @@ def read_units(
         notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
         frame = frame.filter(pl.col(variant).is_not_null())
     if n_missing := sum(frame[name].null_count() for name in names):
-        notes.append(
-            f"{counted(n_missing, 'missing value')} excluded from the means of their metrics"
-        )
-    arms = order_variants(frame[variant], control, variants, table.source)
-    columns, metric_columns = _collect_columns(frame, metrics)
+        missing_values = counted(n_missing, "missing value")
+        notes.append(f"{missing_values} excluded from the means of their metrics")
+    arms = order_variants(frame[variant], control, variants, source)
+    columns = _collect_columns(frame, metrics)
     levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has a row without a time", source=table.source)
+            raise InputError(f"column {quoted(time)} has a row without a time", source=source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
-    return Units(
-        table.source,
-        unit or "unit",
-        ids,
-        arms,
-        codes,
-        columns,
-        metric_columns,
-        levels,
-        tuple(notes),
-    )
+    return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
 
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
@@ -191,11 +169,7 @@ TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "p
 
 
 def check_rows(
-    columns: Columns,
-    schema: Schema,
-    variant: str | None,
-    metrics: Sequence[str],
-    denominators: Sequence[str],
+    columns: Columns, schema: Schema, variant: str | None, metrics: Names, denominators: Names
 ) -> None:
     """Refuse rows that are parts of a unit, or totals of many units.
 
@@ -246,15 +220,12 @@ def _check_clusters(
             raise _cluster_error(columns, k, len(columns.cells(k)), n_values)
         if n_values:
             name = columns.names[k]
-            warn(
-                f"{columns.source}: column not used: {quoted(name)}, whose values are each in one"
-                f" variant only; if it is the unit that was randomised, set unit={name!r}",
-                stacklevel=6,
-            )
+            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
+            remedy = f"if it is the unit that was randomised, set unit={name!r}"
+            warn(f"{columns.source}: {note}; {remedy}", stacklevel=6)
 
 
-_MIN_REPEATS = 10
-"""Minimum number of repeated values; all are in one variant with probability 2^-10 by chance."""
+_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
 
 
 def _count_clusters(columns: Columns, column: int, variant: int) -> int:
@@ -273,11 +244,10 @@ def _count_clusters(columns: Columns, column: int, variant: int) -> int:
 
 def _cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
     name = columns.names[column]
-    return PolicyError(
-        f"{columns.source}: expected one row per unit, got {n_rows:,} rows of {n_values:,} values"
-        f" of {quoted(name)}, whose rows are not independent: set the unit, such as"
-        f" unit={name!r}, or unit='row' if rows were randomised"
-    )
+    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
+    problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
+    remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    return PolicyError(f"{columns.source}: {problem}: {remedy}")
 
 
 def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
@@ -306,29 +276,20 @@ def _texts(cells: Cells) -> pl.Series:
 
 
 def _totals_error(columns: Columns, evidence: str) -> PolicyError:
-    return PolicyError(
-        f"{columns.source}: expected one row per unit, got {evidence}, so rows seem to be totals"
-        " of many units: pass the rows of the units, or set unit='row' if each row was randomised"
-        " as a whole"
-    )
+    problem = f"expected one row per unit, got {evidence}, so rows seem to be totals of many units"
+    remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
+    return PolicyError(f"{columns.source}: {problem}: {remedy}")
 
 
 def _read_table(
-    data: Any,
-    kinds: Mapping[str, Kind],
-    unit: str | None,
-    variant: str | None,
-    denominators: list[str],
+    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
-    schema = Schema(
-        name,
-        (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids),
-        mapping=columns_of_mapping(name),
-        is_selected=True,
-        decisive=("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW)),
-    )
+    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
+    schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
+    mapping = columns_of_mapping(name)
+    schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     if variant is not None and spelt(variant) not in map(spelt, columns.names):
         schema = replace(schema, hint="; variant=... names another column")
@@ -345,10 +306,8 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
     names = [name for name in exclusive if name is not None]
     names += [name for name in dict.fromkeys(shared) if name is not None and name in {"", variant}]
     if invalid := [name for name in names if not name or names.count(name) > 1]:
-        raise PolicyError(
-            "unit, variant, metric, segment and time must be different columns, got"
-            f" {quoted(invalid[0])}"
-        )
+        expected = "unit, variant, metric, segment and time must be different columns"
+        raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
 
 
 def _sortable_times(times: pl.Series, source: str) -> pl.Series:
@@ -357,11 +316,8 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     if numeric_times.null_count() == times.null_count():
         return numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
-        raise InputError(
-            "expected a number or a time that starts with a date such as 2026-03-01, got"
-            f" {quoted(times.filter(~is_dated)[0])}",
-            source=source,
-        )
+        expected = "expected a number or a time that starts with a date such as 2026-03-01"
+        raise InputError(f"{expected}, got {quoted(times.filter(~is_dated)[0])}", source=source)
     return times
 
 
@@ -372,10 +328,8 @@ def _sum_by_unit(
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
-    sums = [
-        pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
-        for name in names
-    ]
+    columns = [pl.col(name) for name in names]
+    sums = [pl.when(column.is_not_null().all()).then(column.sum()) for column in columns]
     units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
@@ -389,10 +343,9 @@ def _sum_by_unit(
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
-            notes.append(
-                f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit: remove these"
-                " rows if the name stands for unknown units"
-            )
+            note = f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit"
+            remedy = "remove these rows if the name stands for unknown units"
+            notes.append(f"{note}: {remedy}")
     row = "earliest" if TIME in labels else "first"
     for name in labels:
         if name != TIME and (n_several := int(units[f"(several) {name}"].sum())):
@@ -411,8 +364,7 @@ def _sum_by_unit(
     return units.filter(pl.col("(variants)") < 2), notes
 
 
-CONTROLS = ("control", "baseline", "old", "a", "0")
-"""Names of variants that are the control by default, in upper or lower case."""
+CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
 
 
 def order_variants(
@@ -422,9 +374,8 @@ def order_variants(
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
-        raise CranfieldError(
-            f"{source}: weights must name every variant; missing: {quoted(unlisted[0])}"
-        )
+        missing = quoted(unlisted[0])
+        raise CranfieldError(f"{source}: weights must name every variant; missing: {missing}")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
     variant_list = some_of(names, 9)
@@ -433,9 +384,8 @@ def order_variants(
         candidates = [name for name in names if name.casefold() in CONTROLS]
         candidates = [name for name in candidates if name.casefold() == CONTROLS[0]] or candidates
         if len(names) > 1 and len(candidates) != 1:
-            raise PolicyError(
-                f"the variants are {variant_list}; set which of them is the control: control='...'"
-            )
+            remedy = "set which of them is the control: control='...'"
+            raise PolicyError(f"the variants are {variant_list}; {remedy}")
         control = candidates[0] if candidates else names[0]
     if control not in names:
         raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
@@ -457,10 +407,7 @@ def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
 def _collect_columns(
     frame: pl.DataFrame, metrics: Mapping[str, Metric]
 ) -> tuple[Floats, dict[str, MetricColumns]]:
-    """Return the distinct columns of all metrics, and the column numbers of each metric.
-
-    A mean with missing values is the sum of the known values divided by their number.
-    """
+    """Return the distinct columns of all metrics, and the column numbers of each metric."""
     columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
     def add_columns(numerator: str, denominator: str) -> tuple[int, int]:
@@ -471,7 +418,7 @@ def _collect_columns(
             for name, column in zip((numerator, denominator), values, strict=False):
                 columns.setdefault((name,), column)
             keys = [(numerator,), (denominator,) if denominator else ()]
-        else:
+        else:  # The mean is the sum of the known values divided by their number.
             keys = [(numerator, denominator, name) for name in ("numerator", "denominator")]
             columns[keys[0]] = np.where(is_known, values[0], 0.0)
             columns[keys[1]] = np.where(is_known, values[1] if denominator else 1.0, 0.0)
@@ -494,10 +441,8 @@ def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics to the direction of their measures."""
     lower = {name for name, metric in parse_measures(metrics).items() if metric.better == "lower"}
-    return {
-        name: replace(metric, good=metric.good or ("down" if name in lower else "up"))
-        for name, metric in metrics.items()
-    }
+    good = {name: m.good or ("down" if name in lower else "up") for name, m in metrics.items()}
+    return {name: replace(metric, good=good[name]) for name, metric in metrics.items()}
 
 
 def units_from_log(
@@ -513,9 +458,8 @@ def units_from_log(
     """Sum measures by unit; measures of the log `before` the experiment become covariates."""
     for name, metric in metrics.items():
         if metric.covariate is not None:
-            raise PolicyError(
-                f"{name}: metrics of a log cannot have a covariate; use before= for an earlier log"
-            )
+            reason = "metrics of a log cannot have a covariate; use before= for an earlier log"
+            raise PolicyError(f"{name}: {reason}")
     texts = {name: str(metric) for name, metric in parse_measures(metrics).items()}
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
@@ -523,9 +467,8 @@ def units_from_log(
         data, notes = _assigned_pages(data, unit, mixed)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
-        raise PolicyError(
-            f"unknown measure {quoted(missing[0])}; the sums by unit have: {', '.join(data.names)}"
-        )
+        names = ", ".join(data.names)
+        raise PolicyError(f"unknown measure {quoted(missing[0])}; the sums by unit have: {names}")
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
@@ -596,13 +539,6 @@ def units_from_sums(
             parts = (before.totals[before_codes, j], before.numbers[before_codes, j])
             covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
         metric_columns[name] = MetricColumns(*indices, *covariate)
-    return Units(
-        source,
-        sums.kind,
-        ids,
-        arms,
-        _codes(labels, arms),
-        np.column_stack(columns),
-        metric_columns,
-        notes=tuple(messages),
-    )
+    values = np.column_stack(columns)
+    identity = source, sums.kind, ids, arms, _codes(labels, arms)
+    return Units(*identity, values, metric_columns, notes=tuple(messages))

@@ -21,8 +21,7 @@ from cranfield.online.interleaving.method import (
 )
 from cranfield.result import Column, Columns, Result, TableResult
 
-STOP = ("examined", "clicked")
-"""Results after which a user may stop: every examined result, or only clicked ones."""
+STOP = ("examined", "clicked")  # Stop after any examined result, or only after clicks
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -93,10 +92,8 @@ class CascadeUser:
                 raise PolicyError(f"{name} must have probabilities between 0 and 1, one per grade")
             object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
-            raise PolicyError(
-                f"click and stop must have the same number of grades, got {len(self.click)} and"
-                f" {len(self.stop)}"
-            )
+            sizes = f"{len(self.click)} and {len(self.stop)}"
+            raise PolicyError(f"click and stop must have the same number of grades, got {sizes}")
 
     def clicks(self, grades: Any, uniforms: Floats) -> Bools:
         """Return a mask of clicked results.
@@ -117,10 +114,8 @@ class CascadeUser:
         click, stop, is_listed = self._probabilities(grades)
         width = 2 * is_listed.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(is_listed) or uniforms.shape[1] < width:
-            raise PolicyError(
-                f"uniforms must have {width} numbers for each of {counted(len(is_listed), 'page')},"
-                f" got shape {uniforms.shape}"
-            )
+            expected = f"{width} numbers for each of {counted(len(is_listed), 'page')}"
+            raise PolicyError(f"uniforms must have {expected}, got shape {uniforms.shape}")
         is_clicked = (uniforms[:, 0:width:2] < click) & is_listed
         has_stopped = uniforms[:, 1:width:2] < stop
         if self.stop_after == "clicked":
@@ -143,10 +138,8 @@ class CascadeUser:
         if grades.ndim != 2 or grades.dtype.kind not in "iu":
             raise PolicyError("grades must be integers of shape (pages, ranks)")
         if grades.size and grades.max() >= len(self.click):
-            raise PolicyError(
-                f"grade {grades.max()} has no click probability: the {self.name} user has grades 0"
-                f" to {len(self.click) - 1}"
-            )
+            reason = f"the {self.name} user has grades 0 to {len(self.click) - 1}"
+            raise PolicyError(f"grade {grades.max()} has no click probability: {reason}")
         index = np.maximum(grades, 0).astype(np.intp)
         return np.array(self.click)[index], np.array(self.stop)[index], grades >= 0
 
@@ -188,24 +181,15 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     check_choice("user", name, PRESETS)
     presets = PRESETS[name]
     if grades not in presets:
-        raise PolicyError(
-            f"grades must be 2, 3 or 5, got {quoted(grades)}; CascadeUser accepts custom"
-            " probabilities"
-        )
+        remedy = "CascadeUser accepts custom probabilities"
+        raise PolicyError(f"grades must be 2, 3 or 5, got {quoted(grades)}; {remedy}")
     return CascadeUser(*presets[grades], stop_after=stop, name=name)
 
 
-CLICKS = ("one click", "any clicks")
-"""Random clicks: on one document of the list, or on any set of documents."""
-
-_MAX_LENGTH = 12
-"""Maximum length of lists whose 2^ranks sets of clicks are enumerated."""
-
-_MAX_WORK = 1 << 27
-"""Maximum product of the numbers of documents, click sets and pairs; takes about ten seconds."""
-
-_TIE = 1e-9
-"""Absolute outcomes up to this value are ties."""
+CLICKS = ("one click", "any clicks")  # Random clicks on one document, or on any set
+_MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
+_MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
+_TIE = 1e-9  # Absolute outcomes up to this value are ties
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,9 +213,7 @@ class Bias(Result):
         "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
         "ranker": Column("First ranker of the pair.", key=True),
         "other": Column("Second ranker of the pair.", key=True),
-        "credit": Column(
-            "Expected credit of the first ranker minus expected credit of the second."
-        ),
+        "credit": Column("Expected credit of the first ranker minus that of the second."),
         "outcome": Column("Expected outcome for the first ranker; 0 without bias."),
     }
 
@@ -293,28 +275,27 @@ def bias(
     """
     interleaver = interleave(lists, method, length)
     distribution = _merged_distribution(interleaver, limit)
-    n_rankers = len(interleaver.rankers)
-    is_filled = distribution.lists >= 0
+    shown, teams, n_rankers = distribution.lists, distribution.teams, len(interleaver.rankers)
+    is_filled = shown >= 0
     sizes = is_filled.sum(axis=1)
     n_ranks = int(sizes.max())
     if n_ranks > _MAX_LENGTH:
         raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {n_ranks}")
     pairs = list(combinations(range(n_rankers), 2))
-    if 2**n_ranks * distribution.lists.size * (1 + len(pairs)) > _MAX_WORK:
-        raise PolicyError(
-            f"computing the bias of {counted(n_rankers, 'ranker')} for {counted(2**n_ranks, 'set')}"
-            f" of clicks on {counted(len(distribution.lists), 'list')} takes too long; use fewer"
-            " rankers or a smaller length"
-        )
+    if 2**n_ranks * shown.size * (1 + len(pairs)) > _MAX_WORK:
+        rankers, lists_text = counted(n_rankers, "ranker"), counted(len(distribution), "list")
+        work = f"the bias of {rankers} for {counted(2**n_ranks, 'set')} of clicks on {lists_text}"
+        remedy = "use fewer rankers or a smaller length"
+        raise PolicyError(f"computing {work} takes too long; {remedy}")
     click_sets: Bools = (np.arange(2**n_ranks)[:, None] >> np.arange(n_ranks) & 1).astype(bool)
     credits = np.zeros((2, n_rankers))
     outcomes = np.zeros((2, n_rankers, n_rankers))
     for click_set in click_sets:
-        clicks = np.zeros(distribution.lists.shape, dtype=bool)
+        clicks = np.zeros(shown.shape, dtype=bool)
         clicks[:, :n_ranks] = click_set
         is_possible = np.asarray((is_filled | ~clicks).all(axis=1))
         clicks &= is_possible[:, None]
-        credit = interleaver.credits(distribution.lists, clicks, distribution.teams)
+        credit = interleaver.credits(shown, clicks, teams)
         # In a list of n documents each click has probability 1/n, and each set 1/2^n.
         one_click = is_possible * (click_set.sum() == 1) / np.maximum(sizes, 1)
         any_clicks = is_possible / 2.0**sizes
@@ -324,9 +305,7 @@ def bias(
                 continue
             credits[kind] += weights @ credit
             for a, b in pairs:
-                outcome = weights @ interleaver.outcomes(
-                    distribution.lists, clicks, distribution.teams, (a, b)
-                )
+                outcome = weights @ interleaver.outcomes(shown, clicks, teams, (a, b))
                 outcomes[kind, a, b] += outcome
                 outcomes[kind, b, a] -= outcome
     return Bias(str(interleaver.method), interleaver.rankers, credits, outcomes)
@@ -375,10 +354,8 @@ class Fidelity(TableResult):
 
     def heading(self) -> list[str]:
         cases = counted(self.rows.height, "case")
-        return [
-            f"{self.method}: of {cases} the better ranker wins {self.wins},"
-            f" loses {self.losses} and ties {self.ties}"
-        ]
+        counts = f"wins {self.wins}, loses {self.losses} and ties {self.ties}"
+        return [f"{self.method}: of {cases} the better ranker {counts}"]
 
     def facts(self) -> dict[str, Any]:
         return {"method": self.method, "wins": self.wins, "losses": self.losses, "ties": self.ties}
@@ -420,16 +397,15 @@ def fidelity(
             continue
         interleaver = interleave([list(names), list(order)], method, n_ranks)
         distribution = _merged_distribution(interleaver)
+        lists = distribution.lists
         for relevant in relevant_sets:
             gains = [order.index(doc) - names.index(doc) for doc in relevant]
             codes = [interleaver.docs.index(doc) for doc in relevant]
-            clicks: Bools = np.isin(distribution.lists, codes)
+            clicks: Bools = np.isin(lists, codes)
             for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
                 if min(sign * gain for gain in gains) >= 0 and any(gains):
                     better, worse = (names, order)[::sign]
-                    outcomes = interleaver.outcomes(
-                        distribution.lists, clicks, distribution.teams, pair
-                    )
+                    outcomes = interleaver.outcomes(lists, clicks, distribution.teams, pair)
                     outcome = float(distribution.probabilities @ outcomes)
                     cases.append((better, worse, relevant, outcome))
     return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(method))

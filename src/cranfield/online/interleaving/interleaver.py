@@ -37,14 +37,9 @@ from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
-MAX_LENGTH = 10_000
-"""Maximum number of documents of a list."""
-
-_BATCH_VALUES = 1 << 20
-"""Maximum number of values in memory at a time: impressions times documents times rankers."""
-
-_MAX_DRAWS = 100_000_000
-"""Maximum number of impressions of one call, which are in memory at the same time."""
+MAX_LENGTH = 10_000  # Maximum number of documents of a list
+_BATCH_VALUES = 1 << 20  # Maximum number of values in memory: impressions, documents, rankers
+_MAX_DRAWS = 100_000_000  # Maximum number of impressions of one call, all in memory
 
 
 class DrawnLists(NamedTuple):
@@ -118,8 +113,8 @@ class Interleaver:
         ([[0, 1, 2], [1, 0, 2], [0, 1, 2]], [[0, 1, 1], [1, 0, 1], [0, 1, 1]])
         """
         check_whole("n", n, 0, _MAX_DRAWS)
-        check_whole("seed", seed, 0)
-        check_whole("first", first, 0)
+        for name, value in (("seed", seed), ("first", first)):
+            check_whole(name, value, 0)
         topic = hash_name(self.topic)
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
@@ -144,9 +139,8 @@ class Interleaver:
         check_whole("seed", seed, 0)
         names: list[Any] = list(keys)
         topic = hash_name(self.topic)
-        if not all(isinstance(name, str) for name in names):
-            invalid = next(name for name in names if not isinstance(name, str))
-            raise PolicyError(f"keys must be strings, got {quoted(invalid)}")
+        if invalid := [name for name in names if not isinstance(name, str)]:
+            raise PolicyError(f"keys must be strings, got {quoted(invalid[0])}")
         draws = [named_stream(seed, name, topic).random(self._lists.width) for name in names]
         numbers = np.array(draws).reshape(len(names), self._lists.width)
         return _concatenate(self._lists.draw(numbers[rows]) for rows in self._batches(len(names)))
@@ -174,10 +168,8 @@ class Interleaver:
         check_whole("limit", limit, 1)
         distribution = self._lists.enumerate(limit)
         if distribution is None:
-            raise PolicyError(
-                f"more than {limit:,} lists are possible; raise limit, lower the length, or draw"
-                " lists instead"
-            )
+            remedy = "raise limit, lower the length, or draw lists instead"
+            raise PolicyError(f"more than {limit:,} lists are possible; {remedy}")
         return distribution
 
     def credits(self, lists: Any, clicks: Any, teams: Any = None) -> Floats:
@@ -229,14 +221,11 @@ class Interleaver:
     def _check_impressions(
         self, lists: Any, clicks: Any, teams: Any
     ) -> Iterator[tuple[Indices, Bools, Indices]]:
-        """Check impressions, and yield them in batches."""
         codes = _check_codes(lists, "lists", len(self.docs))
         is_clicked = as_array(clicks, "clicks must be booleans, one row per impression")
         if is_clicked.dtype != bool or is_clicked.shape != codes.shape:
-            raise PolicyError(
-                f"clicks must be booleans of shape {codes.shape}, as the lists, got"
-                f" {is_clicked.dtype} of shape {is_clicked.shape}"
-            )
+            expected = f"clicks must be booleans of shape {codes.shape}, as the lists"
+            raise PolicyError(f"{expected}, got {is_clicked.dtype} of shape {is_clicked.shape}")
         if (is_clicked & (codes < 0)).any():
             raise PolicyError("clicks must be on documents, got a click below the end of its list")
         if teams is None and self.method.has_team_credit:
@@ -245,9 +234,8 @@ class Interleaver:
         if teams is not None:
             owners = _check_codes(teams, "teams", len(self.rankers))
         if owners.shape != codes.shape:
-            raise PolicyError(
-                f"teams must have the shape of the lists, {codes.shape}, got {owners.shape}"
-            )
+            expected = f"teams must have the shape of the lists, {codes.shape}"
+            raise PolicyError(f"{expected}, got {owners.shape}")
         for rows in self._batches(len(codes)) if len(codes) else ():
             yield codes[rows], is_clicked[rows], owners[rows]
 
@@ -260,14 +248,11 @@ def _concatenate(parts: Iterable[tuple[Indices, Indices]]) -> DrawnLists:
 def _check_codes(values: Any, name: str, size: int) -> Indices:
     array = as_array(values, f"{name} must be rows of integers")
     if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
-        raise PolicyError(
-            f"{name} must be integers of shape (impressions, ranks), got {array.dtype} of shape"
-            f" {array.shape}"
-        )
+        expected = f"{name} must be integers of shape (impressions, ranks)"
+        raise PolicyError(f"{expected}, got {array.dtype} of shape {array.shape}")
     if array.size and (array.min() < NOBODY or array.max() >= size):
-        raise PolicyError(
-            f"{name} must be integers from -1 to {size - 1}, got {array.min()} to {array.max()}"
-        )
+        expected = f"{name} must be integers from -1 to {size - 1}"
+        raise PolicyError(f"{expected}, got {array.min()} to {array.max()}")
     return array.astype(np.intp, copy=False)
 
 
@@ -330,10 +315,8 @@ def interleave(
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
-        raise PolicyError(
-            f"topic must be a topic of the runs, got {quoted(topic)}; interleave_runs interleaves"
-            " all topics"
-        )
+        expected = f"topic must be a topic of the runs, got {quoted(topic)}"
+        raise PolicyError(f"{expected}; interleave_runs interleaves all topics")
     check_names(runs)
     rankings = {}
     for run in runs:
@@ -371,8 +354,7 @@ _PAGES = Schema(
 _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)
 _LIST_SCHEMA = {**_TEXTS, "rank": pl.Int64, "doc": pl.String, "team": pl.String}
 
-_MAX_PAGES = 10_000_000
-"""Maximum number of pages of all topics, whose lists are in memory at the same time."""
+_MAX_PAGES = 10_000_000  # Maximum number of pages of all topics, whose lists are all in memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -408,15 +390,12 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     @property
     def lists(self) -> dict[str, dict[str, list[str]]]:
         """Rankings by topic and ranker, best document first, as :func:`preference` accepts them."""
-        return {
-            topic: {
-                ranker: [str(interleaver.docs[k]) for k in order if k >= 0]
-                for ranker, order in zip(
-                    interleaver.rankers, interleaver.rankings.orders.tolist(), strict=True
-                )
-            }
-            for topic, interleaver in self.items()
-        }
+        lists: dict[str, dict[str, list[str]]] = {}
+        for topic, interleaver in self.items():
+            docs, orders = interleaver.docs, interleaver.rankings.orders.tolist()
+            rankings = [[str(docs[k]) for k in order if k >= 0] for order in orders]
+            lists[topic] = dict(zip(interleaver.rankers, rankings, strict=True))
+        return lists
 
     def __repr__(self) -> str:
         runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")
@@ -552,17 +531,13 @@ def interleave_runs(
 
 
 def write_lists(rows: pl.DataFrame, path: str, format: str) -> None:
-    """Write the lists of :meth:`InterleavedRuns.draw` to a file; `-` is standard output.
-
-    In `jsonl` each line is a page, in `trec` each page is a topic of a run, and in `csv`, `tsv`,
-    `json` and `parquet` each row is a document.
-    """
-    if format == "trec":
+    """Write the lists of :meth:`InterleavedRuns.draw` to a file; `-` is standard output."""
+    if format == "trec":  # Each page is a topic of a run.
         tag = pl.col("method").str.replace_all(r"\s", "")
         score = (pl.col("rank").max() + 1 - pl.col("rank")).over("page")
         columns = (pl.col("page").alias("topic"), pl.lit("Q0"), "doc", "rank", score.alias("score"))
         write_lines(rows.select(*columns, tag), path)
-    elif format == "jsonl":
+    elif format == "jsonl":  # Each line is a page.
         pages = rows.group_by("page", "query", "method", maintain_order=True)
         write_table(pages.agg(results=pl.struct("rank", "doc", "team")), path, format)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -24,18 +24,13 @@ from cranfield.base.kinds import Integer, OneOf, UnitInterval
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
-from cranfield.online.interleaving.preference_matrix import PreferenceMatrix, compare_pairs
+from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
 from cranfield.online.log.query_log import QueryLog
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MIN_SATISFIED_DWELL = 30.0
-"""Minimum dwell, in seconds, of a satisfied click."""
-
-CLICKS = ("all", "first", "last", "sat")
-"""Clicks that may count, without weights."""
-
-UNITS = ("user", "session", "query", "impression")
-"""Units of the sign test and the bootstrap."""
+MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
+CLICKS = ("all", "first", "last", "sat")  # Clicks that may count, without weights
+UNITS = ("user", "session", "query", "impression")  # Units of the sign test and the bootstrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +59,9 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return results with the `weight` of their clicks, and notes.
+    """Return results with the largest `weight` of their clicks, 0 without clicks, and notes.
 
-    A click has weight 1 if it counts: `all` clicks, the `first` or `last` of a page by time, or
-    those with a dwell of at least 30 seconds (`sat`). Any other name is a column with the weights
-    of clicks. A result has the largest weight of its clicks, or 0 without clicks.
+    A click that counts has weight 1, unless `clicks` is a column with weights.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
@@ -102,11 +95,9 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
     has_teams = "team" in log.results.columns
     names = log.results["team"].drop_nulls().unique() if has_teams else pl.Series(dtype=pl.String)
     if names.is_empty():
-        raise InputError(
-            "expected results with a team, got none; methods other than team draft require the"
-            " interleaved lists or runs",
-            source=log.source,
-        )
+        remedy = "methods other than team draft require the interleaved lists or runs"
+        reason = f"expected results with a team, got none; {remedy}"
+        raise InputError(reason, source=log.source)
     return tuple(sorted(names, key=str.encode))
 
 
@@ -123,10 +114,8 @@ def interleaved_pages(log: QueryLog) -> Bools:
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    With two rankers, both take part in every interleaved page, with credit 0 if they own no result
-    (Radlinski et al., 2008: the team with more clicks wins the impression). With more rankers, a
-    ranker takes part in the pages where it owns a result, as pages may interleave different
-    rankers.
+    Two rankers take part in every interleaved page (Radlinski et al., 2008: the team with more
+    clicks wins). Of more rankers, which pages may mix, those that own a result take part.
     """
     rankers = list_teams(log)
     results, notes = weigh_clicks(log, clicks, log.results.drop_nulls("team"))
@@ -142,9 +131,11 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
+            method_list = (
+                f"{', '.join(other_methods)}, which requires the interleaved lists or runs"
+            )
             notes.append(
-                "clicks are credited by team, but pages were interleaved by"
-                f" {', '.join(other_methods)}, which requires the interleaved lists or runs"
+                f"clicks are credited by team, but pages were interleaved by {method_list}"
             )
     return LogCredits(rankers, values, pages, tuple(notes))
 
@@ -157,11 +148,10 @@ def page_units(
     for name in ("user", "session") if unit is None else ():
         ids = pages[name].drop_nulls() if name in pages.columns else pl.Series()
         if ids.n_unique() < len(ids):
-            raise PolicyError(
-                f"{name}s have several pages ({counted(ids.n_unique(), name)},"
-                f" {counted(len(ids), 'page')}), so pages are not independent: set"
-                f" unit={name!r}, or unit='impression' to treat pages as independent"
-            )
+            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), 'page')}"
+            problem = f"{name}s have several pages ({sizes}), so pages are not independent"
+            remedy = f"set unit={name!r}, or unit='impression' to treat pages as independent"
+            raise PolicyError(f"{problem}: {remedy}")
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
@@ -170,14 +160,12 @@ def page_units(
     codes = pages[unit].rank("dense").to_numpy() - 1.0
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        notes.append(
-            f"{counted(n_missing, 'page')} without {unit}, each treated as a separate {unit}"
-        )
+        missing = counted(n_missing, "page")
+        notes.append(f"{missing} without {unit}, each treated as a separate {unit}")
     return unit, codes.astype(np.intp), notes
 
 
-MAX_EXACT = 2000
-"""Maximum number of untied impressions for which the power is computed exactly."""
+MAX_EXACT = 2000  # Maximum number of untied impressions for which the power is computed exactly
 
 
 def impressions_needed(
@@ -233,8 +221,7 @@ def impressions_needed(
 
 def _power(n: Indices, p: float, alpha: float) -> Floats:
     """Compute the power of the exact test for each number n of untied impressions."""
-    # The critical value is the largest number of losses with P(losses or fewer) <= alpha / 2; it is
-    # near its normal approximation.
+    # The largest number of losses with P(losses or fewer) <= alpha / 2 is near its approximation.
     approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
     losses = approximation + np.arange(-3, 4)[:, None]
     is_rejected = (losses >= 0) & (bdtr(np.maximum(losses, 0), n, 0.5) <= alpha / 2 * (1 + 1e-12))
@@ -244,22 +231,13 @@ def _power(n: Indices, p: float, alpha: float) -> Floats:
     return np.asarray(np.where(critical >= 0, power, 0.0))
 
 
-QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]
-"""Documents by query and ranker, best first."""
+QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
 
 
 def outcomes_by_method(
-    log: QueryLog,
-    lists: QueryRankings,
-    method: str | None,
-    clicks: str,
-    names: Sequence[str] | None,
+    log: QueryLog, lists: QueryRankings, method: str | None, clicks: str, names: Any
 ) -> LogCredits:
-    """Compare two rankers on each page, by the method of the page or by one method.
-
-    Values are credits if the method credits teams; otherwise they are the outcome for the first
-    ranker and 0 for the second.
-    """
+    """Compare two rankers on each page, by the method of the page or by one method."""
     log.require("results", "doc", purpose="a preference by a method")
     check_choice("clicks", clicks, CLICKS)
     if method is None:
@@ -280,26 +258,23 @@ def outcomes_by_method(
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            raise PolicyError(
-                f"lists must have every ranker; {quoted(missing[0])} is missing for the query"
-                f" {quoted(query)}"
-            )
+            reason = f"{quoted(missing[0])} is missing for the query {quoted(query)}"
+            raise PolicyError(f"lists must have every ranker; {reason}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _query_credits(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        notes.append(
-            f"{counted(n_excluded, 'page')} without interleaved lists or a method excluded"
-        )
+        excluded = counted(n_excluded, "page")
+        notes.append(f"{excluded} without interleaved lists or a method excluded")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
 def _query_credits(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return the pages of a query, and their credits or outcomes, shape (pages, 2)."""
+    """Return the pages of a query, and their credits, or outcomes and 0; shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}
@@ -307,9 +282,8 @@ def _query_credits(
     doc_codes = docs.replace_strict(code_of_doc, default=-1, return_dtype=pl.Int64).to_numpy()
     if (doc_codes < 0).any():
         doc = docs[int(np.argmax(doc_codes < 0))]
-        raise InputError(
-            "a page shows a document that is in none of the rankings", source=source, doc=doc
-        )
+        reason = "a page shows a document that is in none of the rankings"
+        raise InputError(reason, source=source, doc=doc)
     page, row = np.unique(rows["page"].to_numpy(), return_inverse=True)
     cells = row, rows["rank"].to_numpy() - 1
     teams = {name: k for k, name in enumerate(interleaver.rankers)}

@@ -22,8 +22,7 @@ from cranfield.tabular import frame_html
 
 T = TypeVar("T")
 
-Id = str | int
-"""Id of a document."""
+Id = str | int  # Id of a document
 
 RankedLists = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[str]]
 """Lists of document ids, best first, with or without the names of rankers."""
@@ -46,10 +45,7 @@ class Rankings:
 
     @cached_property
     def ranks(self) -> Ints:
-        """Rank of each document, from 1, shape (rankers, documents).
-
-        A document that is missing from a ranking has the rank after its last document.
-        """
+        """Rank from 1, or after the last document if missing; shape (rankers, documents)."""
         ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
         ranker, position = np.nonzero(self.orders >= 0)
         ranks[ranker, self.orders[ranker, position]] = position + 1
@@ -109,9 +105,8 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
             raise PolicyError(f"{quoted(name)} must have document ids, got {quoted(doc)}")
     if duplicates := find_duplicates(docs):
-        raise PolicyError(
-            f"{quoted(name)} must have different documents, got {quoted(duplicates[0])} twice"
-        )
+        doc = quoted(duplicates[0])
+        raise PolicyError(f"{quoted(name)} must have different documents, got {doc} twice")
     return docs
 
 
@@ -129,11 +124,8 @@ def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     return {topic: docs[rows] for topic, rows in zip(run.topics, slices, strict=True)}
 
 
-Pair = tuple[int, int]
-"""Indices of two rankers."""
-
-NOBODY = -1
-"""Code of no document, and the team of a document that no ranker owns."""
+Pair = tuple[int, int]  # Indices of two rankers
+NOBODY = -1  # Code of no document, and the team of a document that no ranker owns
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +197,10 @@ class Distribution:
         docs, names = [*map(str, self.rankings.docs)], [*self.rankings.rankers, None]
         # Lists are padded with -1 after their last document.
         sizes = (self.lists >= 0).sum(axis=1).tolist()
+        lists = zip(self.lists.tolist(), self.teams.tolist(), sizes, strict=True)
         rows = [
             ([docs[code] for code in codes[:size]], [names[team] for team in teams[:size]])
-            for codes, teams, size in zip(
-                self.lists.tolist(), self.teams.tolist(), sizes, strict=True
-            )
+            for codes, teams, size in lists
         ]
         schema = dict.fromkeys(("list", "teams"), pl.List(pl.String))
         frame = pl.DataFrame(rows, schema=schema, orient="row")
@@ -244,8 +235,7 @@ class Prefixes:
         return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.available[rows])
 
 
-Candidates = tuple[Indices, Indices, Floats]
-"""Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
+Candidates = tuple[Indices, Indices, Floats]  # Documents, teams, weights: (lists, candidates)
 
 
 @dataclass(frozen=True)
@@ -273,10 +263,8 @@ class StepwiseDistribution:
             candidate = (cumulative <= target[:, None]).sum(axis=1)
             has_ended = total <= 0
             candidate[has_ended] = 0
-            prefixes.extend(
-                np.where(has_ended, NOBODY, docs[rows, candidate]),
-                np.where(has_ended, NOBODY, teams[rows, candidate]),
-            )
+            drawn = docs[rows, candidate], teams[rows, candidate]
+            prefixes.extend(*(np.where(has_ended, NOBODY, codes) for codes in drawn))
         return prefixes.lists, prefixes.teams
 
     def enumerate(self, limit: int) -> Distribution | None:
@@ -292,15 +280,12 @@ class StepwiseDistribution:
                 return None
             probability = probabilities[row] * weights[row, candidate] / total[row]
             probabilities = np.r_[probability, probabilities[end_rows]]
-            nobody = np.full(end_rows.size, NOBODY)
             prefixes = prefixes.take(np.r_[row, end_rows])
-            prefixes.extend(
-                np.r_[docs[row, candidate], nobody], np.r_[teams[row, candidate], nobody]
-            )
-        order = np.lexsort(np.c_[prefixes.lists, prefixes.teams].T[::-1])
-        return Distribution(
-            self.rankings, prefixes.lists[order], prefixes.teams[order], probabilities[order]
-        )
+            drawn = docs[row, candidate], teams[row, candidate]
+            prefixes.extend(*(np.r_[codes, np.full(end_rows.size, NOBODY)] for codes in drawn))
+        lists, teams = prefixes.lists, prefixes.teams
+        order = np.lexsort(np.c_[lists, teams].T[::-1])
+        return Distribution(self.rankings, lists[order], teams[order], probabilities[order])
 
 
 OUTCOME = "of an impression: the sign of the difference of credits, or the difference"
@@ -354,11 +339,9 @@ def divide(numerator: Floats, denominator: Floats, default: float) -> Floats:
     return quotient
 
 
+_PACKAGE = "cranfield.online.interleaving"
 METHODS: Registry[type[InterleavingMethod]] = Registry(
-    "interleaving method",
-    "methods",
-    package="cranfield.online.interleaving",
-    base=InterleavingMethod,
+    "interleaving method", "methods", package=_PACKAGE, base=InterleavingMethod
 )
 
 

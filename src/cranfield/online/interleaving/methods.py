@@ -46,10 +46,7 @@ def best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
 
 
 def turn_weights(prefixes: Prefixes, has_docs: Bools) -> Floats:
-    """Return weight 1 for rankers whose turn it may be, else 0; shape (lists, rankers).
-
-    In each round every ranker with documents left gives one, in random order.
-    """
+    """Return weight 1 for rankers that may yet give a document in this round, else 0."""
     teams = prefixes.teams[:, : prefixes.rank]
     rankers = range(has_docs.shape[1])
     counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in rankers], axis=1)
@@ -77,9 +74,8 @@ class Balanced(InterleavingMethod):
         for coin, row in enumerate(lists):
             codes = _merge_rankings(rankings, coin, length)
             row[: len(codes)] = codes
-        probabilities = np.array([0.5, 0.5])
         nobody = np.full_like(lists, NOBODY)
-        return Distribution(rankings, lists, nobody, probabilities).merge_teams()
+        return Distribution(rankings, lists, nobody, np.array([0.5, 0.5])).merge_teams()
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = rankings.ranks[:, lists]
@@ -165,11 +161,8 @@ def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floa
     return np.stack(counts, axis=1).astype(np.float64)
 
 
-_MAX_RANKERS = 10
-"""Maximum number of rankers that take turns: the state of a path is one of 2^rankers sets."""
-
-Update = Callable[[Floats, int, int], Floats]
-"""Updates the sums of a path for a rank and the ranker that gives its document."""
+_MAX_RANKERS = 10  # Maximum number of rankers in turns: a path is in one of 2^rankers states
+Update = Callable[[Floats, int, int], Floats]  # New sums for a rank and a ranker
 
 
 def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
@@ -180,7 +173,7 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
         new_sums[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
         return new_sums
 
-    return _sum_over_paths(probabilities, filled, replace, probabilities.shape[2], update)
+    return _sum_over_paths(probabilities, filled, replace, np.zeros(probabilities.shape[2]), update)
 
 
 def difference_distribution(
@@ -188,9 +181,7 @@ def difference_distribution(
 ) -> Floats:
     """Compute the distribution of the number of clicks of one ranker minus that of another.
 
-    Shape (lists, 2 n + 1), for differences from -n to n, n being the largest number of clicks on a
-    list. With replacement the difference is a sum of independent terms; for two rankers it has a
-    Poisson binomial distribution.
+    Shape (lists, 2 n + 1), for differences from -n to n, the largest number of clicks on a list.
     """
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
@@ -204,33 +195,22 @@ def difference_distribution(
         new_sums[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
         return new_sums
 
-    return _sum_over_paths(probabilities, filled, replace, 2 * max_clicks + 1, update, max_clicks)
+    starts = np.eye(1, 2 * max_clicks + 1, max_clicks)[0]
+    return _sum_over_paths(probabilities, filled, replace, starts, update)
 
 
 def _sum_over_paths(
-    probabilities: Floats,
-    filled: Bools,
-    replace: bool,
-    width: int,
-    update: Update,
-    start: int | None = None,
+    probabilities: Floats, filled: Bools, replace: bool, starts: Floats, update: Update
 ) -> Floats:
-    """Sum over all paths, weighted by their probability given the list; shape (lists, width).
+    """Sum over all paths, weighted by their probability given the list, from initial sums.
 
-    The first sum is the probability itself; `start` is the index of another sum, which starts
-    at 1 instead of 0.
+    Updated are sums of shape (lists, 1 + starts); the first one is the probability itself.
     """
     n_lists, n_ranks, n_rankers = probabilities.shape
     if not replace and n_rankers > _MAX_RANKERS:
-        raise PolicyError(
-            f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers,"
-            f" got {n_rankers}"
-        )
-    initial_sums = np.zeros((n_lists, 1 + width))
-    initial_sums[:, 0] = 1
-    if start is not None:
-        initial_sums[:, 1 + start] = 1
-    paths = {0: initial_sums}
+        requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
+        raise PolicyError(f"{requirement}, got {n_rankers}")
+    paths = {0: np.tile(np.r_[1.0, starts], (n_lists, 1))}
     for rank in range(n_ranks):
         has_docs = ~np.isnan(probabilities[:, rank])
         weights = np.nan_to_num(probabilities[:, rank])
@@ -302,11 +282,10 @@ class Probabilistic(InterleavingMethod):
             # Summed over available documents rather than by difference, to be exactly 0 for none.
             sums = _sum_weights(available, weights)
             has_docs = sums > 0
-            if self.replace:
-                ranker_weights = has_docs.astype(np.float64)
-            else:
-                ranker_weights = turn_weights(prefixes, has_docs)
-            factors = divide(ranker_weights, sums, 0.0)
+            has_turn = has_docs.astype(np.float64)
+            if not self.replace:
+                has_turn = turn_weights(prefixes, has_docs)
+            factors = divide(has_turn, sums, 0.0)
             shape = (len(available), n_rankers * n_docs)
             doc_weights = (factors[:, :, None] * weights * available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
@@ -337,10 +316,8 @@ class Probabilistic(InterleavingMethod):
     ) -> Floats:
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
-        probabilities = self.probabilities(rankings, lists)
-        distribution = difference_distribution(
-            probabilities, clicks, lists >= 0, self.replace, pair
-        )
+        ps = self.probabilities(rankings, lists)
+        distribution = difference_distribution(ps, clicks, lists >= 0, self.replace, pair)
         middle = distribution.shape[1] // 2
         losses, wins = distribution[:, :middle], distribution[:, middle + 1 :]
         return np.asarray(wins.sum(axis=1) - losses.sum(axis=1))
@@ -435,22 +412,18 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     return weights
 
 
-_ZERO_TOLERANCE = 1e-9
-"""Reduced costs and probabilities up to this value count as 0."""
+_ZERO_TOLERANCE = 1e-9  # Reduced costs and probabilities up to this value count as 0
 
 
 def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
-    """Minimise the first costs, then the second costs among the optima, and so on.
-
-    The constraints are x >= 0 and matrix @ x = sums. Variables with a positive reduced cost are 0
-    in every optimum, so each later program has only the remaining columns, and needs no tolerance
-    on earlier costs.
-    """
+    """Minimise the first costs for x >= 0 and matrix @ x = sums, then the second, and so on."""
     from scipy.optimize import linprog
 
+    # Variables with a positive reduced cost are 0 in every optimum, so that each later program has
+    # only the remaining columns, and needs no tolerance on earlier costs.
     columns = np.arange(matrix.shape[1])
     point = np.zeros(0)
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    options = {f"{problem}_feasibility_tolerance": 1e-10 for problem in ("primal", "dual")}
     for cost in costs:
         scale = max(float(np.abs(cost[columns]).max()), 1e-300)
         scaled_cost, submatrix = cost[columns] / scale, matrix[:, columns]
@@ -475,8 +448,7 @@ def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
     return np.maximum(solution, 0.0)
 
 
-_BIAS_TOLERANCE = 1e-9
-"""Largest difference of expected credit that counts as unbiased."""
+_BIAS_TOLERANCE = 1e-9  # Largest difference of expected credit that counts as unbiased
 
 
 class _OptimisedMethod(InterleavingMethod):
@@ -521,10 +493,8 @@ class _OptimisedMethod(InterleavingMethod):
         p = self._probabilities(bias / scale, self.cost(credits), length, scale)
         imbalance = np.abs(bias @ p).reshape(-1, length).max(axis=0)
         if self.infeasible == "refuse" and self.slack is None and imbalance.max() > _BIAS_TOLERANCE:
-            raise PolicyError(
-                f"{self} has no unbiased solution for these rankings:"
-                f" expected credits differ by up to {imbalance.max():.6g}"
-            )
+            problem = f"{self} has no unbiased solution for these rankings"
+            raise PolicyError(f"{problem}: expected credits differ by up to {imbalance.max():.6g}")
         is_positive = p > 0
         nobody = np.full_like(codes[is_positive], NOBODY)
         return Distribution(rankings, codes[is_positive], nobody, p[is_positive], imbalance)
@@ -533,20 +503,16 @@ class _OptimisedMethod(InterleavingMethod):
         """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
         n_rows, n_lists = bias.shape
         allowances = np.tile(np.eye(length), (2 * n_rows // length, 1))
-        matrix = np.block(
-            [
-                [np.ones((1, n_lists)), np.zeros((1, length + 2 * n_rows))],
-                [np.concatenate([bias, -bias]), -allowances, np.eye(2 * n_rows)],
-            ]
-        )
+        total = [np.ones((1, n_lists)), np.zeros((1, length + 2 * n_rows))]
+        limits = [np.concatenate([bias, -bias]), -allowances, np.eye(2 * n_rows)]
+        matrix = np.block([total, limits])
         bias_cost, list_cost, tie_cost = np.zeros((3, matrix.shape[1]))
         bias_cost[n_lists : n_lists + length] = 1
         list_cost[:n_lists] = cost
         # Square roots of 1, 2, ... make the optimum almost surely unique, and prefer early lists.
         tie_cost[:n_lists] = np.sqrt(1 + np.arange(n_lists))
-        if self.slack is None:
-            costs = [bias_cost, list_cost, tie_cost]
-        else:
+        costs = [bias_cost, list_cost, tie_cost]
+        if self.slack is not None:
             costs = [list_cost + self.slack * scale * bias_cost, tie_cost]
         p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * n_rows)])[:n_lists]
         return np.asarray(p / p.sum())
@@ -601,8 +567,7 @@ class Optimised(_OptimisedMethod):
     def cost(self, credits: Floats) -> Floats:
         attention = 1 / np.arange(1.0, credits.shape[2] + 1)
         difference = credits[0] - credits[1]
-        w_a = (difference > 0) @ attention / attention.sum()
-        w_b = (difference < 0) @ attention / attention.sum()
+        w_a, w_b = (sign @ attention / attention.sum() for sign in (difference > 0, difference < 0))
         total = w_a + w_b
         fraction = divide(w_a, total, 0.0)
         p = np.clip([fraction, 1 - fraction], 1e-300, 1)

@@ -35,11 +35,8 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
 
-TIE = 1e-9
-"""Maximum difference of credits that is due to rounding."""
-
-BLOCK_DRAWS = 2**20
-"""Number of values drawn at a time; results of a seed depend on it."""
+TIE = 1e-9  # Maximum difference of credits that is due to rounding
+BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
 
 
 Interval = tuple[float, float]
@@ -153,10 +150,8 @@ class Preference(Result):
         unit = (self.unit_outcome, *self.unit_interval, self.pvalue, sign_test)
         credit = (self.credit, *self.credit_interval, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
-        if self.unit != "impression":
-            rows.append(("outcome", self.unit, *unit))
-        if not np.isnan(self.credit):
-            rows.append(("difference of credit", self.unit, *credit))
+        rows += [("outcome", self.unit, *unit)] if self.unit != "impression" else []
+        rows += [] if np.isnan(self.credit) else [("difference of credit", self.unit, *credit)]
         frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -168,11 +163,11 @@ class Preference(Result):
         if not n:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
-        counts = (
-            f"Of {counted(n, 'impression')} that decide{'s' if n == 1 else ''} between"
-            f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
-            f" {counted(self.ties, 'more tie')}{note})."
+        details = f"{100 * self.outcome:.1f}%; {counted(self.ties, 'more tie')}{note}"
+        decided = (
+            f"{counted(n, 'impression')} that decide{'s' if n == 1 else ''} between {a} and {b}"
         )
+        counts = f"Of {decided}, {a} wins {self.wins:,} ({details})."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.
@@ -186,17 +181,14 @@ class Preference(Result):
 
     def heading(self) -> list[str]:
         a, b = self.names
-        by_unit = (
-            f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
-            if self.unit != "impression"
-            else ""
-        )
+        by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
+        outcome = f"{format_number(self.outcome)} of {counted(self.impressions, 'impression')}"
+        sign_test = f"sign test by {self.unit}: z {format_number(self.z, 2)}, p {self.pvalue:.4g}"
         return [
-            f"{a} against {b}: outcome {format_number(self.outcome)} of"
-            f" {counted(self.impressions, 'impression')}, p {self.pvalue:.3g} by {self.unit}",
-            f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}{by_unit}",
-            f"outcome expected if rankers are equal: {self.expected:g}; sign test by {self.unit}:"
-            f" z {format_number(self.z, 2)}, p {self.pvalue:.4g}",
+            f"{a} against {b}: outcome {outcome}, p {self.pvalue:.3g} by {self.unit}",
+            f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
+            f"{by_unit if self.unit != 'impression' else ''}",
+            f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
 
@@ -213,8 +205,7 @@ def win_margin(counts: Ints) -> Floats:
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
-MAX_IMPRESSIONS = 10**8
-"""Maximum number of impressions."""
+MAX_IMPRESSIONS = 10**8  # Maximum number of impressions
 
 
 def preference_of(
@@ -266,10 +257,8 @@ def preference_of(
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
-    unit_outcomes = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    return _preference(
-        unit_outcomes, unit_counts, None, names, "impression", (), (expected, confidence, 0, 0)
-    )
+    outcomes, options = np.eye(3, dtype=np.int64)[::-1], (expected, confidence, 0, 0)
+    return _preference(outcomes, unit_counts, None, names, "impression", (), options)
 
 
 def preference_by_credits(
@@ -321,14 +310,11 @@ def preference_by_credits(
         values = np.stack([values, np.zeros(len(values))], axis=1)
     values = check_credits(values)
     if values.shape[1] != 2:
-        raise PolicyError(
-            f"expected credits of two rankers, got {values.shape[1]}; preference_matrix_by_credits"
-            " compares more"
-        )
+        reason = f"expected credits of two rankers, got {values.shape[1]}"
+        raise PolicyError(f"{reason}; preference_matrix_by_credits compares more")
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    first, second = values.T
-    return preference_between(first, second, code, names, unit_name, (), options)
+    return preference_between(values[:, 0], values[:, 1], code, names, unit_name, (), options)
 
 
 def check_credits(credits: Any) -> Floats:
@@ -348,17 +334,15 @@ def unit_codes(units: Any, n_impressions: int) -> Indices:
     requirement = "units must be labels, one per impression"
     labels = as_array(units, requirement)
     if labels.shape != (n_impressions,):
-        raise PolicyError(
-            f"{requirement}, got shape {labels.shape} for {counted(n_impressions, 'impression')}"
-        )
+        size = counted(n_impressions, "impression")
+        raise PolicyError(f"{requirement}, got shape {labels.shape} for {size}")
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
         raise PolicyError(f"{requirement}, of types that can be sorted") from None
 
 
-Options = tuple[float, float, int, int]
-"""The options `expected`, `confidence`, `resamples` and `seed`."""
+Options = tuple[float, float, int, int]  # expected, confidence, resamples, seed
 
 
 def preference_between(
@@ -387,18 +371,14 @@ def preference_between(
 
 
 def _preference(
-    unit_outcomes: Ints,
-    unit_counts: Ints,
-    credit: Floats | None,
+    unit_outcomes: Ints,  # Distinct wins, losses and ties of units
+    unit_counts: Ints,  # Their frequencies
+    credit: Floats | None,  # Mean difference of credit by unit, if known
     names: Sequence[str],
     unit: str,
     notes: Sequence[str],
     options: Options,
 ) -> Preference:
-    """Test a preference from the distinct wins, losses and ties of units, and their frequencies.
-
-    `credit` is the mean difference of credit by unit, None if only outcomes are known.
-    """
     expected, confidence, resamples, seed = options
     check_share("expected", expected)
     check_share("confidence", confidence)
@@ -444,10 +424,8 @@ def _preference(
         constants = ["outcome"] if n and np.isnan(outcome[0]) else []
         constants += ["Delta"] if np.isnan(delta[0]) else []
         if constants:
-            notes.append(
-                f"{' and '.join(constants)} equal in all bootstrap samples: no interval can be"
-                " computed"
-            )
+            reason = f"{' and '.join(constants)} equal in all bootstrap samples"
+            notes.append(f"{reason}: no interval can be computed")
     else:
         resamples = seed = 0
         fraction = n / (n + n_unit_ties) if n else np.nan
@@ -458,20 +436,14 @@ def _preference(
         delta = *delta[:2], np.nan
     mean, credit_interval, credit_pvalue = _test_credit(credit, confidence)
     if np.isnan(credit_pvalue) and not np.isnan(mean):
-        notes.append(
-            "difference of credit equal in all units: no interval can be computed"
-            if unit_counts.sum() > 1
-            else f"one {unit}: the difference of credit has no interval"
-        )
+        note = "difference of credit equal in all units: no interval can be computed"
+        is_one = unit_counts.sum() == 1
+        notes.append(f"one {unit}: the difference of credit has no interval" if is_one else note)
     return Preference(
-        names=(pair[0], pair[1]),
-        unit=unit,
-        wins=wins,
-        losses=losses,
-        ties=ties,
-        unit_wins=n_unit_wins,
-        unit_losses=n_unit_losses,
-        unit_ties=n_unit_ties,
+        (pair[0], pair[1]),
+        unit,
+        *(wins, losses, ties),
+        *(n_unit_wins, n_unit_losses, n_unit_ties),
         expected=float(expected),
         pvalue=pvalue,
         z=float(z) if n else 0.0,
@@ -491,7 +463,6 @@ def _preference(
 
 
 def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
-    """Resample units; return wins, losses and ties by sample, shape (resamples, 3)."""
     n_units = int(unit_counts.sum())
     samples = np.empty((resamples, 3), dtype=np.int64)
     for block, rows in enumerate(row_slices(resamples, len(unit_outcomes), BLOCK_DRAWS)):
@@ -513,17 +484,11 @@ def _bootstrap_interval(
 
 
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
-    """Return the mean difference of credit by unit, with interval and p-value of the t-test.
-
-    Interval and p-value are NaN for one unit, or if all units have the same difference.
-    """
-    if credit is None:
-        return np.nan, (np.nan, np.nan), np.nan
-    mean = np.array(credit.mean())
-    if credit.size == 1 or np.ptp(credit) <= TIE:
+    """Return the mean difference, and interval and p-value of the t-test, NaN if there is none."""
+    mean = np.array(np.nan if credit is None else credit.mean())
+    if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:
         return float(mean), (np.nan, np.nan), np.nan
-    df = credit.size - 1
-    error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
+    df, error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = t_interval(mean, error, df, confidence)
     pvalue = difference_pvalues(standardised_difference(mean, error), error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

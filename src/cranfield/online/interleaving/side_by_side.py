@@ -1,29 +1,263 @@
-"""Ranking of systems by side-by-side preferences of a judge, such as a language model."""
+"""Preferences among several rankers: pairs, cycles, and side-by-side preferences of a judge."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.errors import check_choice, check_share, check_whole, quoted
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.errors import (
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    check_whole,
+    quoted,
+)
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles
-from cranfield.online.interleaving.preference import Preference, preference_between
-from cranfield.online.interleaving.preference_matrix import PreferenceMatrix
+from cranfield.online.interleaving.preference import (
+    Options,
+    Preference,
+    check_credits,
+    preference_between,
+    unit_codes,
+)
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.values import LABEL, any_value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreferenceMatrix(Result):
+    """Preferences between all pairs of several rankers.
+
+    Attributes
+    ----------
+    rankers
+        Names of the rankers.
+    pairs
+        Preferences of the pairs, in order (1, 2), (1, 3), …, (2, 3), ….
+    pvalues
+        Corrected p-values of the sign tests of the pairs, in the same order.
+    correction
+        Name of the correction.
+    notes
+        Remarks on the data.
+    """
+
+    name: ClassVar[str] = "pairs"
+    columns: ClassVar[Columns] = {
+        "first": Column("First ranker of the pair.", key=True),
+        "second": Column("Second ranker of the pair.", key=True),
+        "wins": Column("Number of impressions in which the first ranker has more credit."),
+        "losses": Column("Number of impressions in which the second ranker has more credit."),
+        "ties": Column("Number of impressions in which both rankers have the same credit."),
+        "outcome": Column("wins / (wins + losses); null if there are only ties."),
+        "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
+        "low": Column("Lower bound of the confidence interval of Delta, without correction."),
+        "high": Column("Upper bound of the interval."),
+        "Delta p": Column("p-value of the test of Delta = 0, without correction.", pvalue=True),
+        "p": Column("p-value of the sign test, without correction.", pvalue=True),
+        "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
+    }
+
+    rankers: tuple[str, ...]
+    pairs: tuple[Preference, ...]
+    pvalues: Floats
+    correction: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def delta(self) -> Floats:
+        """Preference `delta` for the ranker of the row over the ranker of the column."""
+        upper = self._matrix([pair.delta for pair in self.pairs])
+        return upper - upper.T
+
+    @property
+    def significant(self) -> Bools:
+        """Whether each corrected p-value is at most 1 - confidence; same shape as `delta`."""
+        level = 1 - self.pairs[0].confidence
+        upper = self._matrix(self.pvalues <= level + 1e-12) > 0
+        return upper | upper.T
+
+    def _matrix(self, values: ArrayLike) -> Floats:
+        """Return a matrix with the values of pairs above its diagonal; 0 if not compared."""
+        upper = np.zeros((len(self.rankers),) * 2)
+        index = {name: k for k, name in enumerate(self.rankers)}
+        cells = np.array([[index[name] for name in pair.names] for pair in self.pairs])
+        upper[tuple(cells.T)] = values
+        return upper
+
+    def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
+        """Find cycles: each ranker is preferred to the next one, and the last to the first.
+
+        Preferences of users need not be transitive. The result has a shortest cycle of each
+        strongly connected group of rankers; if it is empty, the rankers can be ordered.
+
+        Parameters
+        ----------
+        significant
+            Whether only significant preferences count.
+        """
+        is_preferred = self.delta > 0
+        if significant:
+            is_preferred &= self.significant
+        graph = csr_array(is_preferred)
+        n_components, component = connected_components(graph, connection="strong")
+        groups = (np.flatnonzero(component == k) for k in range(n_components))
+        cycles = [_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
+        return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
+
+    def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
+        r"""Compute the proportion of ordered pairs whose preference differs from a reference.
+
+        .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
+            [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
+
+        (Schuth et al., 2014).
+
+        Parameters
+        ----------
+        reference
+            Score of each ranker, higher is better, such as its nDCG; or the rankers in order, best
+            first.
+        """
+        check_several("reference", reference)
+        if not isinstance(reference, Mapping):
+            reference = {name: -k for k, name in enumerate(reference)}
+        missing = [name for name in self.rankers if name not in reference]
+        if missing:
+            raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
+        scores = np.array([reference[name] for name in self.rankers], dtype=float)
+        if np.isnan(scores).any():
+            raise PolicyError("scores of the reference must be numbers, got NaN")
+        is_wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
+        n_rankers = len(self.rankers)
+        return float(is_wrong.sum() / (n_rankers * (n_rankers - 1)))
+
+    def _frame(self) -> pl.DataFrame:
+        rows = []
+        for pair, corrected in zip(self.pairs, self.pvalues, strict=True):
+            counts = *pair.names, pair.wins, pair.losses, pair.ties
+            delta = pair.delta, *pair.delta_interval, pair.delta_pvalue
+            rows.append((*counts, pair.outcome, *delta, pair.pvalue, corrected))
+        frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
+
+    def note_lines(self) -> list[str]:
+        cycles = [f"note: a cycle: {' > '.join([*cycle, cycle[0]])}" for cycle in self.cycles()]
+        return [*cycles, *super().note_lines()]
+
+    def heading(self) -> list[str]:
+        rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
+        return [f"{rankers}, {pairs} by {self.pairs[0].unit}, {self.correction}"]
+
+
+def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
+    """Find a shortest cycle of a strongly connected group of rankers."""
+    is_preferred_in_group = is_preferred[np.ix_(group, group)]
+    graph = csr_array(is_preferred_in_group)
+    shortest = list(range(len(group) + 1))
+    for start in range(len(group)):
+        order, predecessors = breadth_first_order(graph, start)
+        # The first ranker in this order that is preferred to the start closes the shortest cycle.
+        last = next(int(k) for k in order if is_preferred_in_group[k, start])
+        path = [last]
+        while path[-1] != start:
+            path.append(int(predecessors[path[-1]]))
+        if len(path) < len(shortest):
+            shortest = path[::-1]
+    return [int(group[k]) for k in shortest]
+
+
+def preference_matrix_by_credits(
+    credits: Any,
+    units: Any = None,
+    *,
+    unit: str = "unit",
+    names: Sequence[str] | None = None,
+    correction: str = "holm",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PreferenceMatrix:
+    """Test the preferences between all pairs of rankers from their credits by impression.
+
+    Parameters
+    ----------
+    credits
+        Credits of the rankers in each impression, shape (impressions, rankers), such as the
+        `credits` of an interleaver; NaN if a ranker took no part.
+    units, unit, confidence, resamples, seed
+        As for :func:`preference_by_credits`. Intervals are not corrected.
+    names
+        Names of the rankers; by default numbers from 1.
+    correction
+        Correction for multiple comparisons, over all pairs of rankers: `none`, `bonferroni`,
+        `sidak`, `holm`, `hommel`, `bh` or `by`.
+
+    Raises
+    ------
+    PolicyError
+        For credits of another shape or type.
+
+    Examples
+    --------
+    >>> credits = [[2, 1, 0]] * 9 + [[0, 1, 2]]
+    >>> matrix = preference_matrix_by_credits(credits, names=["a", "b", "c"])
+    >>> matrix.delta.tolist()
+    [[0.0, 0.4, 0.4], [-0.4, 0.0, 0.4], [-0.4, -0.4, 0.0]]
+    >>> matrix.cycles(), matrix.error(["a", "c", "b"])
+    ([], 0.3333333333333333)
+    """
+    check_several("names", names)
+    check_whole("resamples", resamples, 1)
+    check_whole("seed", seed, 0)
+    values = check_credits(credits)
+    code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
+    rankers = range(1, values.shape[1] + 1) if names is None else names
+    options = 0.5, confidence, resamples, seed
+    return compare_pairs(values, code, rankers, unit_name, (), correction, options)
+
+
+def compare_pairs(
+    credits: Floats,
+    code: Indices,
+    rankers: Sequence[object],
+    unit: str,
+    notes: Sequence[str],
+    correction: str,
+    options: Options,
+) -> PreferenceMatrix:
+    """Test the preference between each pair of rankers, from credits and units of impressions."""
+    names = tuple(map(str, rankers))
+    if len(names) != credits.shape[1] or len(set(names)) != len(names):
+        expected = f"names must be {credits.shape[1]} different rankers"
+        raise PolicyError(f"{expected}, got {quoted(rankers)}")
+    pairs = []
+    for pair, (credit, other_credit) in zip(
+        combinations(names, 2), combinations(credits.T, 2), strict=True
+    ):
+        if np.isnan(credit - other_credit).all():
+            pair_text = " and ".join(map(quoted, pair))
+            raise PolicyError(f"no impression has credits of both {pair_text}")
+        pairs.append(preference_between(credit, other_credit, code, pair, unit, (), options))
+    pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
+    return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))
+
 
 _LABEL = replace(LABEL, missing=any_value)
 _PAIR = tuple(schemas.Column(name, LABEL) for name in ("topic", "first", "second"))
@@ -48,27 +282,16 @@ WORDS = {
 }
 """Words for preferences, besides the names of systems, in upper or lower case."""
 
-_MAX_STEPS = 200
-"""Maximum number of Newton steps."""
-
-_GRADIENT_TOLERANCE = 1e-12
-"""Largest gradient at the maximum, relative to the number of comparisons."""
-
-_BLOCK = 2**22
-"""Number of values in memory at a time."""
+_MAX_STEPS = 200  # Maximum number of Newton steps
+_GRADIENT_TOLERANCE = 1e-12  # Largest gradient at the maximum, per comparison
+_BLOCK = 2**22  # Number of values in memory at a time
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
-    """Return 1 where a column names the first system, -1 for the second, 0 for a tie.
-
-    The column `order`, the system that the judge saw first, may be null, and cannot be a tie.
-    """
-    is_order = column == "order"
-    words: dict[str, int | None] = {
-        word: sign for word, sign in WORDS.items() if sign or not is_order
-    }
-    if is_order:
-        words[""] = None
+    """Return 1 where a column names the first system, -1 for the second, 0 for a tie."""
+    is_order = column == "order"  # The system that the judge saw first, or null; not a tie
+    words: dict[str, int | None] = {"": None} if is_order else {}
+    words |= {word: sign for word, sign in WORDS.items() if sign or not is_order}
     signs = []
     names = {*table.frame["first"], *table.frame["second"]}
     rows = table.frame.select("first", "second", pl.col(column).fill_null("")).iter_rows()
@@ -113,9 +336,8 @@ def bradley_terry(wins: Floats) -> Floats:
     for _ in range(_MAX_STEPS):
         expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
         gradient = tables.sum(axis=2) - (n_comparisons * expected).sum(axis=2)
-        if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * max(
-            1.0, n_comparisons.max(initial=0.0)
-        ):
+        scale = max(1.0, n_comparisons.max(initial=0.0))
+        if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * scale:
             break
         weight = n_comparisons * expected * (1 - expected)
         # Constants in all entries keep the sum of strengths at 0.
@@ -201,20 +423,16 @@ class SideBySide(Result):
 
     def heading(self) -> list[str]:
         """Return the numbers of systems and topics, and how often the first position wins."""
-        systems = counted(self.strengths.height, "system")
-        lines = [
-            f"{systems}, {counted(self.topics, 'topic')}: Bradley-Terry strengths,"
-            f" {self.confidence:g} intervals by {self.resamples:,} resamples of topics, seed"
-            f" {self.seed}; sign tests by topic, {self.matrix.correction}"
-        ]
-        if self.position is not None:
-            low, high = self.position.outcome_interval
-            wins, n = self.position.wins, self.position.wins + self.position.losses
-            lines.append(
-                f"position: the system shown first wins {wins:,} of {n:,} decided comparisons"
-                f" ({self.position.outcome:.3f}, {low:.3f} to {high:.3f}; sign test by topic: p"
-                f" {self.position.pvalue:.3g})"
-            )
+        sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
+        resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
+        intervals = f"Bradley-Terry strengths, {self.confidence:g} intervals by {resamples}"
+        lines = [f"{sizes}: {intervals}; sign tests by topic, {self.matrix.correction}"]
+        if (position := self.position) is not None:
+            low, high = position.outcome_interval
+            wins = f"{position.wins:,} of {position.wins + position.losses:,} decided comparisons"
+            outcome = f"{position.outcome:.3f}, {low:.3f} to {high:.3f}"
+            test = f"sign test by topic: p {position.pvalue:.3g}"
+            lines.append(f"position: the system shown first wins {wins} ({outcome}; {test})")
         return lines
 
 
@@ -301,24 +519,14 @@ def side_by_side(
     if not np.isnan(order).all():
         position = test_preference(order * sign, ("shown first", "shown second"))
     else:
-        notes.append(
-            "position bias unknown: a column order would name the system that was shown first"
-        )
+        remedy = "a column order would name the system that was shown first"
+        notes.append(f"position bias unknown: {remedy}")
     notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
     signs = np.stack([sign, -sign], axis=1)
-    counts = {
-        name: np.bincount(pairs[signs == value], minlength=n_systems)
-        for name, value in (("wins", 1), ("losses", -1), ("ties", 0))
-    }
+    values = {"wins": 1, "losses": -1, "ties": 0}
+    counts = {k: np.bincount(pairs[signs == v], minlength=n_systems) for k, v in values.items()}
     estimates = {"strength": strengths, "low": low, "high": high}
     rows = pl.DataFrame({"system": systems, **counts, **estimates}).fill_nan(None)
-    return SideBySide(
-        rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True),
-        matrix,
-        position,
-        n_topics,
-        confidence,
-        resamples,
-        seed,
-        tuple(notes),
-    )
+    rows = rows.sort("strength", "wins", descending=True, nulls_last=True, maintain_order=True)
+    settings = n_topics, confidence, resamples, seed
+    return SideBySide(rows, matrix, position, *settings, tuple(notes))

@@ -17,11 +17,8 @@ from cranfield.sources.values import Cells, Kind, absent, plain
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
 _DAY = 86_400_000_000
-_YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1
-"""Bounds of the years 1 to 9999 of Python's calendar, in microseconds since 1970."""
-
-Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
-"""Converts a column of a given type; null where a cell cannot be converted."""
+_YEAR_BOUNDS = -719_162 * _DAY, 2_932_897 * _DAY - 1  # Years 1 to 9999, microseconds since 1970
+Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cannot be converted
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,6 @@ def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _convert_clicks(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Convert numbers of clicks, or booleans."""
     return pl.coalesce(_convert_flag(column, dtype).cast(pl.Int64), _convert_integer(column, dtype))
 
 
@@ -228,24 +224,15 @@ def _convert_time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return _nulls(column, UTC)
 
 
+# Integers are converted to text.
 ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
-"""Id of a page or a document; integers are converted to text."""
-
 NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
-"""A name that may be missing."""
-
-
 _INT_32 = (-(2**31), 2**31 - 1)
 _CLICKS_PROBLEM = "neither true or false nor a whole number up to a million"
 
 
-def _kind(
-    convert: Convert,
-    dtype: type[pl.DataType],
-    problem: str,
-    bounds: tuple[float, float] | None = None,
-) -> Cell:
-    return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds)
+def _kind(convert: Convert, dtype: Any, problem: str, bounds: Any = None, **options: Any) -> Cell:
+    return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
 RANK = _kind(_convert_integer, pl.Int32, "not a whole number from 1", (1, _INT_32[1]))
@@ -255,35 +242,19 @@ PROPENSITY = _kind(_convert_real, pl.Float64, "not above 0 and up to 1", (ulp(0.
 CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
 FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
-TIME = Cell(
-    convert=_convert_time,
-    dtype=UTC,  # type: ignore[arg-type]
-    problem="not a time (ISO 8601, or a number since 1970)",
-    blank=("", "na"),
-    formats=_time_conversions,
-)
+_TIME_PROBLEM = "not a time (ISO 8601, or a number since 1970)"
+TIME = _kind(_convert_time, UTC, _TIME_PROBLEM, blank=("", "na"), formats=_time_conversions)
 
 
-def _schema(
-    kind: str, *columns: Column, decisive: tuple[str, ...] = ("status", "count", "weight")
-) -> Schema:
+def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
+    decisive = ("status", "count", "weight", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
-_PAGE_COLUMNS = (
-    optional("user", NAME),
-    optional("session", NAME),
-    optional("time", TIME),
-    optional("variant", NAME),
-    optional("found", NUMBER),
-    optional("method", NAME),
-)
-_RANK = optional("rank", RANK)
-_ATTRIBUTES = (
-    optional("team", NAME, "ranker"),
-    optional("propensity", PROPENSITY),
-    optional("grade", GRADE),
-)
+_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": NAME, "found": NUMBER}
+_PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
+_RANK, _TEAM = optional("rank", RANK), optional("team", NAME, "ranker")
+_ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
 _QUERY = Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
@@ -299,7 +270,7 @@ CLICKS = _schema(
     optional("end", TIME, noun="time"),
     COUNT_COLUMN,
     *_DWELL_COLUMNS,
-    decisive=("status", "count", "weight", "event"),
+    more_decisive=("event",),
 )
 FLAT = _schema(
     "table of shown results",

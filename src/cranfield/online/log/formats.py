@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from bisect import bisect_left
+from codecs import BOM_UTF8
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import polars as pl
@@ -11,32 +16,164 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
-from cranfield.online.log.linking import Anomaly, SourceTables, number_pages
+from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
-from cranfield.online.log.tables import (
-    LINE,
-    convert_frame,
-    extract_documents,
-    is_blank,
-    read_records,
-)
 from cranfield.sessions.log import Sessions
-from cranfield.sources.columns import Table
-from cranfield.sources.text import decoded
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns, Table, columns_of_frame, fitted, read_columns
+from cranfield.sources.schemas import Schema
+from cranfield.sources.text import decoded, json_lines, parsed_json
+
+LINE = "(line)"  # Column with the line number of each row in its file
+
+Types = Mapping[str, Any]
+_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+_LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+)
+"""Half of a surrogate pair, which is not valid text."""
+
+_ACTION = re.compile(rb'\s*\{\s*"(?:index|create)"\s*:\s*\{')
+_HIT = re.compile(rb'\s*\{\s*"_index"\s*:.*"_source"')
+_RESPONSE = re.compile(rb'\s*\{\s*"took"\s*:')
+
+
+def is_blank(raw: bytes) -> bool:
+    """Return True if a file has no text except a byte order mark."""
+    return not raw.removeprefix(BOM_UTF8).strip()
+
+
+def is_bulk(raw: bytes) -> bool:
+    """Return True if a file is a bulk file of OpenSearch, with an action above each document."""
+    return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
+
+
+def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
+    """Extract the documents of a bulk file or of hits of OpenSearch, one per line.
+
+    From a bulk file of UBI, extract only events if `events` is True, and only queries if False.
+    """
+    raw = raw.removeprefix(BOM_UTF8)
+    if _RESPONSE.match(raw):
+        hits = parsed_json(decoded(raw, source), source)
+        for _ in range(2):  # A response is {"hits": {"hits": [...]}}.
+            hits = hits.get("hits") if isinstance(hits, dict) else None
+        if isinstance(hits, list):
+            return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
+    is_bulk_file = is_bulk(raw)
+    if not is_bulk_file and not _HIT.match(raw):
+        return raw
+    json_records, lines = json_lines(decoded(raw, source), source)
+    texts = [b""] * (raw.count(b"\n") + 1)
+    is_action = is_bulk_file
+    for record, line in zip(json_records, lines, strict=True):
+        if not isinstance(record, dict):
+            raise InputError("is not an object", source=source, line=line)
+        if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
+            reason = "expected the action index or create above each document of a bulk file"
+            raise InputError(reason, source=source, line=line)
+        if not is_bulk_file:
+            texts[line - 1] = json.dumps(record.get("_source")).encode()
+        elif not is_action and (events is None or ("action_name" in record) == events):
+            texts[line - 1] = json.dumps(record).encode()
+        is_action = is_bulk_file and not is_action
+    return b"\n".join(texts)
+
+
+def read_records(
+    raw: bytes, source: str, record_name: str, types: Types | None = None
+) -> pl.DataFrame:
+    """Read JSON objects, one per line, with their :data:`LINE`.
+
+    `types` are those of the fields to read, text for any scalar; by default all are read as text.
+    """
+    raw = extract_documents(raw, source)
+    if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
+        line = raw.count(b"\n", 0, surrogate.start()) + 1
+        raise InputError("is not valid JSON: half of a surrogate pair", source=source, line=line)
+    try:
+        if types is None:
+            # Only nested types are inferred, as a field may have both numbers and booleans.
+            schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
+            types = {name: t if t.is_nested() else pl.String for name, t in schema.items()}
+        frame = pl.read_ndjson(raw, schema=types)
+    except _ERRORS:
+        raise _record_error(raw, source, record_name, types) from None
+    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
+    nested_names = [column.name for column in texts if column[0]]
+    # An object with a repeated name is refused; polars would read the first value.
+    has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
+    if nested_names or has_duplicates:
+        for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
+            for name in nested_names:
+                if isinstance(value := record.get(name), (list, dict)):
+                    reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
+                    raise InputError(reason, source=source, line=line)
+    # Blank lines have no row.
+    lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    lines = lines if len(lines) == frame.height else [*range(1, frame.height + 1)]
+    return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
+
+
+def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
+    """Return the error for the first line that cannot be read."""
+    json_records, lines = json_lines(decoded(raw, source), source)
+    for record, line in zip(json_records, lines, strict=True):
+        if not isinstance(record, dict):
+            return InputError("is not an object", source=source, line=line)
+    texts = raw.split(b"\n")
+
+    def is_unreadable(line: int) -> bool:
+        try:
+            pl.read_ndjson(b"\n".join(texts[:line]), schema=types, infer_schema_length=None)
+        except _ERRORS:
+            return True
+        return False
+
+    line = lines[bisect_left(lines[:-1], True, key=is_unreadable)]
+    return InputError(f"is not a record of {record_name}", source=source, line=line)
+
+
+def open_columns(data: Any, schema: Schema) -> Columns:
+    """Read the columns of a table without converting their cells."""
+    if isinstance(data, Columns):
+        return data
+    source = Source.of(data) if isinstance(data, (str, PathLike)) else None
+    if source is None or FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
+        return read_columns(data, schema)
+    raw, name = source.read(), source.name
+    if is_blank(raw):
+        # An empty file of JSON lines has no header, and is a table without rows.
+        names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
+        return columns_of_frame(pl.DataFrame(schema=names), name)
+    frame = read_records(raw, name, f"a {schema.kind}")
+    if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+        # Each line is a page with a list of results.
+        frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+    lines = frame.drop_in_place(LINE).to_list()
+    return replace(columns_of_frame(frame, name), lines=lines)
+
+
+def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
+    """Read a table of a log; `empty` allows a table without rows."""
+    return open_columns(data, schema).table(schema, empty=empty)
+
+
+def convert_frame(
+    frame: pl.DataFrame, schema: Schema, source: str, may_be_empty: bool = True
+) -> Table:
+    """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
+    lines = frame[LINE].to_list() if LINE in frame.columns else None
+    return fitted(frame.to_dict(), schema, source, lines, empty=may_be_empty)
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:
-    """Split a flat table into pages, results and clicks.
-
-    A page without results is a row without a document. `has_click_table`: whether the log also
-    has a table of clicks.
-    """
+    """Split a flat table, where a page without results is a row without a document."""
     frame = table.frame
     page_columns = [name for name in PAGE_TYPES if name in table.names]
     pages = frame.select("page", *page_columns).unique("page", keep="first", maintain_order=True)
     pages = pages.rename({"page": "id"})
-    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    page = number_pages(frame, page_rows)["page"]
+    page = number_pages(frame, pages)["page"]
     for name in page_columns:
         first_values = pages[name].gather(page)
         differs = frame[name].ne_missing(first_values)
@@ -52,25 +189,21 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         has_rank = frame["rank"].is_not_null()
         table.refuse(~has_doc & has_rank, lambda row: "has a rank, but no document")
         table.refuse(has_doc & ~has_rank, lambda row: "has no rank")
-    n_clicks = _count_clicks(table, has_doc)
+    n_clicks, click_table = _count_clicks(table, has_doc), None
     if n_clicks is None and has_doc.any() and not has_click_table:
         note = "has no column of clicks with values; clicks are treated as unknown"
         warn(f"{table.source}: {note}", stacklevel=4)
+    result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
     if n_clicks is not None:
         table.refuse((n_clicks > 0) & ~has_doc, lambda row: "is clicked, but has no document")
-    result_columns = tuple(name for name in RESULT_TYPES if name in table.names)
-    click_table = None
-    if n_clicks is not None:
         names = ("page", "rank", "doc", "click_time", "dwell", "censored")
         click_rows = frame.select(names).rename({"click_time": "time"})
         columns = (name.removeprefix("click_") for name in names if name in table.names)
         click_rows = click_rows.with_columns(clicks=n_clicks)
         click_table = replace(table, frame=click_rows, names=(*columns, "clicks"))
-    return SourceTables(
-        Table(pages, table.source, ("id", *page_columns)),
-        replace(table.gather(has_doc.arg_true()), names=result_columns),
-        click_table,
-    )
+    page_table = Table(pages, table.source, ("id", *page_columns))
+    results = replace(table.gather(has_doc.arg_true()), names=result_columns)
+    return SourceTables(page_table, results, click_table)
 
 
 def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
@@ -90,8 +223,7 @@ def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     return clicks.fill_null(0)
 
 
-_RANKS = pl.int_range(1, pl.len() + 1).over("page")
-"""Rank of each row on its page, in the order of rows."""
+_RANKS = pl.int_range(1, pl.len() + 1).over("page")  # Rank of each row on its page
 
 
 def _text_struct(*names: str) -> pl.Struct:
@@ -105,38 +237,27 @@ _RANKINGS: dict[str, Any] = {
 
 
 def read_living_labs(raw: bytes, source: str) -> Table:
-    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line.
-
-    Pages are numbered; pages with teams are treated as interleaved by team draft.
-    """
+    """Read rankings `{sid, qid, time, ranking: [{docid, clicked, team}]}`, one per line."""
     frame = read_records(raw, source, "living labs", _RANKINGS)
     frame = frame.rename({"qid": "query", "sid": "session"})
     frame = frame.with_columns(page=pl.int_range(1, pl.len() + 1))
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
     has_teams = pl.col("team").is_not_null().any().over("page")
-    frame = frame.with_columns(
-        rank=pl.when(pl.col("docid").is_not_null()).then(_RANKS),
-        method=pl.when(has_teams).then(pl.lit("TeamDraft")),
-    ).rename({"docid": "doc", "clicked": "clicks"})
+    rank, method = pl.when(pl.col("docid").is_not_null()).then(_RANKS), pl.lit("TeamDraft")
+    frame = frame.with_columns(rank=rank, method=pl.when(has_teams).then(method))
+    frame = frame.rename({"docid": "doc", "clicked": "clicks"})
     table = convert_frame(frame, FLAT, source, may_be_empty=False)
-    is_unknown = ~table.frame["team"].is_in(["site", "participant"])
-    table.refuse(
-        is_unknown.fill_null(False),
-        lambda row: f"team must be 'site' or 'participant', got {quoted(row['team'])}",
-    )
+    is_unknown = (~table.frame["team"].is_in(["site", "participant"])).fill_null(False)
+    expected = "team must be 'site' or 'participant'"
+    table.refuse(is_unknown, lambda row: f"{expected}, got {quoted(row['team'])}")
     return table
 
 
-_MAX_SECONDS = 1e11
-"""Approximate maximum number of seconds since 1970 in a Python datetime."""
+_MAX_SECONDS = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
 
 
 def read_sessions_as_log(sessions: Sessions) -> SourceTables:
-    """Convert sessions, whose times count from 1970, to pages, results and clicks.
-
-    Pages are named by session and query, such as `3-1`. A query without text has the name of its
-    topic.
-    """
+    """Convert sessions to pages, named by session and query, such as `3-1`, results and clicks."""
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
     for frame in (sessions.queries, sessions.clicks):
@@ -145,25 +266,25 @@ def read_sessions_as_log(sessions: Sessions) -> SourceTables:
         if invalid.len():
             reason = f"expected a time in seconds, got {invalid[0]:g}"
             raise InputError(reason, source=sessions.source)
-    names, topics = (
-        pl.Series(values, dtype=pl.String) for values in (sessions.names, sessions.topics)
-    )
+    columns = {"session": sessions.names, "topic": sessions.topics}
+    names = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    page = pl.concat_str("session", "query", separator="-")
     pages, results, clicks = (
-        frame.with_columns(
-            session=names.gather(frame["session"]), topic=topics.gather(frame["session"])
-        ).with_columns(page=pl.concat_str("session", "query", separator="-"))
+        frame.with_columns(names[frame["session"]]).with_columns(page=page)
         for frame in (sessions.queries, sessions.results, sessions.clicks)
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
-    text = pl.when(pl.col("text") != "").then("text")
-    query = pl.coalesce(text, "topic", "page")
-    dwell = pl.col("end") - pl.col("start")
-    pages = pages.select("session", id="page", query=query, time=time)
-    clicks = clicks.select("page", "rank", time=time, dwell=dwell)
-    results = results.select("page", "rank", "doc")
-    tables = _make_tables(pages, results, clicks, sessions.source, may_be_empty=True)
-    anomaly = Anomaly("clicks on no result", sessions.lost_clicks, "excluded", sessions.source)
-    return tables._replace(anomalies=(anomaly,))
+    query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
+    tables = _make_tables(
+        sessions.source,
+        pages.select("session", id="page", query=query, time=time),
+        results.select("page", "rank", "doc"),
+        clicks.select("page", "rank", time=time, dwell=pl.col("end") - pl.col("start")),
+        may_be_empty=True,
+    )
+    anomalies = Anomalies()
+    anomalies.add("clicks on no result", sessions.lost_clicks, sessions.source, "excluded")
+    return tables._replace(anomalies=anomalies)
 
 
 QUERIES: dict[str, Any] = {
@@ -191,9 +312,7 @@ def read_ubi(
     """Read UBI queries and their events, from bytes and the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position or, without
-    such events, the hits of the query. Attributes beyond the standard are read where
-    :meth:`QueryLog.write` writes them. Clicks are the events with one of the `click_actions`.
-    Clicks without a query, and events that are neither clicks nor impressions, are counted.
+    such events, the hits of the query. Attributes are where :meth:`QueryLog.write` writes them.
     """
     raw = extract_documents(*queries, events=False)
     query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
@@ -204,11 +323,8 @@ def read_ubi(
     is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
     if is_empty.any():
         # Category pages, for example, have no query.
-        pages_text = counted(int(is_empty.sum()), "page")
-        warn(
-            f"{queries[1]}: {pages_text} with an empty user_query, read as '(no query)'",
-            stacklevel=3,
-        )
+        note = f"{counted(int(is_empty.sum()), 'page')} with an empty user_query"
+        warn(f"{queries[1]}: {note}, read as '(no query)'", stacklevel=3)
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENTS, LINE: pl.Int64}))
@@ -223,7 +339,7 @@ def read_ubi(
     is_impression = pl.col("action_name") == _IMPRESSION
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
-    anomalies: tuple[Anomaly, ...] = ()
+    anomalies = Anomalies()
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():
@@ -232,12 +348,10 @@ def read_ubi(
             event_rows = event_rows.with_columns(rank=rank)
         _check_actions(event_rows, click_actions, events[1])
         n_without_page = event_rows.filter(is_click & ~has_page).height
+        anomalies.add("clicks on no page", n_without_page, events[1], "excluded")
         # Other events, such as purchases, are not part of a query log.
         n_other_events = event_rows.filter(~(is_click | is_impression).fill_null(False)).height
-        anomalies = (
-            Anomaly("clicks on no page", n_without_page, "excluded", events[1]),
-            Anomaly("events of other kinds", n_other_events),
-        )
+        anomalies.add("events of other kinds", n_other_events)
     impressions = event_rows.filter(is_impression & has_page).drop_nulls(["rank", "doc"])
     impressions = impressions.sort("event_time", nulls_last=True, maintain_order=True)
     impressions = impressions.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
@@ -247,9 +361,8 @@ def read_ubi(
     hits = hits.join(impressions, on="page", how="anti").explode("doc").drop_nulls("doc")
     hits = hits.with_columns(rank=_RANKS.cast(pl.String))
     impressions = impressions.select("page", "rank", "doc", *_ATTRIBUTES)
-    clicks = event_rows.filter(is_click & has_page).select(
-        "page", "rank", "doc", "time", "dwell", "censored", LINE
-    )
+    columns = ("page", "rank", "doc", "time", "dwell", "censored", LINE)
+    clicks = event_rows.filter(is_click & has_page).select(columns)
     sessions = event_rows.filter(has_page).drop_nulls("session_id")
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", event_session="session_id")
@@ -276,11 +389,9 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
     names = {name for name, _ in actions}
     if not names & {*click_actions} and names - {_IMPRESSION}:
         action_list = some_of([f"{quoted(name)} ({count:,})" for name, count in actions], 12)
-        raise InputError(
-            f"expected events with action_name {' or '.join(map(quoted, click_actions))}, got"
-            f" {action_list}; set click_actions=... to the actions that are clicks",
-            source=source,
-        )
+        expected = f"events with action_name {' or '.join(map(quoted, click_actions))}"
+        remedy = "set click_actions=... to the actions that are clicks"
+        raise InputError(f"expected {expected}, got {action_list}; {remedy}", source=source)
 
 
 def read_yandex(raw: bytes, source: str) -> SourceTables:
@@ -308,7 +419,7 @@ def read_yandex(raw: bytes, source: str) -> SourceTables:
     pages = queries.select("session", "time", LINE, id="page", query=query_name)
     results = queries.select("page", LINE, doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = frame.filter(is_click).select("page", "time", LINE, doc=cell.get(3, null_on_oob=True))
-    return _make_tables(pages, results.with_columns(rank=_RANKS), clicks, source)
+    return _make_tables(source, pages, results.with_columns(rank=_RANKS), clicks)
 
 
 def read_pyclick(raw: bytes, source: str) -> SourceTables:
@@ -329,9 +440,8 @@ def read_pyclick(raw: bytes, source: str) -> SourceTables:
         return frame.select("page", LINE, doc=docs).explode("doc").drop_nulls("doc")
 
     pages, results = frame.select("query", LINE, id="page"), split_docs("docs")
-    return _make_tables(
-        pages, results.with_columns(rank=_RANKS), split_docs("clicked_docs"), source
-    )
+    results = results.with_columns(rank=_RANKS)
+    return _make_tables(source, pages, results, split_docs("clicked_docs"))
 
 
 def _split_lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -348,15 +458,8 @@ def _refuse_lines(
         raise InputError(reason, source=source, line=line)
 
 
-def _make_tables(
-    pages: pl.DataFrame,
-    results: pl.DataFrame,
-    clicks: pl.DataFrame,
-    source: str,
-    may_be_empty: bool = False,
-) -> SourceTables:
-    return SourceTables(
-        convert_frame(pages, PAGES, source, may_be_empty=may_be_empty),
-        convert_frame(results, RESULTS, source),
-        convert_frame(clicks, CLICKS, source),
-    )
+def _make_tables(source: str, *frames: pl.DataFrame, may_be_empty: bool = False) -> SourceTables:
+    """Convert frames of pages, results and clicks; pages are required unless `may_be_empty`."""
+    schemas, allows_empty = (PAGES, RESULTS, CLICKS), (may_be_empty, True, True)
+    pages, results, clicks = map(convert_frame, frames, schemas, [source] * 3, allows_empty)
+    return SourceTables(pages, results, clicks)

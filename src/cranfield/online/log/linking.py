@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,13 +21,23 @@ from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_NAME
 
 
-class Anomaly(NamedTuple):
-    """Number of records with an anomaly; a warning reports it if there is a `treatment`."""
+class Anomalies:
+    """Numbers of anomalous records, and warnings of those that change the log, by kind."""
 
-    kind: str
-    number: int
-    treatment: str = ""
-    source: str = ""
+    def __init__(self, is_strict: bool = False) -> None:
+        self.is_strict = is_strict  # Whether some kinds are refused instead
+        self.counts: dict[str, int] = {}
+        self.warnings: dict[str, str] = {}
+
+    def add(
+        self, kind: str, records: int | pl.Series, source: str = "", treatment: str = ""
+    ) -> None:
+        """Add a number or a mask of records; a warning reports them if there is a treatment."""
+        if number := int(records if isinstance(records, int) else records.sum()):
+            self.counts[kind] = self.counts.get(kind, 0) + number
+            if treatment:
+                phrase = count_phrase(self.counts[kind], kind)
+                self.warnings[kind] = f"{source}: {phrase}, {treatment}"
 
 
 class SourceTables(NamedTuple):
@@ -37,29 +46,21 @@ class SourceTables(NamedTuple):
     pages: Table
     results: Table | None = None
     clicks: Table | None = None
-    anomalies: tuple[Anomaly, ...] = ()
-
-
-CheckedTable = tuple[pl.DataFrame, list[Anomaly]]
-"""A table of a log and its anomalies."""
+    anomalies: Anomalies | None = None
 
 
 def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) -> QueryLog:
     """Link tables into one log, and warn about its anomalies."""
-    is_strict = on_anomaly == "refuse"
-    pages, page_anomalies = _check_pages(tables.pages, is_strict)
-    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    results, result_anomalies = cast_columns(None, RESULT_TYPES), list[Anomaly]()
+    anomalies = tables.anomalies or Anomalies()
+    anomalies.is_strict = on_anomaly == "refuse"
+    pages = _check_pages(tables.pages, anomalies)
+    results, clicks = cast_columns(None, RESULT_TYPES), cast_columns(None, CLICK_TYPES)
     if tables.results is not None:
         has_repeated_pages = pages.height < tables.pages.frame.height
-        results, result_anomalies = _check_results(
-            tables.results, page_rows, is_strict, has_repeated_pages
-        )
+        results = _check_results(tables.results, pages, has_repeated_pages, anomalies)
         _check_overlap("results", tables.results, results, tables.pages)
     if not results.is_empty():
-        n_empty = pages.height - results["page"].n_unique()
-        result_anomalies.append(Anomaly("pages without results", n_empty))
-    clicks, click_anomalies = cast_columns(None, CLICK_TYPES), list[Anomaly]()
+        anomalies.add("pages without results", pages.height - results["page"].n_unique())
     if tables.clicks is not None:
         table = tables.clicks
         if "clicks" in table.names:
@@ -71,27 +72,20 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
             # The time and the dwell of a row belong to its first click.
             first_values = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
             table = replace(table, frame=table.frame.with_columns(first_values))
-        clicks, click_anomalies = _check_clicks(table, page_rows, pages, results, is_strict)
+        clicks = _check_clicks(table, pages, results, anomalies)
         _check_overlap("clicks on results", table, clicks, tables.pages)
-    anomalies = [*tables.anomalies, *page_anomalies, *result_anomalies, *click_anomalies]
-    anomalies = [anomaly for anomaly in anomalies if anomaly.number]
-    counts = Counter[str]()
-    for anomaly in anomalies:
-        counts[anomaly.kind] += anomaly.number
     log = QueryLog(
         _drop_empty_columns(pages),
         _drop_empty_columns(results) if results.height else results.select("page", "rank", "doc"),
         _drop_empty_columns(clicks),
         tables.pages.source,
-        dict(counts),
+        anomalies.counts,
         has_clicks=tables.clicks is not None,
     )
     if max_queries is not None:
         log = _drop_bots(log, max_queries)
-    anomaly_by_kind = {anomaly.kind: anomaly for anomaly in anomalies if anomaly.treatment}
-    for kind, anomaly in anomaly_by_kind.items():
-        phrase = count_phrase(counts[kind], kind)
-        warn(f"{anomaly.source}: {phrase}, {anomaly.treatment}", stacklevel=3)
+    for warning in anomalies.warnings.values():
+        warn(warning, stacklevel=3)
     return log
 
 
@@ -104,16 +98,13 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
             location = f"document {quoted(row['doc'])} of {location}"
         elif row.get("rank") is not None:
             location = f"rank {row['rank']} of {location}"
-        example = quoted(pages.frame["id"][0])
-        raise InputError(
-            f"expected {contents} on pages of {pages.source}, such as page {example}, got none;"
-            f" the first of {table.frame.height:,} is on {location}",
-            source=table.source,
-        )
+        expected = f"{contents} on pages of {pages.source}, such as page"
+        first = f"the first of {table.frame.height:,} is on {location}"
+        reason = f"expected {expected} {quoted(pages.frame['id'][0])}, got none; {first}"
+        raise InputError(reason, source=table.source)
 
 
 def _drop_empty_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop optional columns without any value."""
     empty_columns = {column.name for column in frame if frame.height == column.null_count() > 0}
     return frame.drop(empty_columns - {"id", "query", "page", "rank", "doc"})
 
@@ -122,8 +113,9 @@ def _select_columns(table: Table) -> pl.DataFrame:
     return table.frame.drop(set(table.frame.columns) - {"page", "rank", "doc", *table.names})
 
 
-def number_pages(frame: pl.DataFrame, page_rows: pl.DataFrame) -> pl.DataFrame:
+def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Replace page ids by rows of pages; null for unknown pages."""
+    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     # Rows of a page are mostly adjacent, so one look-up serves all of them.
     group = frame["page"].rle_id()
     group_ids = frame["page"].filter(group != group.shift(1, fill_value=2**32 - 1))
@@ -136,7 +128,6 @@ def number_pages(frame: pl.DataFrame, page_rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _page_rank_keys(frame: pl.DataFrame) -> pl.Series:
-    """Return page and rank as one number."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
@@ -154,65 +145,55 @@ def repeated_rows(frame: pl.DataFrame) -> pl.Series:
     return is_candidate.scatter(is_candidate.arg_true(), ~is_first)
 
 
-def _check_pages(table: Table, is_strict: bool) -> CheckedTable:
+def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     frame = cast_columns(table.frame.select(table.names), PAGE_TYPES)
     is_repeated = ~frame["id"].is_first_distinct()
-    if is_strict:
+    if anomalies.is_strict:
         remedy = "; on_anomaly='count' keeps the first record"
         table.refuse(is_repeated, lambda row: f"page {quoted(row['id'])} occurs twice{remedy}")
-    treatment = "the first record is kept"
-    anomalies = [Anomaly("pages recorded twice", int(is_repeated.sum()), treatment, table.source)]
+    anomalies.add("pages recorded twice", is_repeated, table.source, "the first record is kept")
     frame = frame.filter(~is_repeated)
     if "user" in frame.columns:
         is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
-        if names := frame["user"].filter(is_unnamed).unique().sort().to_list():
-            kind = f"pages of users called {some_of(map(quoted, names), 3)}"
-            n_pages = int(is_unnamed.sum())
-            anomalies.append(Anomaly(kind, n_pages, "each name counts as one user", table.source))
+        names = frame["user"].filter(is_unnamed).unique().sort().to_list()
+        kind = f"pages of users called {some_of(map(quoted, names), 3)}"
+        anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
-        n_users = users.filter(users.is_duplicated()).n_unique()
-        anomalies.append(Anomaly("users in two variants", n_users))
+        anomalies.add("users in two variants", users.filter(users.is_duplicated()).n_unique())
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
         is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
-        n_earlier = frame.filter(pl.col(unit).is_not_null()).select(is_earlier.sum()).item()
-        anomalies.append(Anomaly("pages out of chronological order", int(n_earlier)))
-    return frame, anomalies
+        unit_pages = frame.filter(pl.col(unit).is_not_null())
+        anomalies.add("pages out of chronological order", unit_pages.select(is_earlier)["time"])
+    return frame
 
 
 def _check_results(
-    table: Table, pages: pl.DataFrame, is_strict: bool, has_repeated_pages: bool
-) -> CheckedTable:
+    table: Table, pages: pl.DataFrame, has_repeated_pages: bool, anomalies: Anomalies
+) -> pl.DataFrame:
     """Return results by page and rank; ranks are required if pages were recorded twice."""
     if "rank" not in table.names and has_repeated_pages:
         reason = "expected ranks, by which repeated records of a page are recognised"
         raise InputError(reason, source=table.source)
-    table, anomalies = keep_first_records(table, is_strict)
+    table = keep_first_records(table, anomalies)
     frame = number_pages(_select_columns(table), pages)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    n_without_page = frame["page"].null_count()
+    anomalies.add("results of no page", frame["page"].null_count(), table.source, "excluded")
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
     if not _page_rank_keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    is_duplicate = repeated_rows(frame.select("page", "doc"))
-    anomalies += [
-        Anomaly("results of no page", n_without_page, "excluded", table.source),
-        Anomaly("documents repeated on a page", int(is_duplicate.sum())),
-    ]
-    return frame, anomalies
+    anomalies.add("documents repeated on a page", repeated_rows(frame.select("page", "doc")))
+    return frame
 
 
-def keep_first_records(
-    table: Table, is_strict: bool, *, drop_doubled: bool = True
-) -> tuple[Table, list[Anomaly]]:
+def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool = True) -> Table:
     """Keep the first record of each page in a table of results, and count the other rows.
 
-    From the first repeated rank on (or the first repeated document, without ranks), the rows of a
-    page, in the order of the table, are a second record. A row that repeats the row above it is a
-    result logged twice, which a flat table keeps for its clicks.
+    A second record starts at the first repeated rank, or without ranks document, of the page. A row
+    that repeats the row above it is a result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
@@ -222,7 +203,7 @@ def keep_first_records(
     n_rows = frame["page"].is_in(empty_pages.unique().implode()).sum()
     is_mixed = n_rows > empty_pages.n_unique()
     if not (is_mixed or repeated_rows(frame.select("page", "key")).any()):
-        return table, []
+        return table
     is_empty = pl.col("doc").is_null()
     previous = pl.struct(pl.all()).shift(1).over("page")
     is_repeated_key = ~pl.struct("page", "key").is_first_distinct()
@@ -235,7 +216,7 @@ def keep_first_records(
     is_restart = pl.col("is_new_record") & ~pl.col("is_doubled") & ~pl.col("is_first")
     is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     is_doubled = frame["is_doubled"] & ~is_repeated
-    if is_strict:
+    if anomalies.is_strict:
 
         def reason(row: dict[str, Any]) -> str:
             page, doc = quoted(row["page"]), row["doc"]
@@ -248,27 +229,21 @@ def keep_first_records(
         table.refuse(is_repeated | is_doubled, reason)
     is_doubled &= drop_doubled
     kind = "results of a repeated record of their page"
-    anomalies = [
-        Anomaly("results logged twice", int(is_doubled.sum()), "excluded", table.source),
-        Anomaly(kind, int(is_repeated.sum()), "excluded", table.source),
-    ]
-    return table.gather((~(is_repeated | is_doubled)).arg_true()), anomalies
+    anomalies.add("results logged twice", is_doubled, table.source, "excluded")
+    anomalies.add(kind, is_repeated, table.source, "excluded")
+    return table.gather((~(is_repeated | is_doubled)).arg_true())
 
 
 def _check_clicks(
-    table: Table,
-    page_rows: pl.DataFrame,
-    pages: pl.DataFrame,
-    results: pl.DataFrame,
-    is_strict: bool,
-) -> CheckedTable:
+    table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
+) -> pl.DataFrame:
     """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)
     has_no_key = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(has_no_key, lambda row: "a click has neither a rank nor a document")
-    frame = number_pages(_select_columns(table), page_rows)
+    frame = number_pages(_select_columns(table), pages)
     if "dwell" not in frame.columns and {"time", "end"} <= {*frame.columns}:
         seconds = (pl.col("end") - pl.col("time")).dt.total_microseconds() / 1e6
         frame = frame.with_columns(dwell=seconds)
@@ -276,51 +251,49 @@ def _check_clicks(
     if "dwell" in frame.columns:
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
-    anomalies = [Anomaly("clicks on no page", frame["page"].null_count(), "excluded", source)]
+    anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")
     has_times = "time" in frame.columns
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
-        if is_strict:
+        if anomalies.is_strict:
             table.refuse(is_early, lambda row: f"a click before its page {quoted(row['page'])}")
         treatment = "their times are treated as unknown"
-        n_early = int(is_early.sum())
-        anomalies.append(Anomaly("clicks before their page", n_early, treatment, source))
+        anomalies.add("clicks before their page", is_early, source, treatment)
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))
-    frame, result_anomalies = _match_results(frame.drop_nulls("page"), results, source)
-    anomalies += result_anomalies
+    frame = _match_results(frame.drop_nulls("page"), results, source, anomalies)
     if has_times:
         is_copy = repeated_rows(frame) & frame["time"].is_not_null()
-        anomalies.append(Anomaly("clicks logged twice", int(is_copy.sum()), "excluded", source))
+        anomalies.add("clicks logged twice", is_copy, source, "excluded")
         frame = frame.filter(~is_copy)
     n_repeated = frame.height - _page_rank_keys(frame).n_unique()
-    anomalies.append(Anomaly("clicks on a result that was clicked before", n_repeated))
+    anomalies.add("clicks on a result that was clicked before", n_repeated)
     if "dwell" in frame.columns:
-        anomalies.append(Anomaly("clicks of unknown dwell", frame["dwell"].null_count()))
+        anomalies.add("clicks of unknown dwell", frame["dwell"].null_count())
     # A click without a time is kept after the click before it.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
-    return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True), anomalies
+    return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True)
 
 
-def _match_results(frame: pl.DataFrame, results: pl.DataFrame, source: str) -> CheckedTable:
+def _match_results(
+    frame: pl.DataFrame, results: pl.DataFrame, source: str, anomalies: Anomalies
+) -> pl.DataFrame:
     """Find the result of each click by its document or, without one, by its rank."""
     if results.is_empty():
         if frame["rank"].null_count():
             raise InputError("clicks without ranks require a table of results", source=source)
-        return frame, []
+        return frame
     result_rows = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
     row = _match_rows(frame, result_rows, "rank")
     differs = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
     if differs.any():
         doc_rows = _match_rows(frame.filter(differs), result_rows, "doc")
         row = row.scatter(differs.arg_true(), doc_rows)
-    n_moved = int((differs & frame["rank"].is_not_null() & row.is_not_null()).sum())
-    frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
+    is_moved = differs & frame["rank"].is_not_null() & row.is_not_null()
     treatment = "counted as clicks on the document"
-    anomalies = [
-        Anomaly("clicks whose rank has another document", n_moved, treatment, source),
-        Anomaly("clicks on no result", frame["rank"].null_count(), "excluded", source),
-    ]
-    return frame.drop_nulls("rank"), anomalies
+    anomalies.add("clicks whose rank has another document", is_moved, source, treatment)
+    frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
+    anomalies.add("clicks on no result", frame["rank"].null_count(), source, "excluded")
+    return frame.drop_nulls("rank")
 
 
 def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:

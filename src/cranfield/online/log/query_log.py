@@ -21,8 +21,7 @@ from cranfield.collection.files.writing import write_table
 from cranfield.online.log.cells import UTC
 from cranfield.tabular import frame_html
 
-FORMATS = ("csv", "parquet", "jsonl", "ubi")
-"""Formats in which logs are written."""
+FORMATS = ("csv", "parquet", "jsonl", "ubi")  # Formats in which logs are written
 
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
@@ -46,14 +45,11 @@ def _ubi_tables(
     )
     events = [] if has_only_ids else [_make_events(results, "impression", pages)]
     events += [] if clicks is None else [_make_events(clicks, "click", pages)]
-    return {
-        "ubi_queries": query_rows,
-        **({"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}),
-    }
+    event_rows = {"ubi_events": pl.concat(events, how="diagonal_relaxed")} if events else {}
+    return {"ubi_queries": query_rows, **event_rows}
 
 
 def _rename_columns(frame: pl.DataFrame, names: Mapping[str, str]) -> list[pl.Expr]:
-    """Rename the columns that a frame has."""
     return [pl.col(old).alias(new) for new, old in names.items() if old in frame.columns]
 
 
@@ -61,19 +57,11 @@ def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.Dat
     """Make an event of each result or click; columns beyond the standard are attributes."""
     extra_columns = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
     page_columns = _rename_columns(pages, {"(session)": "session", "(time)": "time"})
-    rows = rows.join(
-        pages.select("id", *page_columns),
-        left_on="page",
-        right_on="id",
-        how="left",
-        maintain_order="left",
-    )
+    pages = pages.select(*page_columns, page="id")
+    rows = rows.join(pages, on="page", how="left", maintain_order="left")
     time = "time" if action == "click" else "(time)"
-    attributes = pl.struct(
-        pl.struct(object_id="doc").alias("object"),
-        pl.struct(ordinal="rank").alias("position"),
-        *extra_columns,
-    )
+    places = {"object": pl.struct(object_id="doc"), "position": pl.struct(ordinal="rank")}
+    attributes = pl.struct(*(value.alias(name) for name, value in places.items()), *extra_columns)
     return rows.select(
         pl.lit(action).alias("action_name"),
         *_rename_columns(rows, {"query_id": "page", "session_id": "(session)", "timestamp": time}),
@@ -235,17 +223,14 @@ class QueryLog(Plotted):
             If the folder or a file cannot be written.
         """
         check_choice("format", format, FORMATS)
-        frames = {"clicks": self.clicks} if self.has_clicks else {}
-        if self.results.height or format == "ubi":
-            frames = {"results": self.results, **frames}
-        page_frames = {
-            name: frame.with_columns(page=self.pages["id"].gather(frame["page"]))
-            for name, frame in frames.items()
-        }
-        tables = {"pages": self.pages.rename({"id": "page"}), **page_frames}
+        has_results, ids = self.results.height or format == "ubi", self.pages["id"]
+        frames = {"results": self.results} if has_results else {}
+        frames |= {"clicks": self.clicks} if self.has_clicks else {}
+        frames = {k: rows.with_columns(page=ids.gather(rows["page"])) for k, rows in frames.items()}
+        tables = {"pages": self.pages.rename({"id": "page"}), **frames}
         suffix = format
         if format == "ubi":
-            tables, suffix = _ubi_tables(self.pages, **page_frames), "jsonl"
+            tables, suffix = _ubi_tables(self.pages, **frames), "jsonl"
         target = Path(fspath(folder))
         try:
             target.mkdir(parents=True, exist_ok=True)
@@ -260,13 +245,10 @@ class QueryLog(Plotted):
         return frame_html(self.pages, repr(self), limit=10)
 
     def __repr__(self) -> str:
+        units = [name for name in ("user", "session") if name in self.pages.columns]
         sizes = [
             counted(self.pages.height, "page"),
-            *(
-                counted(self.pages[name].drop_nulls().n_unique(), name)
-                for name in ("user", "session")
-                if name in self.pages.columns
-            ),
+            *(counted(self.pages[name].drop_nulls().n_unique(), name) for name in units),
             counted(self.results.height, "result"),
             counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
         ]
@@ -286,16 +268,13 @@ def log_from_tables(
         cast_columns(pages, PAGE_TYPES),
         cast_columns(results, RESULT_TYPES),
         cast_columns(clicks, CLICK_TYPES),
-        source=source,
+        source,
         has_clicks=clicks is not None,
     )
 
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""Seconds of each unit of time."""
-
-_MAX_SECONDS = 366 * 86400.0
-"""Maximum timeout, and maximum dwell that counts."""
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time
+_MAX_SECONDS = 366 * 86400.0  # Maximum timeout, and maximum dwell that counts
 
 
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
@@ -345,8 +324,8 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     last_time = pl.max_horizontal("time", "last_action").cum_max().shift(1).over("user")
     is_start = (pl.col("time") - last_time).dt.total_microseconds() > max_pause
     session_number = is_start.fill_null(True).cast(pl.Int64).cum_sum().over("user")
-    pages = pages.with_columns(number=session_number)
-    sessions = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
+    pages = pages.with_columns(number=session_number).sort("page")
+    sessions = pages.select(session=pl.concat_str("user", "number", separator="-"))
     columns = [name for name in log.pages.columns if name != "session"]
     columns.insert(columns.index("user") + 1, "session")
     return replace(log, pages=log.pages.with_columns(sessions["session"]).select(columns))
@@ -364,12 +343,11 @@ def _last_actions(log: QueryLog) -> pl.DataFrame:
 
 
 def _parse_seconds(timeout: Any) -> float:
-    seconds = 0.0
+    seconds, pattern = 0.0, r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*"
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
-    elif isinstance(timeout, str):
-        if match := re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout):
-            seconds = float(match[1]) * _UNITS[match[2]]
+    elif isinstance(timeout, str) and (match := re.fullmatch(pattern, timeout)):
+        seconds = float(match[1]) * _UNITS[match[2]]
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:

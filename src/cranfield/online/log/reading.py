@@ -14,24 +14,10 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_several, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
+from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
-from cranfield.online.log.formats import (
-    read_living_labs,
-    read_pyclick,
-    read_sessions_as_log,
-    read_ubi,
-    read_yandex,
-    split_flat_table,
-)
-from cranfield.online.log.linking import SourceTables, keep_first_records, link_tables
+from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.tables import (
-    extract_documents,
-    is_blank,
-    is_bulk,
-    open_columns,
-    open_table,
-)
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -41,8 +27,7 @@ from cranfield.sources.schemas import spelt
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 """Formats of logs."""
 
-ON_ANOMALY = ("refuse", "count")
-"""Treatments of pages that were recorded twice, and of clicks before their page."""
+ON_ANOMALY = ("refuse", "count")  # Treatments of repeated pages, and of clicks before their page
 
 
 def read_log(
@@ -132,20 +117,15 @@ def read_files(
     max_queries: int | None,
     click_actions: Sequence[str] | None,
 ) -> QueryLog:
-    """Read a log from files of the command line.
-
-    They are one file or folder; or files of pages, results and clicks; or pages and one more
-    table, detected by its columns or named by `results=FILE` or `clicks=FILE`.
-    """
+    """Read a log from files of the command line; a second table may be named, `results=FILE`."""
     parts = [(file, *file.partition("=")) for file in files]
     names = {"results", "clicks"}
     named_paths = {name: path for _, name, sign, path in parts if sign and name in names}
     paths = [file for file, name, *_ in parts if name not in named_paths]
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
-        raise PolicyError(
-            "expected one file, PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
-        )
+        choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
+        raise PolicyError(f"expected one file, {choices}")
     if [*paths, *named_paths.values()].count("-") > 1:
         raise PolicyError("standard input (-) can be only one of the files")
     second_file = paths.pop() if len(paths) == 2 else None
@@ -195,13 +175,12 @@ def _read_tables(
         reason = f"cannot be combined with a table of {extra_table}"
         raise InputError(f"a log of format {log_format} {reason}")
     tables = _read_one_source(source, clicks, log_format, on_anomaly, click_actions)
-    result_table, click_table = tables.results, tables.clicks
     # In formats that mix clicks with other records, a file without clicks may be incomplete.
     is_mixed = is_file and log_format in {"sessions", "yandex", "pyclick"}
-    if result_table is not None and result_table.frame.is_empty():
-        _warn_of_no_results(result_table, warn_without_results)
-    elif is_mixed and click_table is not None and click_table.frame.is_empty():
-        warn(f"{click_table.source}: has no clicks; measures of clicks are 0")
+    if tables.results is not None and tables.results.frame.is_empty():
+        _warn_of_no_results(tables.results, warn_without_results)
+    elif is_mixed and tables.clicks is not None and tables.clicks.frame.is_empty():
+        warn(f"{tables.clicks.source}: has no clicks; measures of clicks are 0")
     return tables
 
 
@@ -210,50 +189,49 @@ def _read_one_source(
 ) -> SourceTables:
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
-        is_strict = on_anomaly == "refuse"
-        table = open_table(source, FLAT)
-        table, anomalies = keep_first_records(table, is_strict, drop_doubled=False)
-        return split_flat_table(table)._replace(anomalies=(*anomalies,))
+        anomalies = Anomalies(on_anomaly == "refuse")
+        table = keep_first_records(formats.open_table(source, FLAT), anomalies, drop_doubled=False)
+        return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
-        return read_sessions_as_log(sessions)
+        return formats.read_sessions_as_log(sessions)
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
-        if events is None and is_bulk(raw):
-            events = (raw, name) if extract_documents(raw, name, events=True).strip() else None
-        return read_ubi((raw, name), events, click_actions or ("click",))
+        if events is None and formats.is_bulk(raw):
+            events = (
+                (raw, name) if formats.extract_documents(raw, name, events=True).strip() else None
+            )
+        return formats.read_ubi((raw, name), events, click_actions or ("click",))
     if log_format == "living-labs":
-        return split_flat_table(read_living_labs(raw, name))
-    return (read_yandex if log_format == "yandex" else read_pyclick)(raw, name)
+        return formats.split_flat_table(formats.read_living_labs(raw, name))
+    return (formats.read_yandex if log_format == "yandex" else formats.read_pyclick)(raw, name)
 
 
 def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any) -> SourceTables:
     if results is None:
-        source = open_columns(source, PAGES)
+        source = formats.open_columns(source, PAGES)
         fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
         if all(column.named_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
-            tables = split_flat_table(open_table(source, FLAT), clicks is not None)
+            tables = formats.split_flat_table(formats.open_table(source, FLAT), clicks is not None)
             if clicks is None:
                 return tables
             if tables.clicks is not None:
                 reason = "has a column of clicks and cannot be combined with a table of clicks"
                 raise InputError(reason, source=source.source)
-            return tables._replace(clicks=open_table(clicks, CLICKS, empty=True))
+            return tables._replace(clicks=formats.open_table(clicks, CLICKS, empty=True))
     if second_table is not None:
-        columns = open_columns(second_table, CLICKS)
-        if _looks_like_results(open_table(columns, CLICKS, empty=True)):
-            warn(
-                f"{columns.source}: has all ranks of its pages and no times, and is read as"
-                " results; use results=FILE or clicks=FILE to choose"
-            )
+        columns = formats.open_columns(second_table, CLICKS)
+        if _looks_like_results(formats.open_table(columns, CLICKS, empty=True)):
+            note = "has all ranks of its pages and no times, and is read as results"
+            warn(f"{columns.source}: {note}; use results=FILE or clicks=FILE to choose")
             results, clicks = columns, None
         else:
             clicks = columns
-    pages = open_table(source, PAGES)
-    result_table = None if results is None else open_table(results, RESULTS, empty=True)
-    click_table = None if clicks is None else open_table(clicks, CLICKS, empty=True)
+    pages = formats.open_table(source, PAGES)
+    result_table = None if results is None else formats.open_table(results, RESULTS, empty=True)
+    click_table = None if clicks is None else formats.open_table(clicks, CLICKS, empty=True)
     if result_table is not None and click_table is not None:
         has_more_rows = click_table.frame.height > result_table.frame.height
         if has_more_rows and _looks_like_results(click_table):
@@ -281,8 +259,7 @@ def _looks_like_results(clicks: Table) -> bool:
 def _warn_of_no_results(results: Table, always: bool = False) -> None:
     # A table of pages alone, in memory, needs no column of documents.
     if always or "doc" in results.names:
-        problem = "no page has results; expected a column doc with documents"
-        warn(f"{results.source}: {problem}")
+        warn(f"{results.source}: no page has results; expected a column doc with documents")
 
 
 def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple[bytes, str]:
@@ -291,7 +268,7 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
         raise InputError(f"a log of format {log_format} {reason}")
     file = Source(fspath(source))
     raw = file.read()
-    if is_blank(raw) and not may_be_empty:
+    if formats.is_blank(raw) and not may_be_empty:
         raise InputError(_EMPTY_LOG, source=file.name)
     return raw, file.name
 
@@ -314,13 +291,11 @@ _COMPRESSIONS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 def _find_file(folder: Path, name: str) -> str | None:
     suffixes = (suffix + compression for suffix in _SUFFIXES for compression in _COMPRESSIONS)
-    paths = (folder / f"{name}{suffix}" for suffix in suffixes)
-    files = [str(path) for path in paths if path.is_file()]
-    if len(files) > 1:
-        file_names = ", ".join(Path(file).name for file in files)
-        reason = f"has several files of {name}; keep one: {file_names}"
+    names = [path for suffix in suffixes if (folder / (path := f"{name}{suffix}")).is_file()]
+    if len(names) > 1:
+        reason = f"has several files of {name}; keep one: {', '.join(names)}"
         raise InputError(reason, source=str(folder))
-    return files[0] if files else None
+    return str(folder / names[0]) if names else None
 
 
 _PATTERNS = (
@@ -384,12 +359,10 @@ def simulated_log() -> QueryLog:
     """
     nested = pl.read_parquet(_FILE)
     results, clicks = (
-        nested.select(pl.col("id").alias("page"), name)
-        .explode(name, empty_as_null=False)
-        .drop_nulls(name)
-        .unnest(name)
+        nested.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
         for name in ("results", "clicks")
     )
+    results, clicks = results.unnest("results"), clicks.unnest("clicks")
     # The file has dwell times with one decimal.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(nested.drop("results", "clicks"), results, clicks)

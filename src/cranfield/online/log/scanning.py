@@ -29,20 +29,15 @@ _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
 }
 
-_INTEGER = ("an integer", lambda dtype: dtype.is_integer())
-_NUMBER = ("a number", lambda dtype: dtype.is_numeric())
-_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
+_TEXTS = {nw.String, nw.Categorical, nw.Enum}
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(("rank", "found", "grade"), _INTEGER),
-    **dict.fromkeys(("propensity", "dwell"), _NUMBER),
-    **dict.fromkeys(("time", "end"), _TIME),
-    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
+    **dict.fromkeys(("rank", "found", "grade"), ("an integer", lambda t: t.is_integer())),
+    **dict.fromkeys(("propensity", "dwell"), ("a number", lambda t: t.is_numeric())),
+    **dict.fromkeys(("time", "end"), ("a time", lambda t: t == nw.Datetime)),
+    "censored": ("true or false", lambda t: t == nw.Boolean),
 }
 """Types of columns other than text: a description, and a test of the type."""
-_TEXT = (
-    "text or an integer",
-    lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
-)
+_TEXT = ("text or an integer", lambda t: t.is_integer() or t in _TEXTS)
 
 
 def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
@@ -96,14 +91,11 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     positions = schema.places(names, source)
     if name != "pages" and "rank" not in positions:
         raise InputError("has no rank column", source=source)
-    columns = [
-        column for column in schema.columns if column.name in positions and column.name != "end"
-    ]
+    columns = [column for column in schema.columns if column.name in {*positions} - {"end"}]
+    fields = [column.name for column in columns]
     # Unknown columns, and further columns of the same meaning, are dropped.
-    lazy = lazy.select(
-        nw.col(names[positions[column.name]]).alias(column.name) for column in columns
-    )
-    native, fields = lazy.to_native(), [column.name for column in columns]
+    lazy = lazy.select(nw.col(names[positions[field]]).alias(field) for field in fields)
+    native = lazy.to_native()
     with refusing(_UNREADABLE, source, _ERRORS), quiet_panics():
         if isinstance(native, pl.LazyFrame):
             has_lines = is_path and Source(source).suffix != ".parquet"

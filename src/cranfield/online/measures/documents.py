@@ -15,22 +15,17 @@ from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
-from cranfield.online.measures.page_table import LogTables, collect_table, open_tables
+from cranfield.online.measures.online_measure import LogTables, collect_table, open_tables
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import ID, WHOLE
 
+_NUMBERS = tuple(FileColumn(name, WHOLE) for name in ("rank", "impressions", "clicks"))
 _TOTALS = Schema(
     "table of totals",
-    (
-        FileColumn("query", ID, "topic"),
-        FileColumn("doc", ID),
-        FileColumn("rank", WHOLE),
-        FileColumn("impressions", WHOLE),
-        FileColumn("clicks", WHOLE),
-    ),
+    (FileColumn("query", ID, "topic"), FileColumn("doc", ID), *_NUMBERS),
     mapping=columns_of_mapping("table of totals"),
     decisive=("status", "weight"),
 )
@@ -93,10 +88,8 @@ class ExpectedClicks(TableResult):
         clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
         sizes = f"{clicks:,} of {counted(impressions, 'impression')}"
         pairs = counted(len(self.rows), "query-document pair")
-        return [
-            f"clicks over expected clicks of {pairs}",
-            f"CTR {clicks / impressions:.4f} ({sizes})",
-        ]
+        ctr = f"CTR {clicks / impressions:.4f} ({sizes})"
+        return [f"clicks over expected clicks of {pairs}", ctr]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -177,13 +170,9 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
-    table.refuse(
-        clicks > impressions,
-        lambda row: (
-            f"clicks must be at most the number of impressions, {row['impressions']}, got"
-            f" {row['clicks']}"
-        ),
-    )
+    bound = "clicks must be at most the number of impressions"
+    is_excessive = clicks > impressions
+    table.refuse(is_excessive, lambda row: f"{bound}, {row['impressions']}, got {row['clicks']}")
     sums, keys = pl.col("impressions", "clicks").cast(pl.Int64).sum(), ("query", "doc", "rank")
     rank_counts = table.frame.group_by(keys).agg(sums).sort(keys)
     totals = rank_counts.group_by("rank").agg(sums).sort("rank")
@@ -193,7 +182,6 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
 
 
 def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> ExpectedClicks:
-    """Sum clicks and expected clicks of each query and document."""
     rate = pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
     table = (
         rank_counts.with_columns(expected=pl.col("impressions") * rate)

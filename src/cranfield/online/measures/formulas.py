@@ -1,7 +1,7 @@
 """Definitions of the online measures, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
-pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.column_count`.
+pages, such as `clicked@3`; see :func:`~cranfield.online.measures.online_measure.column_count`.
 """
 
 # ruff: noqa: N802
@@ -15,8 +15,13 @@ import polars as pl
 
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.spec import name as text
-from cranfield.online.measures.online_measure import OnlineMeasure, Sums, online_measure
-from cranfield.online.measures.page_table import MICROSECONDS, UNIT
+from cranfield.online.measures.online_measure import (
+    MICROSECONDS,
+    UNIT,
+    OnlineMeasure,
+    Sums,
+    online_measure,
+)
 
 BOOK = "Ferro and Maistro (2024), section 6.5"
 LOGS = "Ferro and Maistro (2024), section 6.1"
@@ -27,19 +32,16 @@ KIM = "Kim, Hassan, White and Zitouni (2014)"
 LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
 
 FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
+TIME_TO_CLICK: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
+QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
 
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
-OVER_RESULTS = parameter(
-    "results", choice("results", "pages"), "average over all 'results', or over 'pages'"
-)
-OVER_PAGES = parameter(
-    "pages",
-    choice("pages", "results"),
-    "average over 'pages', or over all 'results' down to the lowest click",
-)
-FIRST = parameter(
-    "time", choice("time", "rank"), "the first click in time, or the click at the highest rank"
-)
+_OVER_RESULTS = "average over all 'results', or over 'pages'"
+_OVER_PAGES = "average over 'pages', or over all 'results' down to the lowest click"
+_FIRST = "the first click in time, or the click at the highest rank"
+OVER_RESULTS = parameter("results", choice("results", "pages"), _OVER_RESULTS)
+OVER_PAGES = parameter("pages", choice("pages", "results"), _OVER_PAGES)
+FIRST = parameter("time", choice("time", "rank"), _FIRST)
 SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
 DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied")
 UNKNOWN_DWELL = parameter(
@@ -48,20 +50,10 @@ UNKNOWN_DWELL = parameter(
     "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
     " the values that they could change",
 )
-
-
-def _repeats_parameter(default: str) -> Any:
-    return parameter(
-        default, choice("once", "count"), "whether repeated clicks on a result count `once`"
-    )
-
-
-def _abandoned_parameter(default: str) -> Any:
-    return parameter(default, choice("zero", "drop"), "pages without a click: zero, or excluded")
-
-
-ONCE, COUNT = _repeats_parameter("once"), _repeats_parameter("count")
-ZERO, DROP = _abandoned_parameter("zero"), _abandoned_parameter("drop")
+_REPEATS = choice("once", "count"), "whether repeated clicks on a result count `once`"
+_ABANDONED = choice("zero", "drop"), "pages without a click: zero, or excluded"
+ONCE, COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
+ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
 CLICKS = pl.col("clicks")
 LOWEST = pl.col("lowest")
@@ -78,7 +70,6 @@ def _click_column(repeats: str) -> str:
 
 
 def _indicator(condition: pl.Expr) -> pl.Expr:
-    """Return 1 for true and 0 for false."""
     return condition.cast(pl.Int64)
 
 
@@ -165,11 +156,10 @@ def MaxRR(abandoned: str = DROP) -> Sums:
     return _reciprocal(1 / pl.col("highest"), abandoned)
 
 
-@online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}",
-    RADLINSKI,
-    "higher",
-)
+_MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}"
+
+
+@online_measure(_MEAN_RR, RADLINSKI, "higher")
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
     """Mean inverse rank of the clicks of a page, over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
@@ -225,25 +215,13 @@ def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
     return Sums(_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
 
 
-@online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)",
-    BOOK,
-    "lower",
-    unit="seconds",
-    may_be_censored=True,
-)
+@online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", **TIME_TO_CLICK)
 def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
     """Seconds from the page to its first or last click; censored for pages without a click."""
     return _time_to(pl.col(f"{click}_click"), CLICKS)
 
 
-@online_measure(
-    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)",
-    FOX,
-    "lower",
-    unit="seconds",
-    may_be_censored=True,
-)
+@online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **TIME_TO_CLICK)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored for pages without one."""
     sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
@@ -258,12 +236,7 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
 
 
 @online_measure(
-    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
-    BOOK,
-    "higher",
-    unit="seconds",
-    object_kind="click",
-    may_be_censored=True,
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c", BOOK, "higher", object_kind="click", **TIME_TO_CLICK
 )
 def Dwell() -> Sums:
     """Seconds on a clicked result."""
@@ -328,14 +301,11 @@ def Abandonment() -> Sums:
     return Sums(_indicator(CLICKS == 0))
 
 
+_NO_RESULTS = "number that is zero: results `shown`, or results `found`"
+
+
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
-def ZeroResults(
-    by: str = parameter(
-        "shown",
-        choice("shown", "found"),
-        "number that is zero: results `shown`, or results `found`",
-    ),
-) -> Sums:
+def ZeroResults(by: str = parameter("shown", choice("shown", "found"), _NO_RESULTS)) -> Sums:
     """Proportion of the pages without a result."""
     return Sums(_indicator(pl.col(by) == 0))
 
@@ -378,13 +348,11 @@ def Reformulation(
     ),
 ) -> Sums:
     """Proportion of the pages that are soon followed by a different query of the session."""
-    query, next_query = pl.col("query"), pl.col("next_query")
+    queries = query, next_query = pl.col("query"), pl.col("next_query")
     pause = (pl.col("next_time") - TIME).dt.total_microseconds()
     is_reformulated = (next_query != query) & (pause <= window * MICROSECONDS) & (pause >= 0)
     if shares == "term":
-        terms, next_terms = (
-            string.str.to_lowercase().str.extract_all(r"\w+") for string in (query, next_query)
-        )
+        terms, next_terms = (q.str.to_lowercase().str.extract_all(r"\w+") for q in queries)
         is_reformulated &= terms.list.set_intersection(next_terms).list.len() > 0
     # The last page of a session has no later query; pages without a session have no value.
     return Sums(_indicator(pl.when(LAST).then(False).otherwise(is_reformulated)))
@@ -393,7 +361,7 @@ def Reformulation(
 # Sessions.
 
 
-@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, range=FROM_1, unit="queries", level="session")
+@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, level="session", **QUERIES)
 def QueriesPerSession() -> Sums:
     """Number of queries of a session: pages."""
     return Sums(pl.len())
@@ -433,15 +401,10 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -
     return Sums(_indicator(success))
 
 
-@online_measure(
-    r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s",
-    FOX,
-    "lower",
-    range=FROM_1,
-    unit="queries",
-    level="session",
-    may_be_censored=True,
-)
+_TO_SAT = r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s"
+
+
+@online_measure(_TO_SAT, FOX, "lower", level="session", may_be_censored=True, **QUERIES)
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of queries of a session until its first satisfied click; censored without one."""
     sat = _satisfied(seconds, unknown) > 0
@@ -462,9 +425,7 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
 _DAYS = TIME.dt.date().drop_nulls().n_unique()
 
 
-@online_measure(
-    r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", range=FROM_1, unit="queries", level="user"
-)
+@online_measure(r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", level="user", **QUERIES)
 def QueriesPerUser() -> Sums:
     """Number of queries of a user: pages."""
     return Sums(pl.len())
@@ -511,13 +472,11 @@ class AbsenceTime(OnlineMeasure):
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         other_keys = [key for key in keys if key != "user"]
-        user_keys = {
-            key: pl.when((pl.col(key).n_unique() == 1).over("user")).then(pl.col(key))
-            for key in other_keys
-        }
+        columns = [pl.col(key) for key in other_keys]
+        user_keys = [pl.when((key.n_unique() == 1).over("user")).then(key) for key in columns]
         sessions = (
             pages.drop_nulls(["user", "session"])
-            .with_columns(**user_keys)
+            .with_columns(user_keys)
             .group_by("user", "session", maintain_order=True)
             .agg(pl.col(other_keys).first(), start=TIME.min(), end=ends)
             .sort("start", maintain_order=True)

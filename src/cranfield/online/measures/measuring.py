@@ -18,13 +18,11 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
     MEASURES,
     SUMS,
-    OnlineMeasure,
-    parse_online_measure,
-)
-from cranfield.online.measures.page_table import (
     LogTables,
+    OnlineMeasure,
     open_tables,
     page_table,
+    parse_online_measure,
     required_columns,
 )
 from cranfield.result import Column, Columns, TableResult, readable_table
@@ -212,9 +210,8 @@ class OnlineMeasurements(TableResult):
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
                 values = counted(int(n_values), measure.value_kind)
-                fraction = n_censored / (n_values + n_censored)
-                censored = f"{fraction:.1%} ({n_censored:,}) are censored"
-                notes.append(f"{measure}: the mean of {values}; {censored}")
+                censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
+                notes.append(f"{measure}: the mean of {values}; {censored} are censored")
         if self.n_without_unit:
             rows = counted(self.n_without_unit, "row")
             notes.append(f"{rows} without a {' and '.join(self.by)} excluded")
@@ -230,18 +227,14 @@ class OnlineMeasurements(TableResult):
         return [f"Online measures of {self.source}{by}"]
 
 
-GROUP_COLUMNS = ("variant", "user", "query", "session", "page")
-"""Columns that values can be grouped by."""
+GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to group values by
+FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
 
 
-def _label(cell: Any) -> str | None:
-    return None if absent(cell, NO_GRADE) else ID.read(cell)
-
-
+_LABEL = replace(ID, read=lambda x: None if absent(x, NO_GRADE) else ID.read(x), exact=None)
 LABELS = schema_of_lines(
     "table of labels of pages",
-    ColumnOfFile("page", ID),
-    ColumnOfFile("label", replace(ID, read=_label, exact=None)),
+    *(ColumnOfFile("page", ID), ColumnOfFile("label", _LABEL)),
     mapping=two_columns("page", "label"),
 )
 
@@ -326,10 +319,8 @@ def _measure_units(
         unit_index = rows["unit"].to_numpy() if keys else np.zeros(rows.height, dtype=np.intp)
         for name, unit_sums in zip(SUMS, sums[..., k], strict=True):
             unit_sums[:] = _sum_by_index(unit_index, rows[name].to_numpy(), n_units)
-    sum_columns = {
-        name: column.ravel().astype(int if name in SUMS[2:] else float)
-        for name, column in zip(SUMS, sums, strict=True)
-    }
+    sum_columns = {name: column.ravel() for name, column in zip(SUMS, sums, strict=True)}
+    sum_columns |= {name: sum_columns[name].astype(int) for name in SUMS[2:]}
     table = {
         **(units[np.repeat(np.arange(n_units), len(measures))] if keys else units).to_dict(),
         "measure": pl.Series([*map(str, measures)] * n_units, dtype=pl.String),
@@ -386,23 +377,14 @@ def sums_by_unit(
     if "variant" in keys:
         variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         unit_variants = pages.group_by(unit).agg(variant=variant)
-        names = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")[
-            "variant"
-        ]
+        units = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")
+        names = units["variant"]
         variants = tuple(names.drop_nulls().unique().sort())
         variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
         codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
-    return UnitSums(
-        unit,
-        tuple(sums.units[unit]),
-        codes,
-        variants,
-        tuple(map(str, parsed_measures)),
-        sums.total,
-        sums.number,
-        pages.height,
-        pages[unit].null_count(),
-    )
+    measure_names = tuple(map(str, parsed_measures))
+    numbers = sums.total, sums.number, pages.height, pages[unit].null_count()
+    return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *numbers)
 
 
 def prepare_pages(
@@ -438,7 +420,6 @@ def prepare_pages(
 def _parse_measures(
     measures: Any, keys: Sequence[str], tables: LogTables, has_labels: bool
 ) -> list[OnlineMeasure]:
-    """Parse measures; refuse requested measures that the log or the unit does not allow."""
     label_column = {("pages", "label")} if has_labels else set()
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
     candidates = dict.fromkeys(map(parse_online_measure, MEASURES if texts is None else texts))
@@ -446,24 +427,18 @@ def _parse_measures(
         raise MeasureError("expected at least one online measure, got none")
     selection = []
     for measure in candidates:
-        unit = _finer_unit(measure, keys)
+        # Units that are smaller than the rows of the measure cannot have a value.
+        unit = next((key for key in keys if key in FINER_UNITS[measure.level]), "")
         missing = tables.missing_column(measure.needs - label_column)
         if not (unit or missing):
             selection.append(measure)
         elif measures is not None and unit:
-            raise MeasureError(
-                f"{measure} is a measure of {measure.level}s and cannot be computed by {unit}"
-            )
+            level = f"a measure of {measure.level}s"
+            raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
     return selection
-
-
-def _finer_unit(measure: OnlineMeasure, keys: Sequence[str]) -> str:
-    """Return a key whose units are smaller than the rows of a measure; empty if there is none."""
-    finer_units = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    return next((key for key in keys if key in finer_units[measure.level]), "")
 
 
 def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str) -> pl.DataFrame:

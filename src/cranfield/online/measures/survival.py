@@ -11,23 +11,15 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    check_choice,
-    check_number,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, check_number
 from cranfield.base.text import counted
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, prepare_pages
-from cranfield.online.measures.online_measure import OnlineMeasure
-from cranfield.online.measures.page_table import LogTables, collect_table
+from cranfield.online.measures.online_measure import LogTables, OnlineMeasure, collect_table
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 
-_TOLERANCE = 1e-9
-"""Tolerance for rounding errors when a proportion of survivors is compared with one half."""
+_TOLERANCE = 1e-9  # For rounding errors in a comparison of a proportion with one half
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,25 +230,18 @@ def survival(
     horizon = _check_horizon(horizon, curves)
     table = []
     for name, (times, is_observed) in samples.items():
-        event_times = times[is_observed]
-        naive_estimates = np.nan, np.nan
+        event_times, naive_estimates = times[is_observed], (np.nan, np.nan)
         if event_times.size:
             naive_estimates = event_times.mean(), np.median(event_times)
         sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
         estimates = (curves[name].median, *curves[name].restricted_mean(horizon))
         table.append((name, *sizes, *estimates, *naive_estimates))
-    names = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
-    frame = pl.DataFrame(table, names, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    return Survival(
-        str(measure),
-        tuple(curves),
-        tuple(curves.values()),
-        frame,
-        horizon,
-        _logrank_tests(samples, correction),
-        correction,
-        durations.height - rows.height,
-    )
+    columns = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
+    frame = pl.DataFrame(table, columns, orient="row")
+    frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+    names, values = tuple(curves), tuple(curves.values())
+    tests, n_excluded = _logrank_tests(samples, correction), durations.height - rows.height
+    return Survival(str(measure), names, values, frame, horizon, tests, correction, n_excluded)
 
 
 def survival_tables(
@@ -302,10 +287,8 @@ def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     for name, curve in curves.items():
         has_ended = curve.survivors.size and curve.survivors[-1] == 0
         if horizon > curve.longest and not has_ended:
-            raise PolicyError(
-                f"horizon must be at most the longest time of {name}, {curve.longest:g}, got"
-                f" {horizon:g}"
-            )
+            bound = f"the longest time of {name}, {curve.longest:g}"
+            raise PolicyError(f"horizon must be at most {bound}, got {horizon:g}")
     return float(horizon)
 
 

@@ -64,8 +64,7 @@ POLICY = Schema(
     ),
 )
 
-_TOLERANCE = 1e-6
-"""Maximum deviation from 1 of a sum of probabilities."""
+_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +105,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "position" in keys:
         # A run may be longer than the lists that were shown.
-        probabilities = probabilities.filter(
-            pl.col("position").is_in(rows["position"].unique().implode())
-        )
+        is_shown = probabilities["position"].is_in(rows["position"].unique().implode())
+        probabilities = probabilities.filter(is_shown)
     rows = rows.drop("target_probability", "anywhere", strict=False)
     rows = rows.join(probabilities, on=keys, how="left", maintain_order="left")
     if "position" in keys:
@@ -118,10 +116,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            notes += (
-                f"{counted(n_unknown, 'list')} of queries that the policy lacks; their target"
-                " probabilities are 0",
-            )
+            unknown = f"{counted(n_unknown, 'list')} of queries that the policy lacks"
+            notes += (f"{unknown}; their target probabilities are 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
@@ -154,9 +150,9 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     log.require("results", purpose="an off-policy estimate")
-    frame = log.results_with_clicks.with_columns(
-        reward=(pl.col("clicks") > 0).cast(pl.Float64)
-    ).rename({"rank": "position", "doc": "action"})
+    reward = (pl.col("clicks") > 0).cast(pl.Float64)
+    frame = log.results_with_clicks.with_columns(reward=reward)
+    frame = frame.rename({"rank": "position", "doc": "action"})
     if "propensity" in frame.columns:
         is_valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~is_valid).select("propensity", "action").head(1).rows():
@@ -172,10 +168,10 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 
 def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
-    column = table.frame[name]
-    for row in (~column.is_between(0, 1, closed="both" if allows_zero else "right")).arg_true():
-        bounds = "from 0" if allows_zero else "above 0, up"
-        raise table.wrong(row, f"{name} must be {bounds} to 1, got {column[row]:g}")
+    is_valid = table.frame[name].is_between(0, 1, closed="both" if allows_zero else "right")
+    bounds = "from 0 to 1" if allows_zero else "above 0, up to 1"
+    for row in (~is_valid).arg_true():
+        raise table.wrong(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
 
 
 def _read_policy(policy: Any) -> pl.DataFrame:
@@ -189,28 +185,22 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
     invalid = total.filter((pl.col("target_probability") - 1).abs() > _TOLERANCE)
-    if invalid.height:
-        group = "".join(f" of {name} {quoted(invalid[name][0])}" for name in group_keys)
-        raise PolicyError(
-            f"probabilities{group} must sum to 1, got {invalid['target_probability'][0]:g}"
-        )
+    for row in invalid.iter_rows(named=True):
+        group = "".join(f" of {name} {quoted(row[name])}" for name in group_keys)
+        total_text = f"{row['target_probability']:g}"
+        raise PolicyError(f"probabilities{group} must sum to 1, got {total_text}")
     return frame
 
 
 def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
-    return pl.DataFrame(
-        {
-            "query": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
-            "position": pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32),
-            "action": run.docs,
-        }
-    )
+    query = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
+    position = pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32)
+    return pl.DataFrame({"query": query, "position": position, "action": run.docs})
 
 
 def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
-    """Compute the proportion of the policy's probability on actions that the log never shows."""
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -220,17 +210,12 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     # The policy may show fewer actions: a run may be shorter than the pages.
     total = pl.col("target_probability").sum()
     groups = rows.group_by(group_keys, maintain_order=True).agg(n_rows=pl.len())
-    for sums in (
-        logged.group_by(group_keys).agg(logged=total),
-        probabilities.group_by(group_keys).agg(policy=total),
-    ):
+    for name, frame in (("logged", logged), ("policy", probabilities)):
+        sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    groups = groups.fill_null(0.0)
-    fraction = groups.select(
-        ((pl.col("policy") - pl.col("logged")) * pl.col("n_rows")).sum()
-        / (pl.col("policy") * pl.col("n_rows")).sum()
-    ).item()
-    return max(0.0, float(fraction or 0.0))
+    policy, seen, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
+    fraction = ((policy - seen) * n_rows).sum() / (policy * n_rows).sum()
+    return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 
 DEPENDENCIES = ("position", "above", "list")
@@ -291,12 +276,10 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
     if repeats:
         list_weights = np.asarray(m * position_sums - length + 1.0)
     else:
+        anywhere = np.ones(code.size)
         # If all candidates are shown, they include the actions of the policy.
-        anywhere = (
-            logged.column("anywhere", "PI with more candidates than positions")
-            if length < m or "anywhere" in rows.columns
-            else np.ones(code.size)
-        )
+        if length < m or "anywhere" in rows.columns:
+            anywhere = logged.column("anywhere", "PI with more candidates than positions")
         mean_anywhere = np.bincount(code, weights=anywhere) / length
         list_weights = np.asarray(1 + (m - 1) * (position_sums - mean_anywhere))
         if length < m:
@@ -306,17 +289,14 @@ def pseudo_inverse_weights(logged: LoggedActions, candidates: int, repeats: bool
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
         n_remaining = m if repeats else m - position
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
-            raise InputError(
-                "PI requires uniformly drawn lists, but propensities are not 1 / candidates",
-                source=logged.source,
-            )
+            reason = "PI requires uniformly drawn lists, but propensities are not 1 / candidates"
+            raise InputError(reason, source=logged.source)
     return Weights(list_weights[code], np.ones(code.size), list_weights)
 
 
 ESTIMATORS = ("IPS", "SNIPS", "DM", "DR", "PI")
 
-UNITS = ("list", "query", "session", "user")
-"""Independent units of the intervals."""
+UNITS = ("list", "query", "session", "user")  # Independent units of the intervals
 
 
 def policy_value(
@@ -443,25 +423,15 @@ def policy_value(
         summary = WeightSummary.from_weights(weights.ratios, clip)
         warnings += summary.warnings()
     if actions.unseen > 0:
-        warnings.append(
-            f"{100 * actions.unseen:.1f}% of the results of the policy are never shown by the log"
-            " and count as 0"
-        )
+        unseen = f"{100 * actions.unseen:.1f}% of the results of the policy"
+        warnings.append(f"{unseen} are never shown by the log and count as 0")
     if weights is not None:
         has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code
         warnings += _mean_warnings(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     return PolicyValue(
-        name,
-        means,
-        n_lists,
-        n_units,
-        unit,
-        summary,
-        actions.unseen,
-        interval,
-        tuple(warnings),
+        name, means, n_lists, n_units, unit, summary, actions.unseen, interval, tuple(warnings)
     )
 
 
@@ -473,14 +443,12 @@ def check_clip(clip: float | None) -> None:
 def _contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
-    """Compute the contribution of each row to the value of its list."""
     if estimator in {"DM", "DR"}:
         expected = actions.column("expected", estimator)
         if weights is None:
             # In a cascade, expected rewards are cumulative from the position down.
-            return np.asarray(
-                np.where(actions.is_first, expected, 0.0) if depends == "above" else expected
-            )
+            is_counted = actions.is_first if depends == "above" else True
+            return np.asarray(np.where(is_counted, expected, 0.0))
         error = reward - actions.column("predicted", estimator)
         return np.asarray(weights.reward * error + weights.expected * expected)
     assert weights is not None
@@ -506,8 +474,6 @@ def _mean_warnings(weights: Floats, code: Indices, n_units: int) -> list[str]:
     mean, error = means.estimate[0], means.standard_error[0]
     if not abs(mean - 1) > max(MAX_DEVIATION * error, 1e-9):
         return []
-    return [
-        f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1:"
-        " propensities or target probabilities are wrong, or actions of the policy were never"
-        " shown"
-    ]
+    note = f"the mean weight is {mean:.4f}, more than {MAX_DEVIATION:g} standard errors from 1"
+    causes = "propensities or target probabilities are wrong"
+    return [f"{note}: {causes}, or actions of the policy were never shown"]

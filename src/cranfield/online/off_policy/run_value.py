@@ -39,8 +39,7 @@ from cranfield.online.off_policy.value import (
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 
-MAX_STEPS = 100
-"""Maximum number of Newton steps; a few usually suffice."""
+MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
 FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 """Decreasing lower bounds of the number of non-clicks in a cell, for a stable maximisation."""
@@ -60,22 +59,18 @@ class RankPairs(NamedTuple):
 def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     """Collect the documents that a query shows at two ranks, from results that are `clicked`."""
     # The order is fixed, so that sums are reproducible to the bit.
-    cells = results.group_by("query", "doc", "rank", maintain_order=True).agg(
-        pl.col("clicked").mean()
-    )
-    other_cells = cells.select("query", "doc", other_rank="rank")
-    doc_pairs = cells.join(other_cells, on=["query", "doc"], maintain_order="left_right")
+    cells = results.group_by("query", "doc", "rank", maintain_order=True)
+    rates = cells.agg(pl.col("clicked").mean())
+    other_ranks = rates.select("query", "doc", other_rank="rank")
+    doc_pairs = rates.join(other_ranks, on=["query", "doc"], maintain_order="left_right")
     doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other_rank"))
-    sums = doc_pairs.group_by("query", "rank", "other_rank").agg(
-        pl.col("clicked").sum(), number=pl.len()
-    )
-    sums = sums.sort("query", "rank", "other_rank").with_columns(pl.col("query").rank("dense") - 1)
+    pairs = doc_pairs.group_by("query", "rank", "other_rank")
+    sums = pairs.agg(pl.col("clicked").sum(), number=pl.len()).sort("query", "rank", "other_rank")
+    sums = sums.with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    query, rank, other_rank = (
-        sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
-    )
+    query, rank, other = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
     non_clicks = sums["number"].to_numpy() - clicks
-    return RankPairs(query, rank, other_rank, clicks, non_clicks, doc_pairs.height // 2)
+    return RankPairs(query, rank, other, clicks, non_clicks, doc_pairs.height // 2)
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
@@ -98,16 +93,14 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
         return value, error
     ranks = np.flatnonzero(is_linked)
     ranks = ranks[ranks > 1]
-    upper = np.minimum(pair_sums.rank, pair_sums.other_rank)
-    lower = np.maximum(pair_sums.rank, pair_sums.other_rank)
-    pair = upper * (depth + 1) + lower
+    lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
+    pair = lower * (depth + 1) + upper
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
     is_used &= totals[pair] > 0
     pairs, column = np.unique(pair[is_used], return_inverse=True)
-    cell, row = np.unique(
-        pair[is_used] * (depth + 1) + pair_sums.rank[is_used], return_inverse=True
-    )
+    cells = pair[is_used] * (depth + 1) + pair_sums.rank[is_used]
+    cell, row = np.unique(cells, return_inverse=True)
     design = np.zeros((cell.size, ranks.size + pairs.size))
     column_of_rank = np.full(depth + 1, -1)
     column_of_rank[ranks] = np.arange(ranks.size)
@@ -180,8 +173,7 @@ def _linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
     return is_linked
 
 
-METHODS = ("swaps", "AllPairs", "EM")
-"""Methods of estimating the examination probabilities of ranks."""
+METHODS = ("swaps", "AllPairs", "EM")  # Estimators of the examination of ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -282,10 +274,8 @@ def rank_propensities(
         notes.append("EM has no confidence intervals")
     else:
         results = log.results_with_clicks.filter(pl.col("rank") <= depth)
-        results = results.with_columns(
-            query=log.pages["query"].gather(results["page"]),
-            clicked=(pl.col("clicks") > 0).cast(pl.Float64),
-        )
+        query, is_clicked = log.pages["query"].gather(results["page"]), pl.col("clicks") > 0
+        results = results.with_columns(query, clicked=is_clicked.cast(pl.Float64))
         if method == "swaps":
             value, error, n_pairs = _estimate_swaps(results, depth)
         else:
@@ -293,9 +283,8 @@ def rank_propensities(
             n_pairs = pair_sums.n_pairs
             value, error = estimate_all_pairs(pair_sums, depth)
         if not n_pairs:
-            raise InputError(
-                f"{method} requires documents shown at several ranks, got none", source=log.source
-            )
+            reason = f"{method} requires documents shown at several ranks, got none"
+            raise InputError(reason, source=log.source)
     is_constant = (error <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
@@ -328,20 +317,19 @@ def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, 
         pl.col("clicked", "below").mean(), times=pl.len()
     )
     pair = ["query", "rank", "first", "second"]
-    swaps = orders.with_columns(
-        orders=pl.len().over(pair), times=pl.col("times").min().over(pair)
-    ).filter(pl.col("orders") == 2)
+    orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
+    swaps = orders.filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
     value[0], error[0] = 1.0, 0.0
     sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
         clicks = rank_sums.select("below", "clicked").to_numpy()
         if clicks[:, 1].any():
-            rank_clicks, top_clicks = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            means = compare_ratios(rank_clicks, top_clicks, np.arange(len(clicks)), len(clicks))
-            value[int(rank) - 1] = means.estimate[0]
+            totals = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
+            means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
+            value[k] = means.estimate[0]
             with np.errstate(divide="ignore", invalid="ignore"):
-                error[int(rank) - 1] = means.standard_error[0] / means.estimate[0]
+                error[k] = means.standard_error[0] / means.estimate[0]
     return value, error, swaps.height // 2
 
 
@@ -424,38 +412,33 @@ def run_value(
     results = results.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
     depth = max(int(results["rank"].max() or 1), int(ranks["new_rank"].max() or 1))  # type: ignore[arg-type]
     rank_weights = _rank_weights(measure, depth)
-    gain, new_gain = (
-        rank_weights[results[name].fill_null(0).to_numpy()] for name in ("rank", "new_rank")
-    )
+    columns = results["rank"], results["new_rank"]
+    gain, new_gain = (rank_weights[column.fill_null(0).to_numpy()] for column in columns)
     is_clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
     ips = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
-    page = results["page"].to_numpy()
-    n_pages = log.pages.height
-    totals = np.stack(
-        [np.bincount(page, weights=ips * values, minlength=n_pages) for values in (new_gain, gain)],
-        axis=1,
-    )
+    page, n_pages = results["page"].to_numpy(), log.pages.height
+    values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
+    totals = np.stack(values, axis=1)
     code, n_units = unit_codes(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
-    pages = log.pages.select("query")
-    page_gains = pages.join(query_gains, on="query", how="left", maintain_order="left")["gain"]
+    pages = log.pages.select("query").join(
+        query_gains, on="query", how="left", maintain_order="left"
+    )
+    page_gains = pages["gain"]
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
-        warnings.append(
-            f"{counted(n_unranked, 'page')} of queries without a ranking in the run count as 0"
-        )
+        unranked = counted(n_unranked, "page")
+        warnings.append(f"{unranked} of queries without a ranking in the run count as 0")
     if n_excluded := int((is_clicked & ~is_known).sum()):
         warnings.append(f"{counted(n_excluded, 'click')} at ranks of unknown examination excluded")
     if unseen > 1e-9:
-        warnings.append(
-            f"{100 * unseen:.1f}% of the weight of {measure} is on documents that pages do not show"
-            " and counts as 0"
-        )
+        fraction = f"{100 * unseen:.1f}% of the weight of {measure}"
+        warnings.append(f"{fraction} is on documents that pages do not show and counts as 0")
     warnings += means.notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
@@ -484,9 +467,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):
-            probabilities = dict(
-                examination.rows.select("rank", "propensity").drop_nulls().iter_rows()
-            )
+            rows = examination.rows.select("rank", "propensity").drop_nulls()
+            probabilities = dict(rows.filter(pl.col("propensity") > 0).iter_rows())
         elif isinstance(examination, Mapping):
             probabilities = dict(examination)
         else:
@@ -494,28 +476,21 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")
-        values = {
-            rank: float(x)
-            for rank, x in probabilities.items()
-            if x > 0 or (x <= 0 and not is_relative)
-        }
+        values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
     bound = np.inf if is_relative else 1
     invalid = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))
-    for rank, value in invalid.head(1).select("rank", "probability").rows():
-        raise InputError(
-            "expected examination probabilities above 0 and at most 1, got"
-            f" {value:g} at rank {rank}",
-            source=log.source if examination is None else "examination",
-        )
+    for rank, value in invalid.select("rank", "probability").head(1).rows():
+        reason = "expected examination probabilities above 0 and at most 1"
+        source = log.source if examination is None else "examination"
+        raise InputError(f"{reason}, got {value:g} at rank {rank}", source=source)
     notes = []
     high_ranks = results.filter(pl.col("probability") > 1).select("rank", "probability")
     high_ranks = high_ranks.unique().sort("rank")
     if high_ranks.height:
         text = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in high_ranks.rows())
-        notes.append(
-            f"estimated examination exceeds that of rank 1: {text} (relative, by"
-            f" {examination.method}); see the confidence intervals of these propensities"
-        )
+        note = f"estimated examination exceeds that of rank 1: {text}"
+        remedy = "see the confidence intervals of these propensities"
+        notes.append(f"{note} (relative, by {examination.method}); {remedy}")
     return results, notes

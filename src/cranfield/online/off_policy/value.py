@@ -18,19 +18,15 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
 
-BLOCK_DRAWS = 2**21
-"""Number of values drawn at a time; results of a seed depend on it."""
+BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depend on it
 
-
-TOLERANCE = 1e-12
-"""Relative standard error below which values are constant except for rounding errors."""
+TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
 
 Interval = tuple[float, int, int]
 """Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 
-STUDENT: Interval = (0.95, 0, 0)
-"""A 95% interval by Student's t."""
+STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
@@ -54,16 +50,13 @@ class Means(NamedTuple):
 
     def notes(self, n_units: int, unit: str) -> list[str]:
         """Return notes on missing intervals of the policy, the log, or their difference."""
-        if n_units < 2:
-            return [f"one {unit} only: no interval can be computed"]
         names = np.array(VALUES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
-        if not names.size:
-            return []
-        return [f"{', '.join(names)}: equal in all {unit}s: no interval can be computed"]
+        cause = f"{', '.join(names)}: equal in all {unit}s"
+        cause = f"one {unit} only" if n_units < 2 else cause
+        return [f"{cause}: no interval can be computed"] if names.size or n_units < 2 else []
 
 
-VALUES = ("policy", "logged", "difference")
-"""Names of the means."""
+VALUES = ("policy", "logged", "difference")  # Names of the means
 
 
 def compare_ratios(
@@ -107,14 +100,9 @@ def _append_difference(values: Floats) -> Floats:
     return np.concatenate([values, values[:1] - values[1:]])
 
 
-MIN_SAMPLE_SIZE = 100
-"""Effective sample size below which intervals are unreliable."""
-
-MAX_PROPORTION = 0.05
-"""Proportion of the sum of weights above which one weight has too much influence."""
-
-MAX_DEVIATION = 3.0
-"""Maximum number of standard errors by which the mean weight may differ from 1."""
+MIN_SAMPLE_SIZE = 100  # Effective sample size below which intervals are unreliable
+MAX_PROPORTION = 0.05  # Proportion of the sum above which one weight has too much influence
+MAX_DEVIATION = 3.0  # Maximum number of standard errors by which the mean weight may differ from 1
 
 
 @dataclass(frozen=True)
@@ -158,32 +146,28 @@ class WeightSummary:
         top = np.partition(clipped, -size)[-size:].sum()
         effective, heaviest = ratio(np.square(total), squares), ratio(top, total)
         values = effective, clipped.mean(), clipped.max(), heaviest
-        if clip is None:
-            return cls(clipped.size, *map(float, values))
-        return cls(clipped.size, *map(float, (*values, clip, (weights > clip).mean())))
+        clipping = () if clip is None else (clip, (weights > clip).mean())
+        return cls(clipped.size, *map(float, (*values, *clipping)))
 
     def __str__(self) -> str:
         note = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
-        return (
-            f"effective sample size {self.effective:,.1f} of {self.number:,}; weights:"
-            f" mean {self.mean:.4f}, largest {self.largest:.4g}, the largest 1% of them"
-            f" sum to {100 * self.heaviest:.1f}% of the total{note}"
-        )
+        heaviest = f"the largest 1% of them sum to {100 * self.heaviest:.1f}% of the total"
+        weights = f"mean {self.mean:.4f}, largest {self.largest:.4g}, {heaviest}{note}"
+        size = f"{self.effective:,.1f} of {self.number:,}"
+        return f"effective sample size {size}; weights: {weights}"
 
     def warnings(self) -> list[str]:
         """Return reasons to doubt an estimate with these weights."""
         warnings = []
         if self.effective < MIN_SAMPLE_SIZE:
-            warnings.append(
-                f"effective sample size {self.effective:.1f}: confidence intervals are unreliable"
-            )
+            size = f"effective sample size {self.effective:.1f}"
+            warnings.append(f"{size}: confidence intervals are unreliable")
         if self.largest > MAX_PROPORTION * self.mean * self.number:
             percentage = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
             warnings.append(f"one weight is {percentage:.0f}% of the sum of weights")
         if self.clipped:
-            warnings.append(
-                f"{100 * self.clipped:.2f}% of weights are clipped, which biases the estimate"
-            )
+            percentage = 100 * self.clipped
+            warnings.append(f"{percentage:.2f}% of weights are clipped, which biases the estimate")
         return warnings
 
 
@@ -269,8 +253,5 @@ class PolicyValue(Result):
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
-        return [
-            f"{self.estimator}: {self.estimate:.6g}, {lists}",
-            *weights,
-            f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}",
-        ]
+        intervals = f"low, high: {confidence:g} confidence intervals, {method}, by {self.unit}"
+        return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]

@@ -52,6 +52,13 @@ def _query(cell: Any) -> str | None:
     return str(int(number)) if number is not None and is_integer else ID.read(cell)
 
 
+def _click_count(cell: Any) -> int | None:
+    truth = {"true": 1, "false": 0}.get(str(cell).strip().lower())
+    number: int | None = GRADE.read(cell) if truth is None else truth
+    return number if number is not None and number >= 0 else None
+
+
+CLICK_COUNT = Kind(_click_count, pl.Int64, "neither true or false nor a whole number from 0")
 POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
 SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
@@ -87,7 +94,7 @@ CLICK_COLUMNS = Schema(
         *(SESSION, QUERY, RANK, SYSTEM),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
-        optional("clicks", GRADE),
+        optional("clicks", CLICK_COUNT),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),

@@ -124,8 +124,8 @@ def read_units(
     if variant:
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
-    table, unit = _read_table(data, kinds, unit, variant, denominators)
-    frame, source, notes = table.frame, table.source, list[str]()
+    table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
+    frame, source = table.frame, table.source
     if variant is None:  # All units are in the first of `variants`.
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
@@ -290,8 +290,8 @@ def _totals_error(columns: Columns, evidence: str) -> PolicyError:
 
 def _read_table(
     data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
-) -> tuple[Table, str | None]:
-    """Read a table; also return its unit, None if rows are units."""
+) -> tuple[Table, str | None, list[str]]:
+    """Read a table; also return its unit, None if rows are units, and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
     schema = Schema(
         name,
@@ -313,9 +313,7 @@ def _read_table(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(columns, schema, variant, metrics, denominators)
-    table = columns.table(schema)
-    _warn_of_labels(columns, schema)
-    return table, unit
+    return columns.table(schema), unit, _unused_labels(columns, schema)
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -334,8 +332,8 @@ def _check_second_variants(columns: Columns, variant: int) -> None:
                 raise InputError(f"{reason}; remove one", source=columns.source)
 
 
-def _warn_of_labels(columns: Columns, schema: Schema) -> None:
-    """Warn of unused columns that divide the rows into groups; other numbers are other metrics."""
+def _unused_labels(columns: Columns, schema: Schema) -> list[str]:
+    """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
     positions = schema.places(columns.names, columns.source).values()
     unused, *_ = replace(schema, is_selected=False).unused(columns.names, positions)
     labels = []
@@ -345,8 +343,7 @@ def _warn_of_labels(columns: Columns, schema: Schema) -> None:
         n_values = texts.n_unique()
         if n_values == 2 or (2 < n_values < len(texts) and not is_number):
             labels.append(quoted(columns.names[k]))
-    if labels:
-        warn(f"{columns.source}: columns not used: {some_of(labels, 12)}", stacklevel=6)
+    return [f"columns not used: {some_of(labels, 12)}"] if labels else []
 
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:

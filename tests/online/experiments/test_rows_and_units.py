@@ -279,4 +279,4 @@ def test_unused_labels_are_noted() -> None:
         "name": [*"uvwxyz"],
     }
     result = analyse_experiment(table, "value")
-    assert "columns not used: 'period' and 'store'" in result.notes
+    assert "columns not used: 'period', 'store'" in result.notes

@@ -253,3 +253,16 @@ def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
         cf.read_run(path)
     path.write_text("1 Q0 a - 1 x\n1 Q0 b - 0.5 x\n")
     assert cf.read_run(path).scores.tolist() == [1.0, 0.5]
+    path.write_text("1 Q0 a 20 1 x\n1 Q0 b 9 2 x\n2 Q0 a 7 1 x\n2 Q0 b 6 2 x\n")
+    with pytest.raises(cf.InputError, match="ranks that fall; the two columns seem to be swapped"):
+        cf.read_run(path)
+    path.write_text("1 Q0 a 2 1 x\n1 Q0 b 1 2 x\n2 Q0 a 1 1 x\n2 Q0 b 2 2 x\n")
+    assert cf.read_run(path).scores.tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:
+    table = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "cos_distance": [0.1, 0.5]})
+    with pytest.warns(cf.CranfieldWarning, match="'cos_distance' is read as a score, where higher"):
+        cf.read_run(table, columns={"score": "cos_distance"})
+    run = cf.read_run(table, columns={"score": "cos_distance"}, lower_is_better=True)
+    assert run.scores.tolist() == [-0.1, -0.5]

@@ -255,3 +255,21 @@ def test_numbers_of_queries_are_positions() -> None:
     # Other names are numbered in the order of rows.
     sessions = read_sessions(pl.DataFrame({**rows, "query": ["q9", "q10", "q9", "q10"]}))
     assert sessions.queries["query"].to_list() == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["clicks", "clicked", "is_click"])
+def test_rows_with_0_in_a_column_of_clicks_are_not_clicks(name: str) -> None:
+    rows = {"session": ["s", "s"], "query": [1, 1], "rank": [1, 2], "doc": ["a", "b"]}
+    clicks = {"session": ["s", "s"], "query": [1, 1], "rank": [1, 2]}
+    counts = [0, 1] if name == "clicks" else [False, True]
+    sessions = read_sessions(rows, clicks={**clicks, name: counts})
+    assert sessions.clicks["rank"].to_list() == [2]
+    with pytest.raises(InputError, match="'action' .* may be the event of rows"):
+        read_sessions(rows, clicks={**clicks, "action": ["hover", "click"]})
+
+
+def test_a_session_of_two_users() -> None:
+    rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+    read_sessions({**rows, "user": ["u", "u"]})
+    with pytest.raises(InputError, match="session 's' has user 'u' and 'v'"):
+        read_sessions({**rows, "user": ["u", "v"]})

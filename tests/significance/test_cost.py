@@ -184,3 +184,12 @@ def test_no_complete_topic() -> None:
     scores = cf.Scores(np.array([[0.1, np.nan], [np.nan, 0.2]]), ("1", "2"), ("a", "b"))
     with pytest.raises(cf.CranfieldError, match="no topic has a score of every system"):
         cf.cost_effectiveness(scores, {"a": 1, "b": 2})
+
+
+def test_several_units_of_measurement(tmp_path: Any) -> None:
+    table, scores = tmp_path / "costs.csv", {"a": [0.1, 0.5], "b": [0.2, 0.3]}
+    table.write_text("system,time,unit\na,10,ms\nb,5,s\n")
+    with pytest.raises(cf.InputError, match="column 'unit' has several units of measurement"):
+        cf.cost_effectiveness(scores, table)
+    table.write_text("system,time,unit\na,10,ms\nb,5,ms\n")
+    cf.cost_effectiveness(scores, table)

@@ -52,6 +52,13 @@ def _query(cell: Any) -> str | None:
     return str(int(number)) if number is not None and is_integer else ID.read(cell)
 
 
+def _click_count(cell: Any) -> int | None:
+    truth = {"true": 1, "false": 0}.get(str(cell).strip().lower())
+    number: int | None = GRADE.read(cell) if truth is None else truth
+    return number if number is not None and number >= 0 else None
+
+
+CLICK_COUNT = Kind(_click_count, pl.Int64, "neither true or false nor a whole number from 0")
 POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
 SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
@@ -76,7 +83,7 @@ _SESSIONS = Schema(
         optional("topic", ID, TOPIC.meaning),
         optional("rank", POSITIVE_INTEGER, RANK.meaning),
         optional("score", SCORE.kind),
-        *(optional("title", TEXT), optional("snippet", TEXT)),
+        *(optional("title", TEXT), optional("snippet", TEXT), optional("user", ID)),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
@@ -87,9 +94,11 @@ CLICK_COLUMNS = Schema(
         *(SESSION, QUERY, RANK, SYSTEM),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
+        optional("clicks", CLICK_COUNT),
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of clicks"),
+    decisive=("status", "count", "event"),
 )
 TOPICS = Schema(
     "table of session topics",
@@ -277,8 +286,8 @@ def read_sessions(
         Equal scores are ordered by document, descending, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank`, and
-        optionally `system`, `start` (or `time`) and `end` (seconds). Not with XML, which contains
-        the clicks.
+        optionally `system`, `start` (or `time`) and `end` (seconds). Rows with 0 in a column
+        `clicks` or `clicked` are not clicks. Not with XML, which contains the clicks.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
         file with a session and its topic on each line, such as the track's `sessiontopicmap`. It
@@ -345,7 +354,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     {'1': '1', '2': '6'}
     """
     table = read_table(data, TOPICS)
-    return _topic_map(table.frame, table.source)
+    return _value_by_session(table.frame, "topic", table.source)
 
 
 def _is_xml(source: Source) -> bool:
@@ -355,16 +364,16 @@ def _is_xml(source: Source) -> bool:
         return stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
-def _topic_map(frame: pl.DataFrame, source: str) -> dict[str, str]:
-    """Return the topic of each session; an error if a session has two."""
-    pairs = frame.select("session", "topic").unique(maintain_order=True)
-    topics: dict[str, str] = {}
-    for session, topic in pairs.iter_rows():
-        if session in topics:
-            pair = f"{quoted(topics[session])} and {quoted(topic)}"
-            raise InputError(f"session {quoted(session)} has topic {pair}", source=source)
-        topics[session] = topic
-    return topics
+def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str, str]:
+    """Return the topic or the user of each session; an error if a session has two."""
+    pairs = frame.select("session", column).unique(maintain_order=True)
+    values: dict[str, str] = {}
+    for session, value in pairs.iter_rows():
+        if session in values:
+            pair = f"{quoted(values[session])} and {quoted(value)}"
+            raise InputError(f"session {quoted(session)} has {column} {pair}", source=source)
+        values[session] = value
+    return values
 
 
 def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
@@ -397,7 +406,9 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     table = read_results(data)
     source = table.source
     frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
-    topic_of = _topic_map(frame, source) if "topic" in table.names else {}
+    topic_of = _value_by_session(frame, "topic", source) if "topic" in table.names else {}
+    if "user" in table.names:
+        _value_by_session(frame.drop_nulls("user"), "user", source)
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
@@ -459,6 +470,8 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
     if "system" not in table.names and len(systems) > 1:
         reason = f"expected a column system, as the sessions are of {len(systems)} systems"
         raise InputError(reason, source=table.source)
+    if "clicks" in table.names:
+        table = table.gather(table.frame.select(pl.arg_where(pl.col("clicks") > 0)).to_series())
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
     return _encode(frame, keys, names, systems)
 

@@ -146,6 +146,7 @@ _ADVICE = {
     "weight": "use rows of equal weight, and remove the column",
     "support": "rename it to support, or remove it",
     "currency": "use amounts in one currency, and remove the column",
+    "measure": "keep the rows of one metric, and remove the column",
     "experiment": "keep the rows of one experiment, and remove the column",
     "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",

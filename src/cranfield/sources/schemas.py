@@ -22,7 +22,9 @@ from cranfield.sources.values import Cells, Kind, is_number
 _GRADE = "grade label relevance rel judgment judgement rating esci_label"
 _SYSTEM = "tag run_tag system system_id system_name run run_id run_name model model_id model_name"
 _IMPRESSION = ("page_id impression_id search_id request_id serp_id", "page impression serp")
-_CLICKS = "clicks clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks"
+_CLICKS = (
+    "clicks clicked click is_click is_clicked was_clicked number_of_clicks num_clicks n_clicks"
+)
 _START = "start start_time"
 _TIME = ("time timestamp event_time datetime ts", _START)
 _RANK = "rank position ordinal pos"
@@ -115,7 +117,11 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         ),
         "context": ("query", "context", "topic"),
         "unit": ("unit unit_id", "user user_id", "id"),
-        "variant": ("variant arm treatment bucket experiment_variant experiment_group", "group"),
+        "variant": (
+            "variant arm treatment bucket variation assigned_variant experiment_variant"
+            " experiment_group",
+            "group variant_id variant_name variation_id variation_name",
+        ),
         "found": ("found number_found results_found num_found total_hits total_results",),
         "method": ("method interleaving interleaving_method",),
         "ranker": ("team ranker", "system"),
@@ -145,9 +151,12 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
         "status": "status state discarded is_discarded rejected is_rejected approved is_approved"
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
-        " is_excluded tainted parsed failed error finish_reason rejection_time is_bot bot is_test",
+        " is_excluded exclude outlier is_outlier fraud is_fraud is_internal is_employee is_qa"
+        " qa_user eligible is_eligible qualified is_qualified multiple_exposures tainted parsed"
+        " failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
-        " n num frequency freq occurrences sessions visits pageviews exposures",
+        " n num frequency freq occurrences sessions visits pageviews screen_page_views"
+        " event_count exposures",
         "weight": "weight weights sample_weight",
         "support": "match matched found present label",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
@@ -158,9 +167,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "session": "session session_id sid visit visit_id",
         "units": "users n_users num_users user_count visitors n_visitors customers n_customers"
         " subjects n_subjects participants n_participants accounts n_accounts units n_units"
-        " sample_size size population obs samples",
+        " sample_size size population obs samples assignments denominator uu",
         "currency": "currency currency_code",
-        "experiment": "experiment experiment_id experiment_name",
+        "measure": "metric metric_name measure measure_name kpi",
+        "experiment": "experiment experiment_id experiment_name experiment_key exp exp_id test_id"
+        " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered",
         "event": "event event_name event_type type action action_type interaction",
         "judge": "judge judge_id judge_name model model_id model_name",
@@ -168,7 +179,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names that end in `status` belong to the kind `status`, too.
+Names that end in `status`, `currency` or `users`, such as `total_users`, belong to the kinds
+`status`, `currency` and `units`, too.
 """
 
 SUCCESS = frozenset(
@@ -216,7 +228,14 @@ def spelt(name: object) -> str:
 
 
 _PLAIN = frozenset(map(spelt, PLAIN.split()))
+_DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
+
+
+def _kind_of_decisive(name: str) -> str:
+    """Return the kind of a decisive column, or an empty text for other columns."""
+    ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
+    return _DECISIVE.get(name) or next(ends, "")
 
 
 @dataclass(frozen=True)
@@ -385,10 +404,7 @@ class Schema:
         kind, a key of `DECISIVE`. If the user selected the columns, only the last are returned.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        kinds = {
-            k: _DECISIVE.get(name, "status" if name.endswith("status") else "")
-            for k, name in unused.items()
-        }
+        kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive

@@ -12,6 +12,7 @@ import pytest
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.metrics import Metric
 
 
 def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:
@@ -210,3 +211,72 @@ def test_a_user_that_is_a_list_is_refused() -> None:
     rows = [{"user": f"u{k}", "variant": ("control", "new")[k % 2], "clicks": k} for k in range(6)]
     with pytest.raises(InputError, match="expected text or a number in 'user', got "):
         analyse_experiment([*rows, {**rows[0], "user": ["u9"]}], "clicks")
+
+
+def daily_rows() -> pl.DataFrame:
+    """Rows of 60 users by day, with a value of before the experiment in each row of a user."""
+    random = np.random.default_rng(3)
+    before, days = random.poisson(15, 60), random.integers(1, 5, 60)
+    user = np.repeat(np.arange(60), days)
+    return pl.DataFrame(
+        {
+            "user": user,
+            "variant": np.where(user % 2, "treatment", "control"),
+            "clicks": random.poisson(before[user] / 5),
+            "before": before[user],
+        }
+    )
+
+
+def test_a_covariate_in_all_rows_of_a_unit_is_taken_once() -> None:
+    rows = daily_rows()
+    users = rows.group_by("user", "variant", maintain_order=True).agg(
+        pl.col("clicks").sum(), pl.col("before").first()
+    )
+    metric = Metric("clicks", covariate="before")
+    by_row, by_user = (
+        analyse_experiment(rows, metric, unit="user"),
+        analyse_experiment(users, metric, unit="user"),
+    )
+    assert by_row.to_polars().equals(by_user.to_polars())
+    assert any("before is equal in all rows of each user" in note for note in by_row.notes)
+    varied = rows.with_columns(before=pl.col("before") + pl.int_range(pl.len()) % 2)
+    sums = varied.group_by("user", "variant", maintain_order=True).sum()
+    summed = analyse_experiment(varied, metric, unit="user")
+    assert summed.to_polars().equals(analyse_experiment(sums, metric, unit="user").to_polars())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("variation", ["x", "y"], "columns of variants that contradict each other: 'variant'"),
+        ("is_control", [1, 0], "columns of variants that contradict each other: 'variant'"),
+        ("metric", ["clicks", "latency"], "may be the measure of rows"),
+        ("revenue_currency", ["EUR", "USD"], "may be the currency of rows"),
+        ("experiment_key", ["a", "b"], "may be the experiment of rows"),
+        ("is_outlier", [1, 0], "may be the status of rows"),
+        ("totalUsers", [20, 30], "rows seem to be totals of many units"),
+        ("user", [None, "u1"], "'user' is empty in 3 rows: remove these rows, or set unit='row'"),
+    ],
+)
+def test_columns_that_change_what_a_row_is(name: str, values: list[Any], reason: str) -> None:
+    arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    column = [values[k] for k in (0, 1, 1, 0, 0, 1)]
+    if name == "user":
+        column = [value and f"u{k}" for k, value in enumerate(column)]
+    table = {"variant": arms, "value": value, name: column}
+    with pytest.raises((InputError, PolicyError), match=reason):
+        analyse_experiment(table, "value")
+    copy = ["y" if arm == "treatment" else "x" for arm in arms]
+    analyse_experiment({"variant": arms, "value": value, "variation": copy}, "value")
+
+
+def test_unused_labels_are_noted() -> None:
+    arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    table = {
+        **{"variant": arms, "value": value, "revenue": [9.0, 8.0, 3.5, 4.0, 5.0, 6.0]},
+        **{"period": ["pre", "pre", "post", "post", "pre", "post"], "store": [*"aaabbc"]},
+        "name": [*"uvwxyz"],
+    }
+    result = analyse_experiment(table, "value")
+    assert "columns not used: 'period', 'store'" in result.notes

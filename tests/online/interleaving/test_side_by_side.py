@@ -164,3 +164,17 @@ def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:
     assert "--unit requires LOG" in err
     _, err = cranfield(tmp_path, *arguments, "--counts", "1,2,3", status=2)
     assert "--votes cannot be combined with --counts" in err
+
+
+def test_a_system_called_as_a_word_is_refused_where_the_two_differ() -> None:
+    rows = [("t1", "a", "b", "a"), ("t2", "a", "b", "b"), ("t3", "a", "b", "tie")]
+    strengths = side_by_side(rows, resamples=50).to_polars()
+    assert strengths.select("system", "wins", "ties").rows() == [("a", 1, 1), ("b", 1, 1)]
+    with pytest.raises(CranfieldError, match="row 4: preferred 'a' is a system, but also a word"):
+        side_by_side([*rows, ("t4", "b", "a", "a")], resamples=50)
+
+
+def test_votes_with_weights_are_refused() -> None:
+    rows = votes().with_columns(weight=pl.int_range(1, pl.len() + 1))
+    with pytest.raises(CranfieldError, match="'weight' .* may be the weight of rows"):
+        side_by_side(rows, resamples=50)

@@ -282,6 +282,7 @@ def read_run(
     scores, ranks = _scores(rows, numbers)
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.is_beside_tables and "score" in names.names
+    _warn_of_distances(rows, names, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
@@ -446,7 +447,7 @@ class _Rows:
             advice = (
                 f"; the iteration column has {len(iterations)} values"
                 f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
-                f" subtopics; if they are assessors, {_KEEP_FIRST}"
+                f" subtopics, and {_KEEP_FIRST}, if they are assessors"
             )
         elif distinction is not None:
             name, values, role = distinction
@@ -541,6 +542,16 @@ def _with_grades(
         yield frame.with_columns(values)
 
 
+def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bool) -> None:
+    name = str(names.names.get("score", ""))
+    if rows.table is not None and "distance" in name.lower() and not lower_is_better:
+        warn(
+            f"{rows.origin.name}: {quoted(name)} is read as a score, where higher is better;"
+            " lower_is_better=True ranks small distances first",
+            stacklevel=3,
+        )
+
+
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
@@ -549,15 +560,19 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         reason = "as the columns are not topic, document and number"
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
-    if rows.has("rank"):
-        return scores, rows.numbers("rank")
+    ranks = rows.numbers("rank") if rows.has("rank") else None
     if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
         order = np.argsort(rows.codes, kind="stable")
-        if (scores[order] == number_rows(rows.codes[order])).all():
-            got = "got scores that count from 1 and ranks that are not integers"
-            reason = f"expected rank and score, {got}; the two columns seem to be swapped"
-            raise InputError(reason, source=rows.origin.name)
-    return scores, None
+        codes, fault = rows.codes[order], "are not integers"
+        if ranks is not None:
+            fault = "fall" if (np.diff(ranks[order])[np.diff(codes) == 0] < 0).all() else ""
+        if fault and (scores[order] == number_rows(codes)).all():
+            raise InputError(
+                f"expected rank and score, got scores that count from 1 and ranks that {fault};"
+                " the two columns seem to be swapped, or else write the best documents first",
+                source=rows.origin.name,
+            )
+    return scores, ranks
 
 
 def _scores_or_ranks(

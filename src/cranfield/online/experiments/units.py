@@ -31,7 +31,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.schemas import GROUPS, Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
@@ -124,8 +124,8 @@ def read_units(
     if variant:
         kinds[variant] = _LABEL
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
-    table, unit = _read_table(data, kinds, unit, variant, denominators)
-    frame, source, notes = table.frame, table.source, list[str]()
+    table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
+    frame, source = table.frame, table.source
     if variant is None:  # All units are in the first of `variants`.
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
@@ -144,7 +144,8 @@ def read_units(
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         sorted_table = replace(table, frame=frame)
-        frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed)
+        once = _constant_covariates(frame, unit, metrics)
+        frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
         notes.append(f"{counted(n_excluded, unit or 'row')} without a variant excluded")
@@ -182,7 +183,7 @@ def check_rows(
     divisors = {positions[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)
-    has_user_rows = False
+    has_user_rows, has_missing_ids = False, dict[int, int]()
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             cells = columns.cells(k)
@@ -190,15 +191,21 @@ def check_rows(
             if nested_values := [value for value in values if isinstance(value, (list, dict))]:
                 reason = f"expected text or a number in {quoted(columns.names[k])}"
                 raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=columns.source)
-            ids = _texts(cells)
+            ids = _texts(cells).replace("", None)
             n_ids, n_rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < n_ids < n_rows:
                 raise _cluster_error(columns, k, n_rows, n_ids)
             has_user_rows |= n_ids == ids.len() and kind == "user"
+            if kind == "user" and 0 < n_ids < ids.len():
+                has_missing_ids[k] = ids.null_count()
     if variant is not None:
         _check_clusters(columns, {*positions.values()}, positions[variant], has_user_rows)
     if has_user_rows:
         return
+    for k, n_missing in has_missing_ids.items():
+        problem = f"{quoted(columns.names[k])} is empty in {counted(n_missing, 'row')}"
+        remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
+        raise PolicyError(f"{columns.source}: {problem}: {remedy}")
     for k, kind in kinds.items():
         # The denominator of a metric may be a number of impressions, but not of users.
         if kind in {"count", "weight", "units"} and (kind == "units" or k not in divisors):
@@ -283,14 +290,17 @@ def _totals_error(columns: Columns, evidence: str) -> PolicyError:
 
 def _read_table(
     data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, denominators: Names
-) -> tuple[Table, str | None]:
-    """Read a table; also return its unit, None if rows are units."""
+) -> tuple[Table, str | None, list[str]]:
+    """Read a table; also return its unit, None if rows are units, and notes."""
     name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
-    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
+    decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
+    decisive += () if unit == ROW else ("weight",)
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
     mapping = columns_of_mapping(name)
     schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
+    if variant is not None and variant in columns.names:
+        _check_second_variants(columns, list(columns.names).index(variant))
     if variant is not None and spelt(variant) not in map(spelt, columns.names):
         schema = replace(schema, hint="; variant=... names another column")
     if unit == ROW and ROW not in map(spelt, columns.names):
@@ -298,7 +308,37 @@ def _read_table(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(columns, schema, variant, metrics, denominators)
-    return columns.table(schema), unit
+    return columns.table(schema), unit, _unused_labels(columns, schema)
+
+
+_VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
+
+
+def _check_second_variants(columns: Columns, variant: int) -> None:
+    """Refuse a second column of variants that contradicts the first."""
+    arms = _texts(columns.cells(variant))
+    for k, name in enumerate(columns.names):
+        if k != variant and spelt(name) in _VARIANT_NAMES:
+            others = _texts(columns.cells(k))
+            n_pairs = pl.DataFrame({"arm": arms, "other": others}).n_unique()
+            if others.n_unique() <= arms.n_unique() < n_pairs:
+                pair = f"{quoted(columns.names[variant])} and {quoted(name)}"
+                reason = f"has two columns of variants that contradict each other: {pair}"
+                raise InputError(f"{reason}; remove one", source=columns.source)
+
+
+def _unused_labels(columns: Columns, schema: Schema) -> list[str]:
+    """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
+    positions = schema.places(columns.names, columns.source).values()
+    unused, *_ = replace(schema, is_selected=False).unused(columns.names, positions)
+    labels = []
+    for k in (k for k in unused if spelt(columns.names[k]) not in TIMES - {"period"}):
+        texts = _texts(columns.cells(k))
+        is_number = texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
+        n_values = texts.n_unique()
+        if n_values == 2 or (2 < n_values < len(texts) and not is_number):
+            labels.append(quoted(columns.names[k]))
+    return [f"columns not used: {some_of(labels, 12)}"] if labels else []
 
 
 def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: str | None) -> None:
@@ -321,15 +361,41 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     return times
 
 
+def _constant_covariates(frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric]) -> set[str]:
+    """Return the columns of covariates that belong to the unit and are repeated in its rows."""
+    if frame[unit].n_unique() == frame.height:
+        return set()
+    parts = [metric.parts() for metric in metrics.values()]
+    summed_columns = {name for value in parts for name in value[:2]}
+    once = set()
+    for covariate in ({*value[2:]} - {""} for value in parts):
+        is_constant = frame.group_by(unit).agg(pl.col(sorted(covariate)).n_unique() == 1)
+        if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
+            once |= covariate
+    return once
+
+
 def _sum_by_unit(
-    table: Table, unit: str, variant: str, names: list[str], labels: list[str], mixed: str
+    table: Table,
+    unit: str,
+    variant: str,
+    names: list[str],
+    labels: list[str],
+    mixed: str,
+    once: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit; exclude or refuse units in several variants."""
-    notes = []
+    """Sum the rows of each unit, but take the columns in `once` from one of its rows.
+
+    Units in several variants are excluded or refused.
+    """
+    notes = [
+        f"{name} is equal in all rows of each {unit}, so its value is taken once, not summed"
+        for name in sorted(once)
+    ]
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
-    columns = [pl.col(name) for name in names]
-    sums = [pl.when(column.is_not_null().all()).then(column.sum()) for column in columns]
+    values = {name: pl.col(name).first() if name in once else pl.col(name).sum() for name in names}
+    sums = [pl.when(pl.col(name).is_not_null().all()).then(values[name]) for name in names]
     units = table.frame.group_by(unit, maintain_order=True).agg(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),

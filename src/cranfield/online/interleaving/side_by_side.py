@@ -273,6 +273,7 @@ _VOTES = replace(
     PREFERENCES,
     columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
+    decisive=("status", "weight", "count"),
 )
 
 WORDS = {
@@ -298,13 +299,19 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # If a system has one of the words as its name, the word means this system in all rows.
+        # If a system has one of the words as its name, the word means this system in all rows;
+        # it is refused where it would have another meaning as a word.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
             raise table.wrong(number, f"{column} must be {expected}, got {quoted(label)}")
-        signs.append(systems.get(label, words.get(label.lower())))
+        sign, word_sign = systems.get(label), words.get(label.lower())
+        if sign is not None and word_sign is not None and sign != word_sign:
+            meaning = ("a tie", "the first system", "the second system")[word_sign]
+            problem = f"{quoted(label)} is a system, but also a word for {meaning}"
+            raise table.wrong(number, f"{column} {problem}; rename the systems")
+        signs.append(word_sign if sign is None else sign)
     return signs
 
 

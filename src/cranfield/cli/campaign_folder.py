@@ -15,30 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    Decorator,
-    command,
-    keep_inputs,
-    option,
-    with_options,
-)
-from cranfield.cli.options.output import format_option, output_option, write
-from cranfield.cli.options.signatures import options_from, options_of, parse_pairs
+from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from cranfield.campaign import Campaign
 
 
 CAMPAIGN = "cranfield.campaign"
 """Package whose functions declare the options of these commands."""
 
-task_option, judgments_option = options_of(
+task_option, judgments_option = cli.options_of(
     f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
 )
 
@@ -51,23 +40,21 @@ def on_campaign(function: Callable[..., int | None]) -> Any:
 
     @functools.wraps(function)
     def with_folder(folder: str, **options: Any) -> int:
-        from cranfield.campaign import open as open_campaign
-
-        campaign = open_campaign(folder)
+        campaign = cf.campaign.open(folder)
         status = function(campaign, **options)
         return int(bool(campaign.unreadable)) if status is None else status
 
-    return click.argument("folder", type=READ)(with_folder)
+    return click.argument("folder", type=cli.READ)(with_folder)
 
 
-def output_to(metavar: str, help: str) -> Decorator:
+def output_to(metavar: str, help: str) -> cli.Decorator:
     """Make the required option of the file or folder that a command writes."""
-    return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
+    return cli.option("--output", required=True, metavar=metavar, help=help, type=cli.WRITTEN)
 
 
-reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
+reason_option = cli.option("--reason", required=True, help="Reason, recorded in the log.")
 
-listing_options = with_options((format_option(("text", "csv", "json")), output_option))
+listing_options = cli.with_options((cli.format_option(("text", "csv", "json")), cli.output_option))
 """Options of commands that write a list."""
 
 
@@ -77,19 +64,19 @@ def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | Non
         text = frame.write_csv()
     elif format == "json":
         text = frame.write_json() + "\n"
-    write(text, output)
+    cli.write(text, output)
 
 
 def parse_name_values(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> Mapping[str, str]:
     """Parse the values NAME=TEXT of an option; a callback of click."""
-    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
+    return cli.parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
 
 
-@command()
-@click.argument("folder", type=READ)
-@options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
+@cli.command()
+@click.argument("folder", type=cli.READ)
+@cli.options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": cli.READ})
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
 
@@ -101,18 +88,16 @@ def init(folder: str, rules: str | None) -> None:
     cranfield campaign init news-2026
     cranfield campaign init news-2026 --rules campaign.toml
     """
-    from cranfield.campaign import create
-
-    campaign = create(folder, rules)
+    campaign = cf.campaign.create(folder, rules)
     print(f"{folder}: {campaign.rules.id}, {counted(len(campaign.rules.tasks), 'task')}")
     if rules is None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@command()
+@cli.command()
 @on_campaign
 @output_to("FOLDER", "Folder to create.")
-def pack(campaign: Campaign, output: str) -> None:
+def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
     The pack is a folder with the public part of the rules, the lists of topics and documents, and a
@@ -149,11 +134,11 @@ MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
 """Maximum number of output lines that the demonstration prints of a command; 1 by default."""
 
 
-@command()
-@option(
+@cli.command()
+@cli.option(
     "--folder", metavar="DIR", help="Folder to create and work in.  [default: a temporary folder]"
 )
-@option("--no-open", is_flag=True, help="Do not open the site in a browser.")
+@cli.option("--no-open", is_flag=True, help="Do not open the site in a browser.")
 def demo(folder: str | None, no_open: bool) -> None:
     """Run a small campaign from start to end, and show each command.
 
@@ -201,29 +186,29 @@ def _demonstrate(words: list[str]) -> None:
         print(f"  {line}")
 
 
-@command()
+@cli.command()
 @on_campaign
-@options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
+@cli.options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
 @listing_options
-def verify(campaign: Campaign, repair: bool, format: str, output: str | None) -> int:
+def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
     The exit status is 1 if a file is missing or damaged.
     """
-    keep_inputs([output], map(str, campaign.folder.rglob("*")))
+    cli.keep_inputs([output], map(str, campaign.folder.rglob("*")))
     verification = campaign.verify(repair=repair)
     if format == "text":
         # Text output avoids polars, which is slow to import.
-        write(f"{verification}\n", output)
+        cli.write(f"{verification}\n", output)
     else:
         write_listing(verification.to_polars(), "", format, output)
     return int(not verification.ok)
 
 
-@command()
+@cli.command()
 @on_campaign
 @output_to("FILE", "Archive to write (.zip).")
-def export(campaign: Campaign, output: str) -> None:
+def export(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 
     The archive also contains the registry as tables.

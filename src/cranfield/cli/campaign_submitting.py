@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import plain
+from cranfield.cli import options as cli
 from cranfield.cli.campaign_folder import (
     CAMPAIGN,
     listing_options,
@@ -21,16 +23,12 @@ from cranfield.cli.campaign_folder import (
     task_option,
     write_listing,
 )
-from cranfield.cli.options.declaring import READ, group, option, settings, with_options
-from cranfield.cli.options.output import format_option, output_option, write
-from cranfield.cli.options.signatures import options_from, options_of
 
 if TYPE_CHECKING:
-    from cranfield.campaign import Campaign
     from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
-@group(in_order=True)
+@cli.group(in_order=True)
 def team() -> None:
     """Add, change and list teams.
 
@@ -42,7 +40,7 @@ def team() -> None:
     """
 
 
-_TEAM_OPTIONS = options_of(
+_TEAM_OPTIONS = cli.options_of(
     f"{CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
 )
 
@@ -50,8 +48,8 @@ _TEAM_OPTIONS = options_of(
 @team.command()
 @on_campaign
 @click.argument("id")
-@with_options(_TEAM_OPTIONS)
-def add(campaign: Campaign, id: str, **details: Any) -> None:
+@cli.with_options(_TEAM_OPTIONS)
+def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
     """Add a team; ID is its name in commands, tables and files."""
     details = {name: value for name, value in details.items() if value is not None}
     print(f"added: {plain(campaign.add_team(id, **details).id)}")
@@ -60,20 +58,22 @@ def add(campaign: Campaign, id: str, **details: Any) -> None:
 @team.command()
 @on_campaign
 @click.argument("id")
-@with_options(_TEAM_OPTIONS)
-def change(campaign: Campaign, id: str, **details: str | None) -> None:
+@cli.with_options(_TEAM_OPTIONS)
+def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
     """Change a team; an empty value removes a contact or a date."""
     print(f"changed: {plain(campaign.change_team(id, **details).id)}")
 
 
-contacts_option = option("--contacts", is_flag=True, help="Also show contact addresses.")
+contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact addresses.")
 
 
 @team.command("list")
 @on_campaign
 @contacts_option
 @listing_options
-def list_teams(campaign: Campaign, contacts: bool, format: str, output: str | None) -> None:
+def list_teams(
+    campaign: cf.campaign.Campaign, contacts: bool, format: str, output: str | None
+) -> None:
     """List teams with their numbers of accepted runs."""
     import polars as pl
 
@@ -92,15 +92,15 @@ def list_teams(campaign: Campaign, contacts: bool, format: str, output: str | No
     write_listing(frame, f"{text}\n", format, output)
 
 
-@group(in_order=True)
+@cli.group(in_order=True)
 def run() -> None:
     """Submit, replace, withdraw and list runs."""
 
 
 DECLARATION = f"{CAMPAIGN}.submitting.entering.Declaration"
 _RUN_OPTIONS = (
-    *options_of(DECLARATION, "type priority"),
-    option(
+    *cli.options_of(DECLARATION, "type priority"),
+    cli.option(
         "--answer",
         "answers",
         multiple=True,
@@ -108,7 +108,7 @@ _RUN_OPTIONS = (
         callback=parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
     ),
-    *options_of(
+    *cli.options_of(
         DECLARATION,
         "description received",
         description={"metavar": "TEXT"},
@@ -125,20 +125,20 @@ def _instant(text: str) -> Any:
 
 
 @run.command()
-@settings("all-or-none jobs")
+@cli.settings("all-or-none jobs")
 @on_campaign
-@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
-@options_from(DECLARATION, "team tag")
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@cli.options_from(DECLARATION, "team tag")
 @task_option
-@with_options(_RUN_OPTIONS)
-@option(
+@cli.with_options(_RUN_OPTIONS)
+@cli.option(
     "--from",
     "table",
     metavar="TABLE",
     help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
-    type=READ,
+    type=cli.READ,
 )
-@options_from(
+@cli.options_from(
     f"{CAMPAIGN}.submitting.archive.read_archive_table",
     "columns",
     columns={
@@ -150,9 +150,9 @@ def _instant(text: str) -> Any:
         "requires": "--from",
     },
 )
-@options_from(f"{CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
+@cli.options_from(f"{CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
 def submit(
-    campaign: Campaign,
+    campaign: cf.campaign.Campaign,
     runs: tuple[str, ...],
     task: str | None,
     table: str | None,
@@ -213,9 +213,9 @@ def submit(
 @run.command()
 @on_campaign
 @click.argument("tag")
-@click.argument("run", type=READ)
-@with_options(_RUN_OPTIONS)
-def replace(campaign: Campaign, tag: str, run: str, **details: Any) -> int:
+@click.argument("run", type=cli.READ)
+@cli.with_options(_RUN_OPTIONS)
+def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) -> int:
     """Submit a run that replaces an accepted one.
 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
@@ -240,7 +240,7 @@ def replace(campaign: Campaign, tag: str, run: str, **details: Any) -> int:
 @on_campaign
 @click.argument("tag")
 @reason_option
-def withdraw(campaign: Campaign, tag: str, reason: str) -> None:
+def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
     The run is no longer scored or released; its record stays in the log.
@@ -253,7 +253,7 @@ def withdraw(campaign: Campaign, tag: str, reason: str) -> None:
 @on_campaign
 @click.argument("tag")
 @reason_option
-def purge(campaign: Campaign, tag: str, reason: str) -> None:
+def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
     Its record, with the hash, and earlier releases are kept.
@@ -266,7 +266,7 @@ def purge(campaign: Campaign, tag: str, reason: str) -> None:
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
 
 
-def _print_feedback(campaign: Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
+def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
     runs = [outcome.submission for outcome in outcomes if outcome.accepted]
     for task in dict.fromkeys(run.task for run in runs):
@@ -288,8 +288,8 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 @run.command("list")
 @on_campaign
 @task_option
-@option("--team", help="List only runs of this team.")
-@option(
+@cli.option("--team", help="List only runs of this team.")
+@cli.option(
     "--state",
     "states",
     multiple=True,
@@ -300,7 +300,7 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 )
 @listing_options
 def list_runs(
-    campaign: Campaign,
+    campaign: cf.campaign.Campaign,
     task: str | None,
     team: str | None,
     states: tuple[str, ...],
@@ -337,7 +337,7 @@ def list_runs(
         frame = pl.DataFrame(values, list(names), orient="row", infer_schema_length=None)
         answers = [json.dumps(run.answers, ensure_ascii=False, sort_keys=True) for run in runs]
         text = frame.with_columns(answers=pl.Series(answers, dtype=pl.String)).write_csv()
-    write(text, output)
+    cli.write(text, output)
 
 
 def _format_cell(value: object) -> str:
@@ -350,9 +350,11 @@ def _format_cell(value: object) -> str:
 @on_campaign
 @click.argument("tag")
 @contacts_option
-@format_option(("text", "json"))
-@output_option
-def show(campaign: Campaign, tag: str, contacts: bool, format: str, output: str | None) -> None:
+@cli.format_option(("text", "json"))
+@cli.output_option
+def show(
+    campaign: cf.campaign.Campaign, tag: str, contacts: bool, format: str, output: str | None
+) -> None:
     """Show the records of a run, and of other runs with its tag.
 
     The records contain its declaration, faults and events. They are for organisers only, as they
@@ -360,9 +362,9 @@ def show(campaign: Campaign, tag: str, contacts: bool, format: str, output: str 
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":
-        write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
+        cli.write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
     else:
-        write("\n".join(map(_format_record, records)), output)
+        cli.write("\n".join(map(_format_record, records)), output)
 
 
 def _format_record(record: Mapping[str, Any]) -> str:

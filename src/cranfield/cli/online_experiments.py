@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    command,
-    option,
-    refuse_other_options,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.output import ResultOutput, format_option, output_option, result_options
-from cranfield.cli.options.signatures import collect_pairs, options_from
 from cranfield.result import combine_results
-
-if TYPE_CHECKING:
-    from cranfield.online import ExperimentReport, Metric
 
 
 def _traffic(
@@ -40,10 +28,10 @@ def _traffic(
         ) from None
 
 
-@command()
-@settings("traffic layer hash unit")
-@click.argument("units", metavar="UNITS", type=READ)
-@options_from(
+@cli.command()
+@cli.settings("traffic layer hash unit")
+@click.argument("units", metavar="UNITS", type=cli.READ)
+@cli.options_from(
     "cranfield.online.Experiment",
     "name weights traffic layer hash",
     name={"required": True},
@@ -54,10 +42,10 @@ def _traffic(
         " 0.5-1.",
     },
 )
-@option("--unit", default="user", show_default=True, help="Column with the ids of units.")
-@option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
-@format_option(("csv", "json"), "csv")
-@output_option
+@cli.option("--unit", default="user", show_default=True, help="Column with the ids of units.")
+@cli.option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
+@cli.format_option(("csv", "json"), "csv")
+@cli.output_option
 def assign(
     units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
 ) -> None:
@@ -76,41 +64,40 @@ def assign(
     import polars as pl
 
     from cranfield.collection.files.writing import write_table
-    from cranfield.online import Experiment, check_assignment
     from cranfield.online.experiments.design import read_ids
 
-    experiment = Experiment(**design)
+    experiment = cf.online.Experiment(**design)
     ids = read_ids(units, unit)
     if check:
-        frame = check_assignment([experiment], ids.unique(maintain_order=True))
+        frame = cf.online.check_assignment([experiment], ids.unique(maintain_order=True))
     else:
         frame = pl.DataFrame({unit: ids, "variant": experiment.assign(ids)})
     write_table(frame, output or "-", format)
 
 
-_BY_METRIC = {"type": str, "multiple": True, "callback": collect_pairs}
+_BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 
 
-@command(
+@cli.command(
     first="measure metric covariate margin down unit control segments alpha output report settings"
 )
-@settings(
+@cli.settings(
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
 )
-@click.argument("data", metavar="[DATA]...", nargs=-1, type=READ)
-@option(
+@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.READ)
+@cli.option(
     "--counts",
     metavar="NAME=X/N,...",
     help="Successes and units by variant, or SUM:SQUARES/N, instead of DATA.",
 )
-@option(
+@cli.option(
     "--measure",
     "measures",
     multiple=True,
     help="Online measure to analyse, if DATA is a log; may be given several times.",
 )
-@option(
+@cli.option(
     "--metric",
     "metrics",
     multiple=True,
@@ -118,31 +105,31 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": collect_pairs}
     help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns;"
     " may be given several times.",
 )
-@options_from(
+@cli.options_from(
     "cranfield.online.Metric",
     "covariate margin",
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@option(
+@cli.option(
     "--down",
     multiple=True,
     metavar="NAME",
     help="Metric for which lower is better; may be given several times.",
 )
-@options_from(
+@cli.options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
     " time sequential looks oec resamples seed",
 )
 @log_options
-@result_options()
-@option(
+@cli.result_options()
+@cli.option(
     "--report",
     "page",
     metavar="FILE",
     help="File to write a report to, as one HTML page.",
-    type=WRITTEN,
+    type=cli.WRITTEN,
 )
 def experiment(
     data: tuple[str, ...],
@@ -153,7 +140,7 @@ def experiment(
     margins: dict[str, str],
     down: tuple[str, ...],
     reading: LogOptions,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     page: str | None,
     **options: Any,
 ) -> None:
@@ -173,9 +160,7 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
-    from cranfield import online
     from cranfield.cli.report import command_of
-    from cranfield.reporting.page.report_page import report as write_report
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
@@ -192,36 +177,35 @@ def experiment(
             raise PolicyError("--metric requires a single table of units")
         source = reading.read(data) if measures else data[0]
         try:
-            result = online.analyse_experiment(source, metric_list, **options)
+            result = cf.online.analyse_experiment(source, metric_list, **options)
         except PolicyError as error:
             if "totals of many units" not in str(error):
                 raise
             advice = "or analyse totals by variant with --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        warn_unused(("resamples", "seed"), "no test of this report resamples")
+        cli.warn_unused(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:
             line = command_of(click.get_current_context(), "--report")
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
             files = [path for path in paths if Path(path).is_file()]
-            write_report(result, page, inputs=files, command=line)
+            cf.report(result, page, inputs=files, command=line)
 
     result_output.write(combine_results(result), report)
 
 
-def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
+def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.ExperimentReport:
     """Analyse totals by variant; refuse options that require data of units."""
-    from cranfield import online
     from cranfield.online.experiments.totals import parse_totals
 
     statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
-    refuse_other_options(applicable, "cannot be combined with --counts")
-    return online.analyse_totals(
+    cli.refuse_other_options(applicable, "cannot be combined with --counts")
+    return cf.online.analyse_totals(
         parse_totals(counts), **{name: options[name] for name in statistical}
     )
 
@@ -232,9 +216,8 @@ def _metrics(
     covariates: dict[str, str],
     margins: dict[str, str],
     down: tuple[str, ...],
-) -> dict[str, Metric]:
+) -> dict[str, cf.online.Metric]:
     """Make metrics from measures of a log, or from columns of a table."""
-    from cranfield.online import Metric
 
     values = {measure: measure for measure in measures}
     for text in metrics:
@@ -249,6 +232,6 @@ def _metrics(
             )
     directions = dict.fromkeys(down, "down")
     return {
-        name: Metric(value, covariates.get(name), directions.get(name), margins.get(name))
+        name: cf.online.Metric(value, covariates.get(name), directions.get(name), margins.get(name))
         for name, value in values.items()
     }

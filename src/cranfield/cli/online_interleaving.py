@@ -7,28 +7,11 @@ from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted, plain, some_of
+from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
-from cranfield.cli.options.declaring import (
-    READ,
-    IntegerRange,
-    command,
-    option,
-    refuse_options,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.judging import READING_SETTINGS, Reading, reading_options
-from cranfield.cli.options.output import (
-    ResultOutput,
-    format_option,
-    gather_options,
-    output_option,
-    result_options,
-    write,
-)
-from cranfield.cli.options.signatures import NumberList, options_from
 from cranfield.result import Result, combine_results
 from cranfield.tabular import table_from_frame
 
@@ -36,43 +19,43 @@ RUNS = (".run", ".txt", ".trec")
 """Suffixes of output files that are written as runs."""
 
 
-@command()
-@settings(f"ties jobs {READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
-@options_from("cranfield.online.interleave_runs", "method length ties")
-@options_from(
+@cli.command()
+@cli.settings(f"ties jobs {cli.READING_SETTINGS}")
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@cli.options_from("cranfield.online.interleave_runs", "method length ties")
+@cli.options_from(
     "cranfield.online.InterleavedRuns.draw",
     "n seed jobs",
-    n={"flag": "--impressions impressions", "type": IntegerRange(1)},
+    n={"flag": "--impressions impressions", "type": cli.IntegerRange(1)},
     seed={"default": 0},
 )
-@options_from(
+@cli.options_from(
     "cranfield.online.InterleavedRuns.draw_for",
     "pages",
     pages={
         "flag": "--keys keys",
         "metavar": "FILE",
-        "type": READ,
+        "type": cli.READ,
         "requires": "!--impressions",
         "help": "Table of pages, page and query; one list is drawn for each page.",
     },
 )
-@gather_options(Reading, "reading", reading_options)
-@option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
-@format_option(
+@cli.gather_options(cli.Reading, "reading", cli.reading_options)
+@cli.option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
+@cli.format_option(
     ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
     "auto",
     "Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a run"
     " with pages as topics (trec); auto: by suffix.",
 )
-@output_option
+@cli.output_option
 def interleave(
     runs: tuple[str, ...],
     impressions: int | None,
     seed: int,
     jobs: int | None,
     keys: str | None,
-    reading: Reading,
+    reading: cli.Reading,
     list_methods: bool,
     format: str,
     output: str | None,
@@ -90,7 +73,6 @@ def interleave(
     cranfield online interleave runs/ --method PPM --length 5 --impressions 100 --format trec
     cranfield online interleave --list
     """
-    from cranfield import online
     from cranfield.collection.files.writing import write_table
     from cranfield.online.interleaving.interleaver import write_lists
 
@@ -99,9 +81,9 @@ def interleave(
     if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
         format = "trec"
     if list_methods:
-        methods = online.interleaving_methods()
+        methods = cf.online.interleaving_methods()
         if format in {"auto", "trec"}:
-            write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
+            cli.write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
         else:
             write_table(methods, output or "-", format)
         return
@@ -109,7 +91,7 @@ def interleave(
         raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
         raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
-    interleaved = online.interleave_runs(reading.runs(None, runs), **method)
+    interleaved = cf.online.interleave_runs(reading.runs(None, runs), **method)
     draw: Any = interleaved.draw if keys is None else interleaved.draw_for
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
@@ -119,43 +101,43 @@ def interleave(
         click.echo(plain(f"not in all runs: {topics} ({names})"), err=True)
 
 
-@command()
-@settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@option(
+@cli.command()
+@cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@cli.option(
     "--votes",
-    type=READ,
+    type=cli.READ,
     requires="!LOG !--counts !--rankers",
     help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
     " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
     " first).",
 )
-@option(
+@cli.option(
     "--counts",
-    type=NumberList(0),
+    type=cli.NumberList(0),
     metavar="W,L,T",
     help="Numbers of wins, losses and ties, instead of a log.",
 )
-@options_from("cranfield.online.preference", "unit clicks", requires="LOG")
-@options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
-@options_from(
+@cli.options_from("cranfield.online.preference", "unit clicks", requires="LOG")
+@cli.options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
+@cli.options_from(
     "cranfield.online.preference_matrix",
     "names correction",
     names={"flag": "--rankers names"},
     correction={"requires": ("LOG", "--votes")},
 )
-@options_from("cranfield.online.preference", "expected", requires="!--votes")
-@options_from("cranfield.online.preference", "confidence")
-@option(
+@cli.options_from("cranfield.online.preference", "expected", requires="!--votes")
+@cli.options_from("cranfield.online.preference", "confidence")
+@cli.option(
     "--runs",
     multiple=True,
     metavar="RUN",
-    type=READ,
+    type=cli.READ,
     help="One of the two interleaved runs, for methods that assign no teams; give both.",
     requires="LOG",
 )
 @log_options
-@result_options(("preference", "pairs", "strengths", "position"))
+@cli.result_options(("preference", "pairs", "strengths", "position"))
 def preference(
     logs: tuple[str, ...],
     votes: str | None,
@@ -166,7 +148,7 @@ def preference(
     correction: str,
     confidence: float,
     reading: LogOptions,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     **options: Any,
 ) -> None:
     """Test which rankers users prefer, by their clicks on interleaved pages.
@@ -185,7 +167,6 @@ def preference(
     cranfield online preference --counts 40,109,374 --settings expected.yml
     cranfield online preference --votes side-by-side.csv --table strengths
     """
-    from cranfield import online
     from cranfield.online.interleaving.log_preference import list_teams
 
     result: Result
@@ -193,7 +174,7 @@ def preference(
     facts: dict[str, Any] = {}
     if votes is not None:
         resampling = {name: options[name] for name in ("resamples", "seed", "confidence")}
-        result = online.side_by_side(votes, correction=correction, **resampling)
+        result = cf.online.side_by_side(votes, correction=correction, **resampling)
     elif counts is not None:
         if logs:
             raise PolicyError(
@@ -201,7 +182,7 @@ def preference(
             )
         if len(counts) not in (2, 3):
             raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
-        result = online.preference_of(
+        result = cf.online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
     elif not logs:
@@ -209,14 +190,14 @@ def preference(
     else:
         log = reading.read(logs)
         if runs:
-            interleaved = online.interleave_runs([*runs])
+            interleaved = cf.online.interleave_runs([*runs])
             names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
         teams = names or list_teams(log)
         if runs or len(teams) == 2:
-            warn_unused(("correction",), "there is only one pair of rankers")
-            result = online.preference(log, names=teams, expected=expected, **options)
+            cli.warn_unused(("correction",), "there is only one pair of rankers")
+            result = cf.online.preference(log, names=teams, expected=expected, **options)
         else:
-            refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
-            result = online.preference_matrix(log, names=teams, correction=correction, **options)
+            cli.refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
+            result = cf.online.preference_matrix(log, names=teams, correction=correction, **options)
         facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
     result_output.write(combine_results(result, **facts))

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import READ, command
-from cranfield.cli.options.judging import parse_grades
-from cranfield.cli.options.output import output_option
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli import options as cli
 
 
-@command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
-@options_from(
+@cli.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@cli.options_from(
     f"{__name__}.prompts",
     "template grades",
-    template={"type": READ},
+    template={"type": cli.READ},
     grades={"metavar": "RULE", "requires": "!--template"},
 )
-@output_option
+@cli.output_option
 def prompts(
     files: tuple[str, ...], *, template: str | None, grades: str | None, output: str | None
 ) -> None:
@@ -45,7 +43,7 @@ def prompts(
     cranfield prompts prompts.jsonl answers.jsonl -o llm.csv
     cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
     """
-    from cranfield.assess.judges.prompts import ONLY_NUMBER, make_prompts, parse_answers
+    from cranfield.assess.judges.prompts import ONLY_NUMBER
     from cranfield.collection.files.writing import write_table
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decoded
@@ -56,12 +54,12 @@ def prompts(
             raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
         source, (pairs, topics, documents) = Source(template), files
         text = decoded(source.read(), source.name)
-        write_table(make_prompts(pairs, topics, documents, text), path, "jsonl")
+        write_table(cf.assess.make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
     if len(files) != 2:
         raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
-    rule = ONLY_NUMBER if grades is None else parse_grades(grades)
-    parsed = parse_answers(*files, grades=rule)
+    rule = ONLY_NUMBER if grades is None else cli.parse_grades(grades)
+    parsed = cf.assess.parse_answers(*files, grades=rule)
     write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
     for line in parsed.heading():
         click.echo(plain(line), err=True)

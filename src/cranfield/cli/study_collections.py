@@ -7,36 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import UnitInterval
-from cranfield.cli.options.declaring import (
-    READ,
-    Decorator,
-    command,
-    option,
-    refuse_options,
-    settings,
-    with_changes,
-)
-from cranfield.cli.options.judging import WORK, measures_option
-from cranfield.cli.options.output import progress_of
-from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
-from cranfield.cli.study_options import (
-    STUDY_SETTINGS,
-    StudyOptions,
-    read_choices,
-    refuse_for_pools,
-    study_options,
-    tested_options,
-)
+from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
     from cranfield.result import Result
-    from cranfield.scores import Scores
 
 
-lists_option = option(
+lists_option = cli.option(
     "--lists",
     type=click.Choice(["raw", "condensed", "both"]),
     default="raw",
@@ -45,14 +25,14 @@ lists_option = option(
 )
 
 
-def contributors_option(default: str) -> Decorator:
-    return option(
+def contributors_option(default: str) -> cli.Decorator:
+    return cli.option(
         "--contributors",
         default=default,
         show_default=True,
         help="Runs that contributed to the pool: all; judged, those whose documents down to the"
         " depth of the pool are all judged; or a file with one run tag per line.",
-        type=READ,
+        type=cli.READ,
     )
 
 
@@ -60,24 +40,26 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
 """Options of the studies of pools."""
 
 
-@command(first="measure scores teams pool-depth sizes repeats test format table output settings")
-@settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
-@score_input(measures_option(("AP",)))
-@options_from(
+@cli.command(
+    first="measure scores teams pool-depth sizes repeats test format table output settings"
+)
+@cli.settings(f"{cli.STUDY_SETTINGS} contributors depths others lists replace target")
+@cli.score_input(cli.measures_option(("AP",)))
+@cli.options_from(
     "cranfield.meta.leave_one_out",
     "teams depth others",
-    teams={"type": READ},
+    teams={"type": cli.READ},
     depth={"flag": "--pool-depth"},
 )
 @contributors_option("all")
-@options_from("cranfield.meta.pool_depths", "depths")
+@cli.options_from("cranfield.meta.pool_depths", "depths")
 @lists_option
-@options_from("cranfield.meta.stability", "sizes repeats replace test")
-@options_from("cranfield.meta.generalizability", "target")
-@tested_options
-@study_options()
+@cli.options_from("cranfield.meta.stability", "sizes repeats replace test")
+@cli.options_from("cranfield.meta.generalizability", "target")
+@cli.tested_options
+@cli.study_options()
 def collection(
-    source: ScoreInput, test: str, target: float, options: StudyOptions, **sampling: Any
+    source: cli.ScoreInput, test: str, target: float, options: cli.StudyOptions, **sampling: Any
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 
@@ -93,23 +75,23 @@ def collection(
     cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
     cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
     """
-    from cranfield import meta
-
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
     _check_pool(pool)
-    [choice] = read_choices([test], **sampling)
+    [choice] = cli.read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(
             f"{choice.test} requires scores by shard, which samples of topics do not have"
         )
     UnitInterval().check("target", target)
-    kinds = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
-    options.check_table(*kinds, meta.Stability, meta.Generalizability, meta.Extrapolation)
+    kinds = () if source.score_files else (cf.meta.LeaveOneOut, cf.meta.PoolDepths)
+    options.check_table(*kinds, cf.meta.Stability, cf.meta.Generalizability, cf.meta.Extrapolation)
     studies: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_options(POOL_OPTIONS, "cannot be combined with --scores, which are already computed")
+        cli.refuse_options(
+            POOL_OPTIONS, "cannot be combined with --scores, which are already computed"
+        )
         scores = source.scores(options.judging)
         notes.append(
             "note: the judgments were not studied, as this requires QRELS and RUN instead of"
@@ -135,14 +117,13 @@ def _check_pool(pool: Mapping[str, Any]) -> None:
 
 
 def _study_topics(
-    scores: Scores,
+    scores: cf.Scores,
     sampling: Mapping[str, Any],
     target: float,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     notes: list[str],
 ) -> list[Result]:
     """Study the topics by the scores of one measure; add notes on studies that are impossible."""
-    from cranfield import meta
     from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
     test_options = {name: sampling[name] for name in ("correction", "alpha", "missing")}
@@ -152,9 +133,9 @@ def _study_topics(
     samples = {"part": label, "seed": options.seed, **sampling}
     studies: list[Result] = []
     try:
-        studies.append(options.study(label, meta.stability, scores, **samples))
-        studies.append(meta.generalizability(scores, missing=sampling["missing"], target=target))
-        studies.append(meta.extrapolate(scores, **test_options))
+        studies.append(options.study(label, cf.meta.stability, scores, **samples))
+        studies.append(cf.meta.generalizability(scores, missing=sampling["missing"], target=target))
+        studies.append(cf.meta.extrapolate(scores, **test_options))
     except PolicyError:
         raise
     except CranfieldError as error:
@@ -164,23 +145,21 @@ def _study_topics(
 
 
 def _study_judgments(
-    source: ScoreInput, pool: Mapping[str, Any], options: StudyOptions
-) -> tuple[Mapping[str, Scores], list[Result]]:
+    source: cli.ScoreInput, pool: Mapping[str, Any], options: cli.StudyOptions
+) -> tuple[Mapping[str, cf.Scores], list[Result]]:
     """Judge the runs, score them, and study their judgments."""
-    from cranfield import meta
-    from cranfield.evaluation.evaluation import score
     from cranfield.meta.collection_studies.pools import trace_runs
 
     rankings = source.rankings()
-    refuse_for_pools()
-    refuse_options(
+    cli.refuse_for_pools()
+    cli.refuse_options(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
     run_list, qrels = options.inputs(*rankings)
-    policies = options.policies("ties", "topics", "negative", "compat", *WORK)
-    with progress_of(run_list) as progress:
+    policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
+    with cli.progress_of(run_list) as progress:
         trace = trace_runs(run_list, qrels, progress=progress, **policies)
     judged = trace.judged
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
@@ -188,7 +167,7 @@ def _study_judgments(
             raise CranfieldError(
                 f"a study of a collection requires at least two {noun}, got {len(names)}"
             )
-    scores = score(judged.condensed() if lists == ("condensed",) else judged, measures)
+    scores = cf.score(judged.condensed() if lists == ("condensed",) else judged, measures)
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
@@ -197,7 +176,7 @@ def _study_judgments(
     studies: list[Result] = [
         options.study(
             f"excluding each {unit}",
-            meta.leave_one_out,
+            cf.meta.leave_one_out,
             *(trace, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
@@ -206,7 +185,7 @@ def _study_judgments(
         for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    return scores, [*studies, meta.pool_depths(trace, None, measures, pool["depths"], **common)]
+    return scores, [*studies, cf.meta.pool_depths(trace, None, measures, pool["depths"], **common)]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:
@@ -224,19 +203,19 @@ def read_contributors(text: str) -> Any:
     return [line.strip() for line in lines if line.strip()]
 
 
-@command(first="measure methods budgets depth teams test resume format table output settings")
-@settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
-@with_changes(("depth",), help="Depth of the pool. By default 100.")
-@click.argument("qrels", type=READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@measures_option(("AP",))
-@options_from(
-    "cranfield.meta.pooling", "methods budgets teams others test repeats", teams={"type": READ}
+@cli.command(first="measure methods budgets depth teams test resume format table output settings")
+@cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
+@cli.with_changes(("depth",), help="Depth of the pool. By default 100.")
+@click.argument("qrels", type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.measures_option(("AP",))
+@cli.options_from(
+    "cranfield.meta.pooling", "methods budgets teams others test repeats", teams={"type": cli.READ}
 )
 @contributors_option("judged")
 @lists_option
-@tested_options
-@study_options()
+@cli.tested_options
+@cli.study_options()
 def pooling(
     qrels: str,
     runs: tuple[str, ...],
@@ -244,7 +223,7 @@ def pooling(
     methods: str,
     contributors: str,
     lists: str,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **pooling_options: Any,
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
@@ -260,20 +239,19 @@ def pooling(
     cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
     cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
     """
-    from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
     from cranfield.meta.collection_studies.pooling import parse_methods
 
-    refuse_for_pools()
+    cli.refuse_for_pools()
     effectiveness = options.measures(measures)
     pooling_options["methods"] = parse_methods(methods)
-    read_choices([pooling_options["test"]], **pooling_options)
-    options.check_table(meta.Pooling)
+    cli.read_choices([pooling_options["test"]], **pooling_options)
+    options.check_table(cf.meta.Pooling)
     pooling_options |= options.policies("ties", "topics", "negative", "compat")
     pooling_options |= {"lists": parse_lists(lists), "seed": options.seed}
     pooling_options["contributors"] = read_contributors(contributors)
     pooling_options["depth"] = options.judging["depth"] or DEPTH
     pooling_options["rel"] = options.judging["rel"] or 1
     inputs = options.inputs(qrels, runs)
-    study = options.study("pooling", meta.pooling, *inputs, effectiveness, **pooling_options)
+    study = options.study("pooling", cf.meta.pooling, *inputs, effectiveness, **pooling_options)
     options.show(study)

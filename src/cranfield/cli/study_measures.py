@@ -8,57 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, check_share, quoted
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    keep_inputs,
-    on_command_line,
-    refuse_options,
-    settings,
-)
-from cranfield.cli.options.judging import DOCUMENT_OPTIONS, judge_runs, measures_option
-from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from, parse_pairs
-from cranfield.cli.study_options import (
-    STUDY_SETTINGS,
-    StudyOptions,
-    folder_name,
-    missing_option,
-    refuse_resamples,
-    study_options,
-)
+from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
-    from cranfield.measures.base import Measure
     from cranfield.result import Result
-    from cranfield.scores import Scores
 
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 
-@command(
+@cli.command(
     first="measure scores gold preferences test correction resume format table output settings"
 )
-@settings(f"{STUDY_SETTINGS} majority bins sizes repeats coefficient")
-@score_input(measures_option(DEFAULT))
-@options_from(
+@cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
+@cli.score_input(cli.measures_option(DEFAULT))
+@cli.options_from(
     f"{__name__}.measures",
     "gold preferences",
     gold={"metavar": "MEASURE"},
-    preferences={"type": READ},
+    preferences={"type": cli.READ},
 )
-@options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
-@options_from("cranfield.meta.discriminative_power", "test resamples")
-@options_from("cranfield.compare", "correction alpha")
-@missing_option
-@options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
-@options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
-@study_options()
+@cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
+@cli.options_from("cranfield.meta.discriminative_power", "test resamples")
+@cli.options_from("cranfield.compare", "correction alpha")
+@cli.missing_option
+@cli.options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
+@cli.options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
+@cli.study_options()
 def measures(
-    source: ScoreInput,
+    source: cli.ScoreInput,
     *,
     gold: tuple[str, ...] = (),
     preferences: str | None,
@@ -67,7 +47,7 @@ def measures(
     repeats: int,
     bins: list[float] | None,
     coefficient: str,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **tested: Any,
 ) -> None:
     """Compare the stability and agreement of measures.
@@ -91,17 +71,16 @@ def measures(
     cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
     cranfield study measures --scores scores.csv --test bootstrap --correction none
     """
-    from cranfield import meta
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
     from cranfield.scores.one_measure import align_scores, complete_scores
 
     # Before any file is read.
     check_share("alpha", tested["alpha"])
     choice = TestChoice(**tested)
-    refuse_resamples([choice])
-    kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
-    kinds += [meta.Concordance] if gold else []
-    kinds += [meta.PredictivePower] if preferences is not None else []
+    cli.refuse_resamples([choice])
+    kinds: list[type[Result]] = [cf.meta.DiscriminativePower, cf.meta.Swaps, cf.meta.Correlations]
+    kinds += [cf.meta.Concordance] if gold else []
+    kinds += [cf.meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
     all_scores, scores, gold_names = _scores(source, gold, options)
     notes: tuple[str, ...] = ()
@@ -110,44 +89,44 @@ def measures(
         all_scores, notes = complete_scores(align_scores(all_scores), missing)
         scores = {name: all_scores[name] for name in scores}
     # Quick studies come first, so that an invalid file of preferences fails at once.
-    quick: list[Result] = [meta.correlate(scores, method=coefficient)] if len(scores) > 1 else []
+    quick: list[Result] = [cf.meta.correlate(scores, method=coefficient)] if len(scores) > 1 else []
     if gold_names:
-        quick.append(meta.concordance(all_scores, gold_names))
+        quick.append(cf.meta.concordance(all_scores, gold_names))
     if preferences:
-        quick.append(meta.predictive_power(scores, preferences, majority=majority))
+        quick.append(cf.meta.predictive_power(scores, preferences, majority=majority))
     n_topics = len(next(iter(scores.values())).topics)
     sample_sizes = sizes or [size for size in SIZES if size <= n_topics // 2] or None
     sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
     sampling["seed"] = tested["seed"] = options.seed
     swaps = [
-        options.study(f"swaps by {name}", meta.swap_method, scores[name], part=part, **sampling)
+        options.study(f"swaps by {name}", cf.meta.swap_method, scores[name], part=part, **sampling)
         for name, part in _folders(scores).items()
     ]
     tested |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
-    power = options.study(label, meta.discriminative_power, scores, part=label, **tested)
+    power = options.study(label, cf.meta.discriminative_power, scores, part=label, **tested)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
     options.show(power, *swaps, *quick, facts_by_result=True, **facts)
 
 
 def _scores(
-    source: ScoreInput, gold: Sequence[str | Measure], options: StudyOptions
-) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
+    source: cli.ScoreInput, gold: Sequence[str | cf.Measure], options: cli.StudyOptions
+) -> tuple[dict[str, cf.Scores], dict[str, cf.Scores], list[str]]:
     """Return the scores of all measures and of requested measures, and names of gold measures."""
     measures, judging = source.measures, options.judging
     if not source.score_files:
         measures, gold = options.measures(measures), options.measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # A measure may have several names; the first is used.
-    labels: dict[str | Measure, str] = {}
+    labels: dict[str | cf.Measure, str] = {}
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
     scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
     # Files of scores may lack the name of the measure.
     all_scores = {name or "scores": table for name, table in scores.items()}
-    if not source.score_files or on_command_line("measures"):
+    if not source.score_files or cli.on_command_line("measures"):
         names = list(dict.fromkeys(labels[measure] for measure in measures))
     else:
         names = [name for name in all_scores if name not in gold_names]
@@ -160,23 +139,25 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
     """Return the name of a folder for each measure."""
     folders: dict[str, str] = {}
     for name in names:
-        folder = folder_name(f"swaps {name}")
+        folder = cli.folder_name(f"swaps {name}")
         count = [*folders.values()].count(folder)
         folders[name] = f"{folder}-{count + 1}" if count else folder
     return folders
 
 
-@command()
-@settings(f"{STUDY_SETTINGS} interval-ties collections")
-@click.argument("qrels", type=READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@options_from(
+@cli.command()
+@cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
+@click.argument("qrels", type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.options_from(
     f"{__name__}.scales", "measures", measures={"flag": "--measure measures", "stands_for": ""}
 )
-@options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
-@options_from(f"{__name__}.scales", "graded")
-@options_from(f"{__name__}.scales", "collections", collections={"type": READ})
-@study_options(seed=False)
+@cli.options_from(
+    "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
+)
+@cli.options_from(f"{__name__}.scales", "graded")
+@cli.options_from(f"{__name__}.scales", "collections", collections={"type": cli.READ})
+@cli.study_options(seed=False)
 def scales(
     qrels: str,
     runs: tuple[str, ...],
@@ -187,7 +168,7 @@ def scales(
     collections: tuple[str, ...] = (),
     interval_ties: str,
     alpha: float,
-    options: StudyOptions,
+    options: cli.StudyOptions,
 ) -> None:
     """Compare measures with their interval-scaled versions.
 
@@ -210,7 +191,6 @@ def scales(
     cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
     cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
     """
-    from cranfield import meta
     from cranfield.meta.scale_options import MEASURES, TESTS, scale_options
 
     judging = dict(options.judging)
@@ -218,43 +198,43 @@ def scales(
     if graded and rel is not None:
         raise PolicyError("setting rel cannot be combined with --graded")
     if not graded:
-        refuse_options(("max_grade",), "requires --graded")
-    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
-    options.check_table(meta.ScaleStudy)
-    others = parse_pairs(collections, "setting collections", "QRELS: RUNS")
+        cli.refuse_options(("max_grade",), "requires --graded")
+    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
+    options.check_table(cf.meta.ScaleStudy)
+    others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
         raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
     if others:
-        refuse_options(("chart",), "cannot be combined with setting collections")
-        keep_inputs([options.result_output.output], others)
+        cli.refuse_options(("chart",), "cannot be combined with setting collections")
+        cli.keep_inputs([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
-    judged = {name: judge_runs(name, files, **judging) for name, files in inputs.items()}
+    judged = {name: cli.judge_runs(name, files, **judging) for name, files in inputs.items()}
     if not graded:
         judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
     data = judged if others else judged[qrels]
     rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
-    options.show(options.study("scales", meta.study_scales, data, measures or MEASURES, **rules))
+    options.show(options.study("scales", cf.meta.study_scales, data, measures or MEASURES, **rules))
 
 
-@command()
-@settings("ties lower")
-@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=READ)
-@click.argument("predictions", type=READ)
-@options_from(f"{__name__}.prediction", "measure")
-@options_from(
+@cli.command()
+@cli.settings("ties lower")
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.READ)
+@click.argument("predictions", type=cli.READ)
+@cli.options_from(f"{__name__}.prediction", "measure")
+@cli.options_from(
     "cranfield.meta.prediction",
     "ties lower_is_better",
     lower_is_better={"flag": "--lower lower_is_better", "multiple": True, "metavar": "PREDICTOR"},
 )
-@result_options(("predictors", "anova", "pairs", "topics"))
+@cli.result_options(("predictors", "anova", "pairs", "topics"))
 def prediction(
     scores: tuple[str, ...],
     predictions: str,
     *,
     measure: str | None,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     **rules: Any,
 ) -> None:
     """Evaluate predictors of query performance.
@@ -272,10 +252,8 @@ def prediction(
     cranfield study prediction scores.csv predictors.csv
     cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
     """
-    from cranfield import meta
-    from cranfield.evaluation.scorefiles import read_scores
     from cranfield.result import combine_results
 
-    result_output.check(meta.Prediction.declared())
-    tables = read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    result_output.write(combine_results(meta.prediction(tables, predictions, **rules)))
+    result_output.check(cf.meta.Prediction.declared())
+    tables = cf.read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
+    result_output.write(combine_results(cf.meta.prediction(tables, predictions, **rules)))

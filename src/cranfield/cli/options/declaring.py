@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, describe_unknown
-from cranfield.cli.options.settings import read_settings
+from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import matches, test_path
 
 Decorator = Callable[[Any], Any]
@@ -552,7 +552,10 @@ class CommandGroup(click.Group):
             name for name in modules if name.rpartition("_")[0] == self.prefix
         )
         return Registry(
-            "command", command_modules, package="cranfield.cli", decorators="command group"
+            "command",
+            command_modules,
+            package="cranfield.cli",
+            decorators=r"cli\.command cli\.group",
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -49,7 +49,7 @@ def on_campaign(function: Callable[..., int | None]) -> Any:
 
 def output_to(metavar: str, help: str) -> cli.Decorator:
     """Make the required option of the file or folder that a command writes."""
-    return cli.option("--output", required=True, metavar=metavar, help=help, type=cli.WRITTEN)
+    return cli.option("--output", required=True, metavar=metavar, help=help)
 
 
 reason_option = cli.option("--reason", required=True, help="Reason, recorded in the log.")
@@ -76,7 +76,7 @@ def parse_name_values(
 
 @cli.command()
 @click.argument("folder", type=cli.READ)
-@cli.options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": cli.READ})
+@cli.options_from(f"{CAMPAIGN}.create", "rules")
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
 

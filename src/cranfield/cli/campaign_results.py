@@ -175,9 +175,8 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 @task_option
 @cli.options_from(
     f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
-    "measures judgments alpha",
+    "measure=measures judgments alpha",
     measures={
-        "flag": "--measure measures",
         "multiple": True,
         "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
         " task's rules.",
@@ -237,9 +236,8 @@ def score(
 @task_option
 @cli.options_from(
     f"{CAMPAIGN}.results.standing.standing",
-    "measure baseline judgments kind alpha pooling",
+    "measure baseline judgments type=kind alpha pooling",
     baseline={"metavar": "RUN", "type": cli.READ},
-    kind={"flag": "--type kind"},
 )
 @result_options
 def standing(
@@ -263,10 +261,9 @@ def standing(
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
     f"{CAMPAIGN}.history",
-    "measure task standardised columns own lower_is_better",
+    "measure task standardised column=columns own lower_is_better",
     measure={"required": True},
     columns={
-        "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": parse_name_values,
@@ -326,9 +323,8 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
 @judgments_option
 @cli.options_from(
     f"{CAMPAIGN}.results.overview.write_overview",
-    "forms",
+    "charts=forms",
     forms={
-        "flag": "--charts forms",
         "multiple": True,
         "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),

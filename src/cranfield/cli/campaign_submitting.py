@@ -111,7 +111,6 @@ _RUN_OPTIONS = (
     *cli.options_of(
         DECLARATION,
         "description received",
-        description={"metavar": "TEXT"},
         received={"callback": lambda ctx, param, text: text and _instant(text)},
     ),
 )
@@ -140,9 +139,8 @@ def _instant(text: str) -> Any:
 )
 @cli.options_from(
     f"{CAMPAIGN}.submitting.archive.read_archive_table",
-    "columns",
+    "column=columns",
     columns={
-        "flag": "--column columns",
         "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": parse_name_values,

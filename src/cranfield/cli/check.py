@@ -24,17 +24,15 @@ _EXCLUDES_RULES = {"requires": "!--rules"}
     "--rules",
     metavar="PATH",
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
-    type=cli.READ,
 )
 @cli.options_from(
     "cranfield.campaign.results.scoring.score_runs", "task", task={"requires": "--rules"}
 )
 @cli.options_from(
     "cranfield.campaign.check_run",
-    "tag team all_faults",
+    "tag team all=all_faults",
     tag={"requires": "--rules"},
     team={"requires": "--rules"},
-    all_faults={"flag": "--all all_faults"},
 )
 @cli.options_from(
     "cranfield.read_runs",

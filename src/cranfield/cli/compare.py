@@ -44,15 +44,12 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
 )
 @cli.options_from(
     f"{__name__}.compare",
-    "format marks view topic_groups factors costs replicates",
+    "format marks as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
-    view={"flag": "--as view", "type": click.Choice(VIEWS)},
-    topic_groups={"type": cli.READ, "requires": "--as=summary"},
-    factors={"type": cli.READ},
-    costs={"type": cli.READ},
-    replicates={"type": cli.READ},
+    view={"type": click.Choice(VIEWS)},
+    topic_groups={"requires": "--as=summary"},
 )
 @cli.table_options
 @cli.output_option

@@ -54,10 +54,9 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
 @cli.output_options(formats=OUTPUTS)
 @cli.options_from(
     f"{__name__}.evaluate",
-    "view coverage replicates",
+    "as=view coverage replicates",
     group="Output",
-    view={"flag": "--as view"},
-    replicates={"type": cli.READ, "requires": f"--as={','.join(REPLICATE_VIEWS)}"},
+    replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
 @cli.table_options
 @cli.options_from(
@@ -276,11 +275,10 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
     f"{__name__}.sessions",
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": cli.READ},
-    session_topics={"type": cli.READ},
     on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @cli.bad_run_option
-@cli.options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": cli.READ})
+@cli.options_from(f"{__name__}.sessions", "until_click lengths")
 @cli.rel_option
 @cli.max_grade_option
 @cli.options_from("cranfield.judge", "unjudged negative")
@@ -379,11 +377,9 @@ DEFAULTS = {
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
     f"{__name__}.answers",
-    "nuggets assignments citations references human measures system tokeniser",
-    nuggets={"type": cli.READ},
-    references={"type": cli.READ},
-    human={"type": cli.READ, "requires": "!--references !--by-topic"},
-    measures={"flag": "--measure measures", "stands_for": ""},
+    "nuggets assignments citations references human measure=measures system tokeniser",
+    human={"requires": "!--references !--by-topic"},
+    measures={"stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"requires": "--references"},
 )
@@ -522,9 +518,7 @@ def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, cf.Scor
 )
 @cli.gather_options(cli.Reading, "reading", cli.in_group("Input", cli.reading_options))
 @cli.options_from("cranfield.judge", "jobs")
-@cli.options_from(
-    f"{__name__}.fuse", "metadata list_methods", list_methods={"flag": "--list list_methods"}
-)
+@cli.options_from(f"{__name__}.fuse", "metadata list=list_methods")
 @cli.output_option
 def fuse(
     runs: tuple[str, ...],

@@ -75,16 +75,14 @@ MAX_PAIRS = 40
 )
 @cli.options_from(
     "cranfield.assess.agreement_of",
-    "measures pairs against rel interval confidence resamples seed",
+    "measure=measures pairs against rel interval confidence resamples seed",
     measures={
-        "flag": "--measure measures",
         "multiple": True,
         "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
         " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
         " ordinal alpha and AC1.",
     },
     pairs={"requires": "!--against"},
-    against={"metavar": "NAME"},
     confidence={"requires": "!--interval=none"},
     resamples={"requires": "--interval=bootstrap"},
     seed={
@@ -291,14 +289,12 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 )
 @cli.options_from(
     f"{__name__}.judges",
-    "label_format runs own_runs families ppi fixed_topics tolerances",
+    "label_format runs own_runs families ppi fixed_topics tolerance=tolerances",
     label_format={"type": click.Choice(FORMATS)},
-    runs={"metavar": "RUN", "type": cli.READ},
-    families={"type": cli.READ, "requires": ("--runs !--ppi", "--own-runs !--ppi")},
+    families={"requires": ("--runs !--ppi", "--own-runs !--ppi")},
     ppi={"metavar": "UNIT", "stands_for": "unit"},
     fixed_topics={"requires": "--ppi"},
     tolerances={
-        "flag": "--tolerance tolerances",
         "type": str,
         "multiple": True,
         "callback": cli.collect_pairs,

@@ -27,12 +27,7 @@ NOTHING = "nothing"
 
 @cli.command()
 @click.argument("name", required=False)
-@cli.options_from(
-    f"{__name__}.measures",
-    "long family needs",
-    family={"metavar": "WORD"},
-    needs={"metavar": "WORD"},
-)
+@cli.options_from(f"{__name__}.measures", "long family needs")
 @cli.options_from(
     "cranfield.scale_of",
     "length grades judgments",
@@ -181,7 +176,7 @@ def _list_text(catalogue: list[Entry], output: str | None) -> str:
 
 @cli.command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@cli.options_from(f"{__name__}.cite", "everything format", everything={"flag": "--all everything"})
+@cli.options_from(f"{__name__}.cite", "all=everything format")
 @cli.output_option
 def cite(
     names: tuple[str, ...],

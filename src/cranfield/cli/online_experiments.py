@@ -112,10 +112,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
 @cli.option(
-    "--down",
-    multiple=True,
-    metavar="NAME",
-    help="Metric for which lower is better; may be given several times.",
+    "--down", multiple=True, help="Metric for which lower is better; may be given several times."
 )
 @cli.options_from(
     "cranfield.online.analyse_experiment",

@@ -106,7 +106,6 @@ def interleave(
 @click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
 @cli.option(
     "--votes",
-    type=cli.READ,
     requires="!LOG !--counts !--rankers",
     help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
     " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
@@ -122,8 +121,7 @@ def interleave(
 @cli.options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
 @cli.options_from(
     "cranfield.online.preference_matrix",
-    "names correction",
-    names={"flag": "--rankers names"},
+    "rankers=names correction",
     correction={"requires": ("LOG", "--votes")},
 )
 @cli.options_from("cranfield.online.preference", "expected", requires="!--votes")
@@ -131,8 +129,6 @@ def interleave(
 @cli.option(
     "--runs",
     multiple=True,
-    metavar="RUN",
-    type=cli.READ,
     help="One of the two interleaved runs, for methods that assign no teams; give both.",
     requires="LOG",
 )

@@ -100,9 +100,8 @@ TABLES = ("measures", *SURVIVAL)
 @click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
 @cli.options_from(
     "cranfield.online.measure",
-    "measures by labels",
+    "measure=measures by labels",
     measures={
-        "flag": "--measure measures",
         "multiple": True,
         "help": "Online measure, such as CTR@3; may be given several times. By default all for"
         " which the log has the columns.",
@@ -222,9 +221,8 @@ MAX_VALUES = 12
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
     "cranfield.online.train_models",
-    "models tied",
+    "model=models tied",
     models={
-        "flag": "--model models",
         "multiple": True,
         "default": ("DBN",),
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
@@ -236,7 +234,6 @@ MAX_VALUES = 12
     metavar="LOG",
     multiple=True,
     help="Log to evaluate the models on; given once for each table of the log.",
-    type=cli.READ,
 )
 @cli.option(
     "--qrels",
@@ -247,10 +244,9 @@ MAX_VALUES = 12
 )
 @cli.options_from(
     "cranfield.online.predict_relevance",
-    "measures",
+    "measure=measures",
     requires="--qrels !--tied=grade",
     measures={
-        "flag": "--measure measures",
         "multiple": True,
         "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
         " be given several times.",
@@ -262,13 +258,7 @@ MAX_VALUES = 12
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
 @cli.result_options(KEYS, output=None)
-@cli.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    help="File to write the model to, as JSON.",
-    type=cli.WRITTEN,
-)
+@cli.option("--output", "path", metavar="FILE", help="File to write the model to, as JSON.")
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],

@@ -136,18 +136,13 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
     POOL,
-    "depth judged method n_next budget unjudged sample rules size strata missing",
-    judged={"metavar": "QRELS", "type": cli.READ},
+    "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},
-    n_next={"flag": "--next n_next", "requires": exclusive_condition("--next")},
+    n_next={"requires": exclusive_condition("--next")},
     budget={"requires": exclusive_condition("--budget")},
     unjudged={"requires": exclusive_condition("--unjudged", "--judged")},
     sample={"metavar": "DESIGN", "requires": exclusive_condition("--sample")},
-    rules={
-        "flag": "--stop rules",
-        "metavar": "RULE",
-        "requires": exclusive_condition("--stop", "--judged"),
-    },
+    rules={"metavar": "RULE", "requires": exclusive_condition("--stop", "--judged")},
     size={"metavar": "N", "requires": "--sample"},
     strata={"metavar": "RANK:N,...", "requires": "--sample"},
     missing={"requires": "--sample --judged", "stands_for": "unjudged"},
@@ -173,9 +168,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
         *cli.reading_options,
         cli.subtopics_option,
         *cli.options_of(
-            "cranfield.read_qrels",
-            "ungraded",
-            ungraded={"default": "drop", "requires": "--judged"},
+            "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "requires": "--judged"}
         ),
     ),
 )
@@ -184,7 +177,6 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
     POOL,
     "format table",
     format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])},
-    table={"metavar": "NAME"},
 )
 @cli.output_option
 def pool(

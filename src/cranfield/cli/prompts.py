@@ -13,10 +13,7 @@ from cranfield.cli import options as cli
 @cli.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
-    f"{__name__}.prompts",
-    "template grades",
-    template={"type": cli.READ},
-    grades={"metavar": "RULE", "requires": "!--template"},
+    f"{__name__}.prompts", "template grades", grades={"metavar": "RULE", "requires": "!--template"}
 )
 @cli.output_option
 def prompts(

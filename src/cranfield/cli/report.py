@@ -39,7 +39,6 @@ COMPARISON_SETTINGS = (
     default=OUTPUT,
     show_default=True,
     help="File to write; on an error it is left unchanged.",
-    type=cli.WRITTEN,
 )
 @cli.option("--title", help="Title of the report.")
 @cli.option("--date", help="Date to show in the report; by default none.")
@@ -262,9 +261,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 @cli.score_input(cli.measures_option(PLOT_DEFAULT))
 @cli.comparing_options
 @cli.option(
-    "--output",
-    help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]",
-    type=cli.WRITTEN,
+    "--output", help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]"
 )
 @cli.judging_options
 def plot(

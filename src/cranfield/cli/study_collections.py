@@ -32,7 +32,6 @@ def contributors_option(default: str) -> cli.Decorator:
         show_default=True,
         help="Runs that contributed to the pool: all; judged, those whose documents down to the"
         " depth of the pool are all judged; or a file with one run tag per line.",
-        type=cli.READ,
     )
 
 
@@ -46,10 +45,7 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors depths others lists replace target")
 @cli.score_input(cli.measures_option(("AP",)))
 @cli.options_from(
-    "cranfield.meta.leave_one_out",
-    "teams depth others",
-    teams={"type": cli.READ},
-    depth={"flag": "--pool-depth"},
+    "cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"}
 )
 @contributors_option("all")
 @cli.options_from("cranfield.meta.pool_depths", "depths")
@@ -209,9 +205,7 @@ def read_contributors(text: str) -> Any:
 @click.argument("qrels", type=cli.READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
 @cli.measures_option(("AP",))
-@cli.options_from(
-    "cranfield.meta.pooling", "methods budgets teams others test repeats", teams={"type": cli.READ}
-)
+@cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
 @contributors_option("judged")
 @lists_option
 @cli.tested_options

@@ -33,18 +33,13 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@cli.options_from(
-    f"{__name__}.tests",
-    "tests shards shard_map",
-    tests={"flag": "--test tests"},
-    shard_map={"type": cli.READ},
-)
-@cli.options_from("cranfield.meta.split_topics", "sizes repeats teams", teams={"type": cli.READ})
+@cli.options_from(f"{__name__}.tests", "test=tests shards shard_map")
+@cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @cli.options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
 @cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
 @cli.options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
 @cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
-@cli.options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
+@cli.options_from(f"{__name__}.tests", "only=systems")
 @cli.tested_options
 @cli.study_options()
 def tests(
@@ -213,9 +208,7 @@ RUN_OPTIONS = {
     for name, text in RUN_OPTIONS.items()
 )
 @cli.option(
-    "--other-qrels",
-    type=cli.READ,
-    help="Judgments for the repeated runs, if they are on another collection.",
+    "--other-qrels", help="Judgments for the repeated runs, if they are on another collection."
 )
 @cli.measures_option(("AP", "nDCG@10", "P@10"))
 @cli.option(

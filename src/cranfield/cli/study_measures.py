@@ -24,12 +24,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @cli.score_input(cli.measures_option(DEFAULT))
-@cli.options_from(
-    f"{__name__}.measures",
-    "gold preferences",
-    gold={"metavar": "MEASURE"},
-    preferences={"type": cli.READ},
-)
+@cli.options_from(f"{__name__}.measures", "gold preferences", gold={"metavar": "MEASURE"})
 @cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @cli.options_from("cranfield.meta.discriminative_power", "test resamples")
 @cli.options_from("cranfield.compare", "correction alpha")
@@ -149,14 +144,12 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 @cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
 @click.argument("qrels", type=cli.READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(
-    f"{__name__}.scales", "measures", measures={"flag": "--measure measures", "stands_for": ""}
-)
+@cli.options_from(f"{__name__}.scales", "measure=measures", measures={"stands_for": ""})
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
 )
 @cli.options_from(f"{__name__}.scales", "graded")
-@cli.options_from(f"{__name__}.scales", "collections", collections={"type": cli.READ})
+@cli.options_from(f"{__name__}.scales", "collections")
 @cli.study_options(seed=False)
 def scales(
     qrels: str,
@@ -225,8 +218,8 @@ def scales(
 @cli.options_from(f"{__name__}.prediction", "measure")
 @cli.options_from(
     "cranfield.meta.prediction",
-    "ties lower_is_better",
-    lower_is_better={"flag": "--lower lower_is_better", "multiple": True, "metavar": "PREDICTOR"},
+    "ties lower=lower_is_better",
+    lower_is_better={"multiple": True, "metavar": "PREDICTOR"},
 )
 @cli.result_options(("predictors", "anova", "pairs", "topics"))
 def prediction(

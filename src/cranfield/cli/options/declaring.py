@@ -118,22 +118,9 @@ def display_name(param: click.Parameter) -> str:
     return f"setting {flag.removeprefix('--')}" if getattr(param, "in_file", False) else flag
 
 
-BY_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".parquet": "parquet",
-    ".tex": "latex",
-    ".md": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".bib": "bibtex",
-    **{
-        f".{name}": name
-        for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
-    },
-}
+SUFFIXES = "csv docx html json jsonl ods parquet pdf png svg tsv xls xlsx xml yaml yml"
+BY_SUFFIX = {f".{name}": name for name in SUFFIXES.split()}
+BY_SUFFIX |= {".tex": "latex", ".md": "markdown", ".htm": "html", ".bib": "bibtex"}
 """Format of each suffix; a command refuses formats that it cannot write."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -181,24 +168,37 @@ SHORT_FLAGS = {
 """Short flags, all of them; each means the same in every command."""
 
 METAVARS = {
-    "--anonymous-until": "DAY",
-    "--control": "VARIANT",
-    "--correction": "CORRECTION",
-    "--date": "DAY",
-    "--judgments": "VERSION",
-    "--measure": "MEASURE",
-    "--method": "METHOD",
-    "--methods": "METHOD,...",
-    "--model": "MODEL",
-    "--name": "NAME",
-    "--received": "TIME",
-    "--tag": "TAG",
-    "--task": "NAME",
-    "--team": "ID",
-    "--test": "TEST",
-    "--unit": "COLUMN",
+    f"--{name}": metavar
+    for metavar, names in {
+        "COLUMN": "unit",
+        "CORRECTION": "correction",
+        "DAY": "anonymous-until date",
+        "ID": "team",
+        "MEASURE": "measure",
+        "METHOD": "method",
+        "METHOD,...": "methods",
+        "MODEL": "model",
+        "NAME": "label name table task against down",
+        "QRELS": "judged",
+        "RUN": "runs",
+        "TAG": "tag without",
+        "TEST": "test",
+        "TEXT": "caption chunk-separator description",
+        "TIME": "received session-timeout",
+        "VARIANT": "control",
+        "VERSION": "judgments",
+        "WORD": "family needs",
+    }.items()
+    for name in names.split()
 }
 """Metavar of an option in help; the same in every command."""
+
+INPUT_FILES = (
+    "collections contributors costs factors families groups held-out human intents judged"
+    " keys labels lengths nuggets other-qrels preferences references replicates rules runs scores"
+    " session-topics shard-map teams template topic-groups votes"
+)
+"""Options that name files to read, in every command; `--output` names a file to write."""
 
 OUTPUT_OPTIONS = ("--format", "--output", "--table")
 """Options of the group Output in the help of every command."""
@@ -238,10 +238,14 @@ class Option(click.Option):
         **options: Any,
     ) -> None:
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
-        if isinstance(options.get("type"), FileRead):
-            options.setdefault("metavar", "FILE")
-        elif options.get("type", str) is str:
-            options.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
+        if options.get("type", str) is str and names[0].removeprefix("--") in INPUT_FILES.split():
+            options["type"] = READ
+        elif options.get("type", str) is str and names[0] == "--output":
+            options["type"] = WRITTEN
+        kind = options.get("type", str)
+        if kind is str or isinstance(kind, (FileRead, Named)):
+            is_file = isinstance(kind, FileRead)
+            options.setdefault("metavar", METAVARS.get(names[0], "FILE" if is_file else None))
         super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
         self.detail = detail

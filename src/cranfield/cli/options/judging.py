@@ -96,11 +96,7 @@ reading_options = (
         help="Scores for which lower is better: a measure of --scores, or the score column of"
         " RUN; may be given several times.",
     ),
-    *options_of(
-        "cranfield.read_runs",
-        "separator numbers on_duplicate chunk_separator",
-        chunk_separator={"metavar": "TEXT"},
-    ),
+    *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
 )
 

@@ -17,7 +17,6 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import (
-    WRITTEN,
     Decorator,
     IntegerRange,
     in_group,
@@ -130,7 +129,6 @@ output_option = option(
     metavar="FILE",
     help="File to write; on an error it is left unchanged. Its suffix selects the format, unless"
     " --format does.",
-    type=WRITTEN,
     group="Output",
     formatted=True,
 )
@@ -182,7 +180,7 @@ def result_options(
     )
     options = (
         format_option(WRITERS),
-        option("--table", metavar="NAME", help=help_text),
+        option("--table", help=help_text),
         *(() if output is None else (output,)),
     )
     return gather_options(ResultOutput, "result_output", in_group("Output", options))
@@ -235,12 +233,7 @@ table_options = gather_options(
     MarkupOptions,
     "printing",
     options_of(
-        f"{__name__}.MarkupOptions",
-        "caption label long",
-        group="Output",
-        requires="--format=latex",
-        caption={"metavar": "TEXT"},
-        label={"metavar": "NAME"},
+        f"{__name__}.MarkupOptions", "caption label long", group="Output", requires="--format=latex"
     ),
 )
 

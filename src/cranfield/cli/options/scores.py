@@ -36,7 +36,6 @@ score_files_option = option(
     help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;"
     " NAME=FILE names its system.",
     group="Measures",
-    type=READ,
 )
 
 scale_option = option(

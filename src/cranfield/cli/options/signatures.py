@@ -327,16 +327,19 @@ def options_of(
     """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. A change maps the name of a parameter to arguments of
-    :func:`option` and `flag`: the flag, optionally followed by the name of the value. In hints an
-    option stands for its parameter, whatever its flag. `type`, `requires` and `group` apply to all
-    options.
+    that the library does not have. In `names`, `as=view` is the parameter `view` as option --as. A
+    change maps the name of a parameter to arguments of :func:`option` and `flag`, another flag that
+    also names the value. In hints an option stands for its parameter, whatever its flag. `type`,
+    `requires` and `group` apply to all options.
     """
     common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}
-    return tuple(
-        _option(function, name, **(common | changes.get(name, {}))) for name in names.split()
-    )
+    options = []
+    for item in names.split():
+        flag, _, name = item.rpartition("=")
+        given = {"flag": f"--{flag} {name}"} if flag else {}
+        options.append(_option(function, name, **common | given | changes.get(name, {})))
+    return tuple(options)
 
 
 def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:

@@ -41,7 +41,6 @@ LIST_CONDITIONS = ("--output", "--unjudged")
     f"{CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
     without={
-        "multiple": True,
         "metavar": "TAG",
         "help": "Tag of a run to exclude from the pool; may be given several times.",
     },
@@ -177,9 +176,8 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measure=measures judgments alpha",
     measures={
-        "multiple": True,
         "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
-        " task's rules.",
+        " task's rules."
     },
 )
 @cli.option(
@@ -264,7 +262,6 @@ def standing(
     "measure task standardised column=columns own lower_is_better",
     measure={"required": True},
     columns={
-        "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": parse_name_values,
         "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
@@ -325,7 +322,6 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
     f"{CAMPAIGN}.results.overview.write_overview",
     "charts=forms",
     forms={
-        "multiple": True,
         "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },

@@ -103,7 +103,6 @@ _RUN_OPTIONS = (
     cli.option(
         "--answer",
         "answers",
-        multiple=True,
         metavar="NAME=TEXT",
         callback=parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
@@ -141,7 +140,6 @@ def _instant(text: str) -> Any:
     f"{CAMPAIGN}.submitting.archive.read_archive_table",
     "column=columns",
     columns={
-        "multiple": True,
         "metavar": "NAME=COLUMN",
         "callback": parse_name_values,
         "help": "Name of a column of the table, such as type=runtype; may be given several times.",
@@ -290,7 +288,6 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 @cli.option(
     "--state",
     "states",
-    multiple=True,
     type=click.Choice([*STATES, "all"]),
     default=("accepted",),
     show_default="accepted",

@@ -77,10 +77,9 @@ MAX_PAIRS = 40
     "cranfield.assess.agreement_of",
     "measure=measures pairs against rel interval confidence resamples seed",
     measures={
-        "multiple": True,
         "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
         " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
-        " ordinal alpha and AC1.",
+        " ordinal alpha and AC1."
     },
     pairs={"requires": "!--against"},
     confidence={"requires": "!--interval=none"},

@@ -94,13 +94,11 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 @cli.option(
     "--measure",
     "measures",
-    multiple=True,
     help="Online measure to analyse, if DATA is a log; may be given several times.",
 )
 @cli.option(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="[NAME=]A[/B]",
     help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns;"
     " may be given several times.",
@@ -111,9 +109,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@cli.option(
-    "--down", multiple=True, help="Metric for which lower is better; may be given several times."
-)
+@cli.option("--down", help="Metric for which lower is better; may be given several times.")
 @cli.options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"

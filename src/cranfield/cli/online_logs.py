@@ -102,14 +102,12 @@ TABLES = ("measures", *SURVIVAL)
     "cranfield.online.measure",
     "measure=measures by labels",
     measures={
-        "multiple": True,
         "help": "Online measure, such as CTR@3; may be given several times. By default all for"
-        " which the log has the columns.",
+        " which the log has the columns."
     },
     by={
-        "multiple": True,
         "help": "Column by which to group the pages; may be given several times. By default the"
-        " whole log is one group.",
+        " whole log is one group."
     },
     labels={
         "type": cli.READ,
@@ -223,7 +221,6 @@ MAX_VALUES = 12
     "cranfield.online.train_models",
     "model=models tied",
     models={
-        "multiple": True,
         "default": ("DBN",),
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
@@ -247,9 +244,8 @@ MAX_VALUES = 12
     "measure=measures",
     requires="--qrels !--tied=grade",
     measures={
-        "multiple": True,
         "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
-        " be given several times.",
+        " be given several times."
     },
 )
 @cli.option(

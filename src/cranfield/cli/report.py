@@ -52,7 +52,6 @@ COMPARISON_SETTINGS = (
 @cli.option(
     "--judges",
     "labels",
-    multiple=True,
     metavar="JUDGE",
     help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
     " folder or a quoted pattern; may be given several times.",
@@ -229,7 +228,6 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
             cli.option(
                 "--only",
                 "systems",
-                multiple=True,
                 metavar="SYSTEM",
                 help="System to show; may be given several times. Charts of two systems require"
                 " two.",

@@ -206,6 +206,9 @@ OUTPUT_OPTIONS = ("--format", "--output", "--table")
 MAX_FLAGS = 12
 """Maximum number of flags in `--help`; a command with more flags shows those in `first`."""
 
+SEVERAL_TIMES = "may be given several times"
+"""Part of the help of options with several values, which are therefore `multiple`."""
+
 SHORT_METAVARS = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
 ALL_OPTIONS_KEY = "cranfield.help-all"
@@ -246,6 +249,7 @@ class Option(click.Option):
         if kind is str or isinstance(kind, (FileRead, Named)):
             is_file = isinstance(kind, FileRead)
             options.setdefault("metavar", METAVARS.get(names[0], "FILE" if is_file else None))
+        options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
         self.detail = detail

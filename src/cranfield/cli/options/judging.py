@@ -90,7 +90,6 @@ reading_options = (
     ),
     option(
         "--lower",
-        multiple=True,
         metavar="NAME",
         stands_for="lower_is_better",
         help="Scores for which lower is better: a measure of --scores, or the score column of"
@@ -289,7 +288,6 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
         "measures",
         type=Named(measure_names),
         metavar="MEASURE",
-        multiple=True,
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
@@ -344,7 +342,6 @@ def _judging(*options: Decorator) -> Decorator:
                 option(
                     "--aspect",
                     "aspects",
-                    multiple=True,
                     metavar="NAME=QRELS",
                     help="Judgments of an aspect other than relevance; may be given several times.",
                     type=READ,

@@ -16,13 +16,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    Decorator,
-    IntegerRange,
-    in_group,
-    option,
-    with_options,
-)
+from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
 

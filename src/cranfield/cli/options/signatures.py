@@ -21,6 +21,7 @@ import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.declaring import (
+    SEVERAL_TIMES,
     Decorator,
     IntegerRange,
     NumberRange,
@@ -350,9 +351,9 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         "help": make_help(parameter.description, default),
     }
     settings |= _click_type(parameter.hint)
-    if parameter.hint == tuple[str, ...]:
-        attributes.setdefault("multiple", True)
-    if attributes.get("multiple") and isinstance(settings["type"], NameList):
+    repeated = SEVERAL_TIMES in attributes.get("help", settings["help"])
+    attributes.setdefault("multiple", repeated or parameter.hint == tuple[str, ...])
+    if attributes["multiple"] and isinstance(settings["type"], NameList):
         settings["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
@@ -369,7 +370,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         settings["default"] = ()
     elif isinstance(default, (tuple, list)):
         text: str | bool = True
-        if not attributes.get("multiple"):
+        if not attributes["multiple"]:
             # With spaces, help can break lines between many names.
             text, default = ", ".join(map(str, default)), ",".join(map(str, default))
         settings |= {"default": default, "show_default": text if default else False}

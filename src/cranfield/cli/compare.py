@@ -36,14 +36,12 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
 @cli.score_input(cli.measures_option(DEFAULT))
 @cli.scale_option
 @cli.comparing_options
-@cli.options_from(
-    f"{__name__}.compare",
+@cli.own_options(
     "margin fail_if_worse joint strict",
     group="Comparison",
     margin={"metavar": "MARGIN", "requires": "!--marks"},
 )
-@cli.options_from(
-    f"{__name__}.compare",
+@cli.own_options(
     "format marks as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},

@@ -52,8 +52,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
 )
 @cli.score_input(cli.measures_option(DEFAULT))
 @cli.output_options(formats=OUTPUTS)
-@cli.options_from(
-    f"{__name__}.evaluate",
+@cli.own_options(
     "as=view coverage replicates",
     group="Output",
     replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
@@ -271,14 +270,13 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @click.argument("sessions", metavar="SESSIONS", type=cli.READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
 @cli.measures_option(SESSIONS_DEFAULT)
-@cli.options_from(
-    f"{__name__}.sessions",
+@cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": cli.READ},
     on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
 @cli.bad_run_option
-@cli.options_from(f"{__name__}.sessions", "until_click lengths")
+@cli.own_options("until_click lengths")
 @cli.rel_option
 @cli.max_grade_option
 @cli.options_from("cranfield.judge", "unjudged negative")
@@ -375,8 +373,7 @@ DEFAULTS = {
 @cli.command()
 @cli.settings("system places order caption label long")
 @click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(
-    f"{__name__}.answers",
+@cli.own_options(
     "nuggets assignments citations references human measure=measures system tokeniser",
     human={"requires": "!--references !--by-topic"},
     measures={"stands_for": ""},
@@ -518,7 +515,7 @@ def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, cf.Scor
 )
 @cli.gather_options(cli.Reading, "reading", cli.in_group("Input", cli.reading_options))
 @cli.options_from("cranfield.judge", "jobs")
-@cli.options_from(f"{__name__}.fuse", "metadata list=list_methods")
+@cli.own_options("metadata list=list_methods")
 @cli.output_option
 def fuse(
     runs: tuple[str, ...],

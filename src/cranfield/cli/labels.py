@@ -48,7 +48,7 @@ MAX_PAIRS = 40
 )
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
+@cli.own_options("columns", columns={"metavar": "NAMES"})
 @cli.options_from(
     "cranfield.assess.read_labels",
     "worker_columns grades repeats missing encoding",
@@ -64,10 +64,9 @@ MAX_PAIRS = 40
         " pattern of texts, 'score: (\\d)'. By default the grades that occur.",
     },
 )
-@cli.options_from(f"{__name__}.labels", "method", type=click.Choice(list(CROWD_MODELS)))
+@cli.own_options("method", type=click.Choice(list(CROWD_MODELS)))
 @cli.options_from("cranfield.assess.majority", "tie")
-@cli.options_from(
-    f"{__name__}.labels",
+@cli.own_options(
     "gold fix_gold qrels",
     gold={"metavar": "QRELS", "type": cli.READ},
     fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
@@ -286,8 +285,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
         " grade of QRELS.",
     },
 )
-@cli.options_from(
-    f"{__name__}.judges",
+@cli.own_options(
     "label_format runs own_runs families ppi fixed_topics tolerance=tolerances",
     label_format={"type": click.Choice(FORMATS)},
     families={"requires": ("--runs !--ppi", "--own-runs !--ppi")},

@@ -27,7 +27,7 @@ NOTHING = "nothing"
 
 @cli.command()
 @click.argument("name", required=False)
-@cli.options_from(f"{__name__}.measures", "long family needs")
+@cli.own_options("long family needs")
 @cli.options_from(
     "cranfield.scale_of",
     "length grades judgments",
@@ -39,7 +39,7 @@ NOTHING = "nothing"
         "help": "Number of relevant documents of the topic; by default the length.",
     },
 )
-@cli.options_from(f"{__name__}.measures", "format")
+@cli.own_options("format")
 @cli.output_option
 def measures(
     name: str | None,
@@ -176,7 +176,7 @@ def _list_text(catalogue: list[Entry], output: str | None) -> str:
 
 @cli.command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@cli.options_from(f"{__name__}.cite", "all=everything format")
+@cli.own_options("all=everything format")
 @cli.output_option
 def cite(
     names: tuple[str, ...],

@@ -124,8 +124,6 @@ KEYS = {
 }
 """Tables of a report, and the key columns of each."""
 
-POOL = f"{__name__}.pool"
-
 NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
 
 
@@ -134,8 +132,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
 )
 @cli.settings(f"ties strata by {cli.READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(
-    POOL,
+@cli.own_options(
     "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},
     n_next={"requires": exclusive_condition("--next")},
@@ -173,10 +170,8 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid 
     ),
 )
 @cli.options_from("cranfield.judge", "jobs")
-@cli.options_from(
-    POOL,
-    "format table",
-    format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])},
+@cli.own_options(
+    "format table", format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])}
 )
 @cli.output_option
 def pool(

@@ -12,9 +12,7 @@ from cranfield.cli import options as cli
 
 @cli.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(
-    f"{__name__}.prompts", "template grades", grades={"metavar": "RULE", "requires": "!--template"}
-)
+@cli.own_options("template grades", grades={"metavar": "RULE", "requires": "!--template"})
 @cli.output_option
 def prompts(
     files: tuple[str, ...], *, template: str | None, grades: str | None, output: str | None

@@ -33,13 +33,13 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         callback=lambda context, option, measure: (measure,),
     )
 )
-@cli.options_from(f"{__name__}.tests", "test=tests shards shard_map")
+@cli.own_options("test=tests shards shard_map")
 @cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
-@cli.options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
+@cli.own_options("false_alarms", false_alarms={"metavar": "N"})
 @cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
-@cli.options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
+@cli.own_options("power", power={"metavar": "N"})
 @cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
-@cli.options_from(f"{__name__}.tests", "only=systems")
+@cli.own_options("only=systems")
 @cli.tested_options
 @cli.study_options()
 def tests(

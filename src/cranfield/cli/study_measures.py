@@ -24,7 +24,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @cli.score_input(cli.measures_option(DEFAULT))
-@cli.options_from(f"{__name__}.measures", "gold preferences", gold={"metavar": "MEASURE"})
+@cli.own_options("gold preferences", gold={"metavar": "MEASURE"})
 @cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @cli.options_from("cranfield.meta.discriminative_power", "test resamples")
 @cli.options_from("cranfield.compare", "correction alpha")
@@ -144,12 +144,12 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 @cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
 @click.argument("qrels", type=cli.READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
-@cli.options_from(f"{__name__}.scales", "measure=measures", measures={"stands_for": ""})
+@cli.own_options("measure=measures", measures={"stands_for": ""})
 @cli.options_from(
     "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
 )
-@cli.options_from(f"{__name__}.scales", "graded")
-@cli.options_from(f"{__name__}.scales", "collections")
+@cli.own_options("graded")
+@cli.own_options("collections")
 @cli.study_options(seed=False)
 def scales(
     qrels: str,
@@ -215,7 +215,7 @@ def scales(
 @cli.settings("ties lower")
 @click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.READ)
 @click.argument("predictions", type=cli.READ)
-@cli.options_from(f"{__name__}.prediction", "measure")
+@cli.own_options("measure")
 @cli.options_from(
     "cranfield.meta.prediction",
     "ties lower=lower_is_better",

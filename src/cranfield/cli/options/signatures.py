@@ -382,3 +382,12 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
 def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
     """Make a decorator that adds the options of :func:`options_of` to a command."""
     return with_options(options_of(function, names, **changes))
+
+
+def own_options(names: str, /, **changes: Any) -> Decorator:
+    """Make a decorator that adds options declared by the command: its signature and docstring."""
+
+    def add(command: Any) -> Any:
+        return options_from(f"{command.__module__}.{command.__name__}", names, **changes)(command)
+
+    return add

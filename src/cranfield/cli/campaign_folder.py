@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import shlex
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,63 +17,10 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
 from cranfield.cli import options as cli
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
-CAMPAIGN = "cranfield.campaign"
-"""Package whose functions declare the options of these commands."""
-
-task_option, judgments_option = cli.options_of(
-    f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
-)
-
-
-def on_campaign(function: Callable[..., int | None]) -> Any:
-    """Add the argument FOLDER to a command, whose function takes the campaign.
-
-    If the function returns None, the exit status is 1 if a run could not be read.
-    """
-
-    @functools.wraps(function)
-    def with_folder(folder: str, **options: Any) -> int:
-        campaign = cf.campaign.open(folder)
-        status = function(campaign, **options)
-        return int(bool(campaign.unreadable)) if status is None else status
-
-    return click.argument("folder", type=cli.READ)(with_folder)
-
-
-def output_to(metavar: str, help: str) -> cli.Decorator:
-    """Make the required option of the file or folder that a command writes."""
-    return cli.option("--output", required=True, metavar=metavar, help=help)
-
-
-reason_option = cli.option("--reason", required=True, help="Reason, recorded in the log.")
-
-listing_options = cli.with_options((cli.format_option(("text", "csv", "json")), cli.output_option))
-"""Options of commands that write a list."""
-
-
-def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:
-    """Write a list as text, CSV or JSON."""
-    if format == "csv":
-        text = frame.write_csv()
-    elif format == "json":
-        text = frame.write_json() + "\n"
-    cli.write(text, output)
-
-
-def parse_name_values(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> Mapping[str, str]:
-    """Parse the values NAME=TEXT of an option; a callback of click."""
-    return cli.parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
-
 
 @cli.command()
 @click.argument("folder", type=cli.READ)
-@cli.options_from(f"{CAMPAIGN}.create", "rules")
+@cli.options_from(f"{cli.CAMPAIGN}.create", "rules")
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
 
@@ -95,8 +39,8 @@ def init(folder: str, rules: str | None) -> None:
 
 
 @cli.command()
-@on_campaign
-@output_to("FOLDER", "Folder to create.")
+@cli.on_campaign
+@cli.output_to("FOLDER", "Folder to create.")
 def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
@@ -187,9 +131,9 @@ def _demonstrate(words: list[str]) -> None:
 
 
 @cli.command()
-@on_campaign
-@cli.options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
-@listing_options
+@cli.on_campaign
+@cli.options_from(f"{cli.CAMPAIGN}.store.whole_folder.verify", "repair")
+@cli.listing_options
 def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
@@ -201,13 +145,13 @@ def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: st
         # Text output avoids polars, which is slow to import.
         cli.write(f"{verification}\n", output)
     else:
-        write_listing(verification.to_polars(), "", format, output)
+        cli.write_listing(verification.to_polars(), "", format, output)
     return int(not verification.ok)
 
 
 @cli.command()
-@on_campaign
-@output_to("FILE", "Archive to write (.zip).")
+@cli.on_campaign
+@cli.output_to("FILE", "Archive to write (.zip).")
 def export(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 

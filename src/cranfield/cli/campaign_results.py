@@ -14,17 +14,6 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain
 from cranfield.cli import options as cli
-from cranfield.cli.campaign_folder import (
-    CAMPAIGN,
-    judgments_option,
-    listing_options,
-    on_campaign,
-    output_to,
-    parse_name_values,
-    reason_option,
-    task_option,
-    write_listing,
-)
 from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
@@ -35,10 +24,10 @@ LIST_CONDITIONS = ("--output", "--unjudged")
 
 @cli.command()
 @cli.settings("arranged by overlap seed")
-@on_campaign
-@task_option
+@cli.on_campaign
+@cli.task_option
 @cli.options_from(
-    f"{CAMPAIGN}.results.stored_inputs.pool",
+    f"{cli.CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
     without={
         "metavar": "TAG",
@@ -113,13 +102,15 @@ def pool(
 
 
 @cli.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("qrels", required=False, type=cli.READ)
-@task_option
+@cli.task_option
 @cli.options_from(
-    f"{CAMPAIGN}.results.stored_inputs.add_judgments", "version note", version={"metavar": "NAME"}
+    f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
+    "version note",
+    version={"metavar": "NAME"},
 )
-@listing_options
+@cli.listing_options
 def judgments(
     campaign: cf.campaign.Campaign,
     qrels: str | None,
@@ -145,7 +136,7 @@ def judgments(
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
-        write_listing(frame, text, format, output)
+        cli.write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
         raise PolicyError("--format and --output cannot be combined with QRELS")
@@ -159,7 +150,9 @@ def judgments(
 MAX_RUNS = 200
 """Maximum number of runs in the text without --all."""
 
-result_options = cli.with_options((cli.format_option(WRITERS), cli.output_option))
+result_options = cli.gather_options(
+    cli.ResultOutput, "result_output", (cli.format_option(WRITERS), cli.output_option)
+)
 
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
@@ -170,10 +163,10 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 
 
 @cli.command()
-@on_campaign
-@task_option
+@cli.on_campaign
+@cli.task_option
 @cli.options_from(
-    f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
+    f"{cli.CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measure=measures judgments alpha",
     measures={
         "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
@@ -202,8 +195,7 @@ def score(
     alpha: float,
     show_all: bool,
     by_topic: str | None,
-    format: str,
-    output: str | None,
+    result_output: cli.ResultOutput,
 ) -> None:
     """Score the accepted runs, and print the leaderboard.
 
@@ -223,23 +215,24 @@ def score(
     if by_topic is not None:
         scores = campaign.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    table = leaderboard.tables(max_runs=None if show_all or format != "text" else MAX_RUNS)[0]
-    cli.write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
+    max_runs = None if show_all or result_output.format != "text" else MAX_RUNS
+    [table, *_] = leaderboard.tables(max_runs=max_runs)
+    result_output.write(_one_table(leaderboard, leaderboard.name, table))
 
 
 @cli.command()
 @cli.settings("type alpha pooling")
-@on_campaign
+@cli.on_campaign
 @click.argument("run", type=cli.READ)
-@task_option
+@cli.task_option
 @cli.options_from(
-    f"{CAMPAIGN}.results.standing.standing",
+    f"{cli.CAMPAIGN}.results.standing.standing",
     "measure baseline judgments type=kind alpha pooling",
     baseline={"metavar": "RUN", "type": cli.READ},
 )
 @result_options
 def standing(
-    campaign: cf.campaign.Campaign, run: str, format: str, output: str | None, **options: Any
+    campaign: cf.campaign.Campaign, run: str, result_output: cli.ResultOutput, **options: Any
 ) -> None:
     """Compare a run with the best run, the median and a baseline.
 
@@ -251,19 +244,19 @@ def standing(
     cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
     cranfield campaign standing news new.run --baseline old.run --format json
     """
-    cli.write_results(combine_results(campaign.standing(run, **options)), format, ALL, output)
+    replace(result_output, table=ALL).write(campaign.standing(run, **options))
 
 
 @cli.command()
 @cli.settings("own")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.READ)
 @cli.options_from(
-    f"{CAMPAIGN}.history",
+    f"{cli.CAMPAIGN}.history",
     "measure task standardised column=columns own lower_is_better",
     measure={"required": True},
     columns={
         "metavar": "NAME=COLUMN",
-        "callback": parse_name_values,
+        "callback": cli.parse_name_values,
         "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
         " may be given several times.",
     },
@@ -272,7 +265,7 @@ def standing(
 @cli.option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
-    sources: tuple[str, ...], all_entries: bool, format: str, output: str | None, **options: Any
+    sources: tuple[str, ...], all_entries: bool, result_output: cli.ResultOutput, **options: Any
 ) -> int:
     """List records: entries better than all earlier ones.
 
@@ -286,7 +279,7 @@ def history(
     """
     records = cf.campaign.history(sources, **options)
     name = "entries" if all_entries else "records"
-    cli.write_results(_one_table(records, name, records.tables(name)[0]), format, None, output)
+    result_output.write(_one_table(records, name, records.tables(name)[0]))
     return int(bool(records.unreadable))
 
 
@@ -296,10 +289,10 @@ def release() -> None:
 
 
 @release.command()
-@on_campaign
-@task_option
-@cli.options_from(f"{CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
-@output_to("FOLDER", "Folder to write the sheets to.")
+@cli.on_campaign
+@cli.task_option
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
+@cli.output_to("FOLDER", "Folder to write the sheets to.")
 def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
@@ -315,31 +308,33 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
 
 
 @release.command()
-@on_campaign
-@task_option
-@judgments_option
+@cli.on_campaign
+@cli.task_option
+@cli.judgments_option
 @cli.options_from(
-    f"{CAMPAIGN}.results.overview.write_overview",
+    f"{cli.CAMPAIGN}.results.overview.write_overview",
     "charts=forms",
     forms={
         "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@output_to("FOLDER", "Folder to write the overview to.")
+@cli.output_to("FOLDER", "Folder to write the overview to.")
 def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_file_count(campaign.overview(task, output, **options), output)
 
 
 @release.command()
-@on_campaign
+@cli.on_campaign
 @cli.option("--team", help="Team to write the packet for.")
 @cli.option(
     "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
 )
-@cli.options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
-@output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
+@cli.output_to(
+    "PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives."
+)
 def packet(
     campaign: cf.campaign.Campaign, team: str | None, all_teams: bool, output: str, **options: Any
 ) -> None:
@@ -367,9 +362,9 @@ def _print_file_count(files: Sequence[Path], folder: str) -> None:
 
 
 @release.command()
-@on_campaign
+@cli.on_campaign
 @cli.options_from(
-    f"{CAMPAIGN}.publishing.releasing.release",
+    f"{cli.CAMPAIGN}.publishing.releasing.release",
     "task judgments anonymous seed scores_only date note",
 )
 def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
@@ -393,9 +388,9 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
 
 
 @release.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("release", metavar="RELEASE")
-@reason_option
+@cli.reason_option
 def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
     """Retract a release, with a public reason.
 
@@ -411,7 +406,7 @@ def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
 
 @release.command()
 @click.argument("folder", type=cli.READ)
-@output_to(
+@cli.output_to(
     "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
 )
 def site(folder: str, output: str) -> None:

@@ -14,15 +14,6 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import plain
 from cranfield.cli import options as cli
-from cranfield.cli.campaign_folder import (
-    CAMPAIGN,
-    listing_options,
-    on_campaign,
-    parse_name_values,
-    reason_option,
-    task_option,
-    write_listing,
-)
 
 if TYPE_CHECKING:
     from cranfield.campaign.submitting.submit import SubmissionOutcome
@@ -41,12 +32,12 @@ def team() -> None:
 
 
 _TEAM_OPTIONS = cli.options_of(
-    f"{CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
+    f"{cli.CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
 )
 
 
 @team.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("id")
 @cli.with_options(_TEAM_OPTIONS)
 def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
@@ -56,7 +47,7 @@ def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
 
 
 @team.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("id")
 @cli.with_options(_TEAM_OPTIONS)
 def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
@@ -68,9 +59,9 @@ contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact
 
 
 @team.command("list")
-@on_campaign
+@cli.on_campaign
 @contacts_option
-@listing_options
+@cli.listing_options
 def list_teams(
     campaign: cf.campaign.Campaign, contacts: bool, format: str, output: str | None
 ) -> None:
@@ -89,7 +80,7 @@ def list_teams(
     frame = pl.DataFrame(rows, schema, orient="row")
     cells = [[f"{x:,}" if isinstance(x, int) else x or "" for x in row] for row in rows]
     text = text_table(columns, cells, left=(0, 1, 3, 4))
-    write_listing(frame, f"{text}\n", format, output)
+    cli.write_listing(frame, f"{text}\n", format, output)
 
 
 @cli.group(in_order=True)
@@ -97,14 +88,14 @@ def run() -> None:
     """Submit, replace, withdraw and list runs."""
 
 
-DECLARATION = f"{CAMPAIGN}.submitting.entering.Declaration"
+DECLARATION = f"{cli.CAMPAIGN}.submitting.entering.Declaration"
 _RUN_OPTIONS = (
     *cli.options_of(DECLARATION, "type priority"),
     cli.option(
         "--answer",
         "answers",
         metavar="NAME=TEXT",
-        callback=parse_name_values,
+        callback=cli.parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
     ),
     *cli.options_of(
@@ -124,10 +115,10 @@ def _instant(text: str) -> Any:
 
 @run.command()
 @cli.settings("all-or-none jobs")
-@on_campaign
+@cli.on_campaign
 @click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
 @cli.options_from(DECLARATION, "team tag")
-@task_option
+@cli.task_option
 @cli.with_options(_RUN_OPTIONS)
 @cli.option(
     "--from",
@@ -137,16 +128,16 @@ def _instant(text: str) -> Any:
     type=cli.READ,
 )
 @cli.options_from(
-    f"{CAMPAIGN}.submitting.archive.read_archive_table",
+    f"{cli.CAMPAIGN}.submitting.archive.read_archive_table",
     "column=columns",
     columns={
         "metavar": "NAME=COLUMN",
-        "callback": parse_name_values,
+        "callback": cli.parse_name_values,
         "help": "Name of a column of the table, such as type=runtype; may be given several times.",
         "requires": "--from",
     },
 )
-@cli.options_from(f"{CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
+@cli.options_from(f"{cli.CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
 def submit(
     campaign: cf.campaign.Campaign,
     runs: tuple[str, ...],
@@ -207,7 +198,7 @@ def submit(
 
 
 @run.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("tag")
 @click.argument("run", type=cli.READ)
 @cli.with_options(_RUN_OPTIONS)
@@ -233,9 +224,9 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
 
 
 @run.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("tag")
-@reason_option
+@cli.reason_option
 def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """Withdraw a run, with a reason.
 
@@ -246,9 +237,9 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
 
 
 @run.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("tag")
-@reason_option
+@cli.reason_option
 def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """Delete the file of a withdrawn, replaced or refused run.
 
@@ -282,8 +273,8 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 
 
 @run.command("list")
-@on_campaign
-@task_option
+@cli.on_campaign
+@cli.task_option
 @cli.option("--team", help="List only runs of this team.")
 @cli.option(
     "--state",
@@ -293,7 +284,7 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
     show_default="accepted",
     help="List only runs in this state; may be given several times.",
 )
-@listing_options
+@cli.listing_options
 def list_runs(
     campaign: cf.campaign.Campaign,
     task: str | None,
@@ -342,7 +333,7 @@ def _format_cell(value: object) -> str:
 
 
 @run.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("tag")
 @contacts_option
 @cli.format_option(("text", "json"))

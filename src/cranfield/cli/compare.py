@@ -14,7 +14,6 @@ from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
 from cranfield.cli import options as cli
 from cranfield.reporting.marks import MARKS, check_marks
-from cranfield.result import combine_results
 
 if TYPE_CHECKING:
     from cranfield.result import Result
@@ -257,11 +256,10 @@ def _other_result(
 
 
 def _write_result(result: Result, format: str, output: str | None) -> None:
-    """Write a result with all its tables."""
     if format == "text":
         cli.write(f"{result}\n", output)
     else:
-        cli.write_results(combine_results(result), format, None, output)
+        cli.ResultOutput(format, output=output).write(result)
 
 
 def _format_comparisons(

@@ -12,7 +12,6 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
-from cranfield.result import combine_results
 
 
 def _traffic(
@@ -186,7 +185,7 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             cf.report(result, page, inputs=files, command=line)
 
-    result_output.write(combine_results(result), report)
+    result_output.write(result, report)
 
 
 def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.ExperimentReport:

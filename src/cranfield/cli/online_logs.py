@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
 from cranfield.cli import options as cli
-from cranfield.result import ResultSet, combine_results
+from cranfield.result import ResultSet
 from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _measure_totals(logs: tuple[str, ...], result_output: cli.ResultOutput) -> N
     cli.refuse_other_options(applicable, "cannot be combined with --totals")
     if len(logs) > 1:
         raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    result_output.write(combine_results(cf.online.coec_of_totals(logs[0])))
+    result_output.write(cf.online.coec_of_totals(logs[0]))
 
 
 KEYS = {

@@ -296,7 +296,7 @@ def pool(
         else:
             report = _stop_report(documents_pool, qrels, rule_list, rel)
         results = _pool_report(documents_pool, judged is not None, qrels, *report)
-        cli.write_results(results, "text" if format == "auto" else format, table, output)
+        cli.ResultOutput("text" if format == "auto" else format, table, output).write(results)
 
 
 def _check_output(

@@ -245,8 +245,7 @@ def prediction(
     cranfield study prediction scores.csv predictors.csv
     cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
     """
-    from cranfield.result import combine_results
 
     result_output.check(cf.meta.Prediction.declared())
     tables = cf.read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
-    result_output.write(combine_results(cf.meta.prediction(tables, predictions, **rules)))
+    result_output.write(cf.meta.prediction(tables, predictions, **rules))

@@ -3,7 +3,16 @@
 from importlib import import_module
 from typing import Any
 
-MODULES = ("declaring", "signatures", "output", "hints", "judging", "scores", "studies")
+MODULES = (
+    "declaring",
+    "signatures",
+    "output",
+    "hints",
+    "judging",
+    "scores",
+    "studies",
+    "campaigns",
+)
 """The modules, those that load little first."""
 
 

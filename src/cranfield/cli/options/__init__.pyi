@@ -1,3 +1,4 @@
+from .campaigns import *
 from .declaring import *
 from .hints import *
 from .judging import *

@@ -146,7 +146,7 @@ class ResultOutput:
     """Format, table and file of results."""
 
     format: str
-    table: str | None
+    table: str | None = None
     output: str | None = None
 
     def check(self, tables: Iterable[str]) -> None:
@@ -154,9 +154,16 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
-    def write(self, results: ResultSet, write_more: Callable[[], object] | None = None) -> None:
-        """Write results; files that `write_more` writes are kept only if this succeeds."""
-        write_results(results, self.format, self.table, self.output, write_more)
+    def write(
+        self, results: Result | ResultSet, write_more: Callable[[], object] | None = None
+    ) -> None:
+        """Write results, and more as :func:`write`; with CSV, notes go to standard error."""
+        if isinstance(results, Result):
+            results = combine_results(results)
+        write(results.write(self.format, self.table), self.output, write_more)
+        if self.format == "csv":
+            notes = [plain(line) for line in results.heading if line.startswith("note: ")]
+            sys.stderr.writelines(f"{note}\n" for note in notes)
 
 
 def result_options(
@@ -277,7 +284,7 @@ class Output:
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         form = "text" if self.form == "table" else self.form
-        write_results(combine_results(*results), form, None, self.output)
+        ResultOutput(form, None, self.output).write(combine_results(*results))
 
     def _text(self, scores: Mapping[str, Scores], printing: MarkupOptions, unit: str) -> str:
         if self.form in MARKUP:
@@ -346,17 +353,3 @@ def write(text: str, output: str | None, write_more: Callable[[], object] | None
         out.write(compressed(text.encode(), output or ""))
         if write_more is not None:
             write_more()
-
-
-def write_results(
-    results: ResultSet,
-    format: str,
-    table: str | None,
-    output: str | None,
-    write_more: Callable[[], object] | None = None,
-) -> None:
-    """Write the results of a study; with CSV, notes go to standard error."""
-    write(results.write(format, table), output, write_more)
-    if format == "csv":
-        notes = [plain(line) for line in results.heading if line.startswith("note: ")]
-        sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -194,9 +194,9 @@ METAVARS = {
 """Metavar of an option in help; the same in every command."""
 
 INPUT_FILES = (
-    "collections contributors costs factors families groups held-out human intents judged"
-    " keys labels lengths nuggets other-qrels preferences references replicates rules runs scores"
-    " session-topics shard-map teams template topic-groups votes"
+    "aspect collections contributors costs exclude factors families groups held-out human intents"
+    " judged keys labels lengths nuggets other-qrels preferences references replicates rules runs"
+    " scores session-topics shard-map teams template topic-groups votes"
 )
 """Options that name files to read, in every command; `--output` names a file to write."""
 

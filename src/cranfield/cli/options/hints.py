@@ -20,9 +20,6 @@ HABITS = {
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
     "--duplicates": ("--on-duplicate", "--on-duplicate sets how to treat repeated documents"),
-    "--odd": ("--on-anomaly", "--on-anomaly sets how to treat inconsistent records"),
-    "--kin": ("--families", "--families FILE estimates self-preference"),
-    "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
 """Hints for unknown options: the option with the same purpose, and a description of it."""
@@ -68,16 +65,6 @@ def as_options(text: str, command: click.Command | None) -> str:
 
     An option stands for the argument of its own name, unless it declares another (`stands_for`). If
     the command has no such option, the clause on an argument of readers is removed.
-
-    Examples
-    --------
-    >>> from cranfield.cli.evaluate import fuse
-    >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
-    "'é' is not UTF-8; --settings with encoding: latin-1 reads any bytes"
-    >>> as_options("RRF(k=True) has no cut='x'", fuse)
-    "RRF(k=True) has no cut='x'"
-    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
-    "2 grades (topic 'q1')"
     """
     if command is None:
         return text

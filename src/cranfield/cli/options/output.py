@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
@@ -21,7 +22,6 @@ from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
 
 if TYPE_CHECKING:
-    from cranfield.scores import Scores
     from cranfield.tabular import Table
 
 
@@ -270,7 +270,7 @@ class Output:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
-        self, scores: Mapping[str, Scores], printing: MarkupOptions, *, unit: str = "topic"
+        self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, *, unit: str = "topic"
     ) -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
@@ -286,7 +286,7 @@ class Output:
         form = "text" if self.form == "table" else self.form
         ResultOutput(form, None, self.output).write(combine_results(*results))
 
-    def _text(self, scores: Mapping[str, Scores], printing: MarkupOptions, unit: str) -> str:
+    def _text(self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 

@@ -47,11 +47,6 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     """Read a parameter of a function, or a field of a dataclass.
 
     A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
-
-    Examples
-    --------
-    >>> read_parameter("cranfield.meta.pooling", "repeats").default
-    10
     """
     source, module = _source(function)
     for name, annotation, default in _parameters(source):
@@ -198,13 +193,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(description: str, default: Any) -> str:
-    """Return the first sentence of a description and, if the default is None, that on the default.
-
-    Examples
-    --------
-    >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
-    'Names, as of x. By default all.'
-    """
+    """Return the first sentence of a description, and what it says of a default of None."""
     first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []

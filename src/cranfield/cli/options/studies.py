@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
@@ -25,8 +26,6 @@ from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, combine_results
 
 if TYPE_CHECKING:
-    from cranfield.collection.files.many_runs import Runs
-    from cranfield.measures.base import Measure
     from cranfield.meta.test_studies.fast_tests import TestChoice
 
 StudyResult = TypeVar("StudyResult", bound=Result)
@@ -72,7 +71,7 @@ def refuse_for_pools() -> None:
     )
 
 
-def single_measure(measures: list[Measure]) -> Measure:
+def single_measure(measures: list[cf.Measure]) -> cf.Measure:
     if len(measures) != 1:
         raise PolicyError(f"expected a single --measure, got {len(measures)}")
     return measures[0]
@@ -92,11 +91,11 @@ class StudyOptions:
     def reading(self) -> Reading:
         return Reading.from_options(self.judging)
 
-    def inputs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> tuple[Runs, Any]:
+    def inputs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> tuple[cf.Runs, Any]:
         """Find the runs, which are read on first use, and read the judgments."""
         return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
 
-    def measures(self, names: Iterable[str | Measure]) -> list[Measure]:
+    def measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
         return requested_measures(names, self.judging["rel"], self.judging["compat"])
 
     def policies(self, *names: str) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def list_teams(
     """List teams with their numbers of accepted runs."""
     import polars as pl
 
-    from cranfield.tabular import text_table
+    from cranfield.tabular import format_grid, table_from_frame
 
     accepted = Counter(run.team for run in campaign.submissions())
     columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
@@ -229,9 +229,7 @@ def list_teams(
     ]
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
     frame = pl.DataFrame(rows, schema, orient="row")
-    cells = [[f"{x:,}" if isinstance(x, int) else x or "" for x in row] for row in rows]
-    text = text_table(columns, cells, left=(0, 1, 3, 4))
-    cli.write_listing(frame, f"{text}\n", format, output)
+    cli.write_listing(frame, f"{format_grid(table_from_frame(frame, ''))}\n", format, output)
 
 
 @cli.group(in_order=True)

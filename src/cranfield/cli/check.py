@@ -106,7 +106,6 @@ def _check_files(
     files: Sequence[str], all_faults: bool, reading: dict[str, Any]
 ) -> Sequence[cf.campaign.CheckReport]:
     """Check judgments and runs; messages name options of the command."""
-
     if "-" in files:
         raise PolicyError(
             "standard input can be checked only with --rules, as files are read twice"
@@ -121,7 +120,6 @@ def _check_by_rules(
     runs: Sequence[str], rules: str, task: str | None, *, tag: Any, **options: Any
 ) -> tuple[list[cf.campaign.CheckReport], list[InputError]]:
     """Check runs by the rules of a task; also return the errors of runs that cannot be read."""
-
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag requires a single run, got {len(runs)}")
     task_rules = cf.campaign.read_rules(rules).task(task)

@@ -233,7 +233,7 @@ def _other_result(
     if analysis == "preferences":
         rankings = source.rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
-        judged = cli.judge_runs(*rankings, **policies)
+        judged = cli.compute_from_runs(cf.judge, *rankings, **policies)
         rel = 1 if judging["rel"] is None else judging["rel"]
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)

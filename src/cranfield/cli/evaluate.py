@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 import cranfield as cf
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    collected_warnings,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import PolicyError, collected_warnings, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import some_of
 from cranfield.cli import options as cli
@@ -177,7 +170,7 @@ def _write_replicates(
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
     names = source.measures if cli.on_command_line("measures") else default
     options = {**judging, "replicates": replicates}
-    measures = cli.requested_measures(names, options.pop("rel"), options["compat"])
+    measures = cf.parse_measures(names, rel=options.pop("rel"), compat=options["compat"])
     if all(getattr(measure, "by", "") == "document" for measure in measures):
         cli.warn_unused(("groups",), "no requested measure uses it")
     if is_exposure:
@@ -204,13 +197,14 @@ def _evaluate_probabilities(
         **expected_options,
         "aspects": judging["aspects"] or None,
     }
-    measures = cli.requested_measures(source.measures, options.pop("rel"), options["compat"])
+    rel, compat = options.pop("rel"), options["compat"]
+    measures = cf.parse_measures(source.measures, rel=rel, compat=compat)
     try:
         probabilities = cf.read_probabilities(qrels)
-    except InputError as error:
+    except cf.InputError as error:
         if can_be_read(qrels, "qrels"):
             advice = "the file has grades, not probabilities; omit --as expected"
-            raise InputError(f"{error}; {advice}") from None
+            raise cf.InputError(f"{error}; {advice}") from None
         raise
     runs = reading.runs(qrels, run_files)
     with cli.progress_of(runs) as options["progress"]:
@@ -338,7 +332,7 @@ def sessions(
     cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """
     output.check()
-    measure_list = cli.requested_measures(measures, rel)
+    measure_list = cf.parse_measures(measures, rel=rel)
     from cranfield.sessions.log import CLICK_JUDGMENTS
 
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
@@ -477,7 +471,6 @@ def _estimate_scores(
     judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: cli.Output
 ) -> list[Result]:
     """Compute prediction-powered scores from labels of a judge and of people."""
-
     if output.form == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
     with collected_warnings() as messages:
@@ -491,12 +484,11 @@ def _estimate_scores(
 
 def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, cf.Scores]:
     """Compute the default measures; warn of measures whose input is missing."""
-
     scores: dict[str, cf.Scores] = {}
     for name in names:
         try:
             scores |= cf.evaluate_answers(judged, name)
-        except MeasureError as error:
+        except cf.MeasureError as error:
             warn(f"measure skipped: {error}", stacklevel=2)
     return scores
 

@@ -143,8 +143,9 @@ def labels(
     label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
+    is_single = len(labels) == 1 and "=" not in labels[0]
     annotations = cf.assess.read_labels(
-        _label_files(labels),
+        labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
         columns=label_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
         grades=_parse_grade_scale(grades),
@@ -218,13 +219,6 @@ def _parse_columns(
     for name in [name for name in label_columns if name.startswith("gold.")]:
         gold_columns[name.removeprefix("gold.")] = label_columns.pop(name)
     return label_columns or None, gold_columns or None
-
-
-def _label_files(labels: tuple[str, ...]) -> str | dict[str, str]:
-    """Return the file of labels, or files of judgments by the name of the assessor."""
-    if len(labels) == 1 and "=" not in labels[0]:
-        return labels[0]
-    return cli.parse_pairs(labels, "several LABELS", "NAME=FILE")
 
 
 def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.DataFrame, list[str]]:
@@ -366,25 +360,35 @@ def judges(
     """
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
     from cranfield.assess.judges.tolerances import check_tolerances, quantity_of
+    from cranfield.collection.judged.judging import can_be_read
 
     has_runs = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("--runs cannot be combined with --own-runs")
     _check_unit(ppi, has_runs)
     is_by_grade = ppi == "grade"
-    tables = ["rankings", "systems"] if has_runs and not ppi else []
-    tables += ["self-preference"] if families is not None else []
-    tables += ["ppi"] if ppi else []
-    tables += ["strata"] if is_by_grade else []
-    quantities = {quantity_of(name)[0] for name in tolerances}
-    if "score-bias" in quantities and "rankings" in tables:
-        tables.append("score-bias")
+    is_ranked = has_runs and not ppi
+    has_bias = "score-bias" in {quantity_of(name)[0] for name in tolerances}
+    conditions = {
+        "rankings": is_ranked,
+        "systems": is_ranked,
+        "self-preference": families is not None,
+        "ppi": bool(ppi),
+        "strata": is_by_grade,
+        "score-bias": is_ranked and has_bias,
+    }
+    tables = [name for name, holds in conditions.items() if holds]
     bounds = check_tolerances(tolerances, ["intervals", *tables])
     tables += ["decisions"] if bounds else []
     result_output.check([*LABEL_TABLES, *tables])
-    measure_list = cli.requested_measures(measures, judging.pop("rel"), judging["compat"])
+    measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
     reading = cli.Reading.from_options(judging)
-    people, labels = _people_and_judges(reading, qrels, judges, label_format, runs, has_runs)
+    try:
+        people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
+    except InputError as error:
+        if runs and error.source in judges and can_be_read(error.source, "run"):
+            raise InputError(f"{error}; each run requires its own --runs") from None
+        raise
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
@@ -404,17 +408,17 @@ def judges(
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
-        options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
-        options |= {"unit": ppi, "fixed_topics": fixed_topics} if ppi else {}
+        ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
+        options |= ppi_options if ppi else {"confidence": confidence}
         results = _judge_runs(run_list, people, labels, measure_list, tables, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
     notes = list(
         dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
     )
-    judgment_count = counted(len(drop_unsampled(people)), "judgment")
     heading = [
-        f"{counted(len(comparison.judges), 'judge')} compared with people: {judgment_count} of"
+        f"{counted(len(comparison.judges), 'judge')} compared with people:"
+        f" {counted(len(drop_unsampled(people)), 'judgment')} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
@@ -440,25 +444,6 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
         raise PolicyError("--ppi requires --runs or --own-runs, or the unit grade")
 
 
-def _people_and_judges(
-    reading: cli.Reading,
-    qrels: str,
-    judges: tuple[str, ...],
-    label_format: str | None,
-    runs: tuple[str, ...],
-    has_runs: bool,
-) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
-    """Read labels of people and judges; explain the error if a run is among the judges."""
-    from cranfield.collection.judged.judging import can_be_read
-
-    try:
-        return reading.with_judges(qrels, judges, label_format, runs=has_runs)
-    except InputError as error:
-        if runs and error.source in judges and can_be_read(error.source, "run"):
-            raise InputError(f"{error}; each run requires its own --runs") from None
-        raise
-
-
 def _judge_runs(
     runs: Any,
     people: cf.Qrels,
@@ -469,7 +454,6 @@ def _judge_runs(
     options: dict[str, Any],
 ) -> list[Any]:
     """Compute the results of judges on runs that the requested tables need."""
-
     if "ppi" in tables:
         pairs = product(measures, judges)
         return [

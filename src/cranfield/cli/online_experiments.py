@@ -213,7 +213,6 @@ def _metrics(
     down: tuple[str, ...],
 ) -> dict[str, cf.online.Metric]:
     """Make metrics from measures of a log, or from columns of a table."""
-
     values = {measure: measure for measure in measures}
     for text in metrics:
         name, sign, value = text.partition("=")

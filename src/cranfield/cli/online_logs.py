@@ -165,7 +165,11 @@ def measure(
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures")
     if totals:
-        _measure_totals(logs, result_output)
+        applicable = ("logs", "totals", "format", "table", "output", "settings")
+        cli.refuse_other_options(applicable, "cannot be combined with --totals")
+        if len(logs) > 1:
+            raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
+        result_output.write(cf.online.coec_of_totals(logs[0]))
         return
     result_output.check(TABLES if survival else TABLES[:1])
     measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
@@ -188,14 +192,6 @@ def measure(
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
     result_output.write(ResultSet(heading, tables, frames, facts))
-
-
-def _measure_totals(logs: tuple[str, ...], result_output: cli.ResultOutput) -> None:
-    applicable = ("logs", "totals", "format", "table", "output", "settings")
-    cli.refuse_other_options(applicable, "cannot be combined with --totals")
-    if len(logs) > 1:
-        raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    result_output.write(cf.online.coec_of_totals(logs[0]))
 
 
 KEYS = {
@@ -321,7 +317,6 @@ def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
     """Parse the models, and the baseline of perplexity gains."""
-
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):

@@ -388,7 +388,6 @@ def _rank_documents(
     options: Mapping[str, Any],
 ) -> Any:
     """List the next or the first documents by a method; warn of unused judgments."""
-
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")

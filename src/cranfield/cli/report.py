@@ -99,7 +99,7 @@ def report(
     # Options are checked before any file is read.
     comparison_options = comparing.checked()
     reading = cli.Reading.from_options(judging)
-    people: cf.Qrels | None = None
+    people: Any = None
     judges: tuple[cf.assess.Judge, ...] = ()
     if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
@@ -108,13 +108,20 @@ def report(
         {**judging, "reading": reading}, has_notes=True, scale=scale
     )
     files = [source.qrels, *cli.paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
-    judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None
+    judged: list[Any] = []
+    if judges:
+        excluded = ("rel", "aspects", *cli.READING)
+        options = {name: value for name, value in judging.items() if name not in excluded}
+        measures = [scores.definition or name for name, scores in results.items()]
+        data = (run_list, people, judges, measures)
+        judged.append(cf.assess.compare_judges(people, judges, cut=cut))
+        judged.append(cf.assess.judge_rankings(*data, cut=cut, **options))
     cf.report(
         results,
         output,
         title=TITLE if title is None else title,
         scales=scales,
-        judges=judged,
+        judges=judged or None,
         inputs=source.score_files or [path for path in files if path is not None],
         command=command_of(context),
         date=date,
@@ -122,25 +129,6 @@ def report(
         **comparison_options,
     )
     click.echo(plain(f"written: {output}"), err=True)
-
-
-def _compare_judges(
-    people: Any,
-    runs: cf.Runs,
-    results: Mapping[str, cf.Scores],
-    judges: tuple[cf.assess.Judge, ...],
-    cut: bool,
-    judging: dict[str, Any],
-) -> list[Any]:
-    """Compare the labels of judges and people, and the rankings of runs by these labels."""
-
-    excluded = ("rel", "aspects", "reading", *cli.READING)
-    options = {name: value for name, value in judging.items() if name not in excluded}
-    measures = [scores.definition or name for name, scores in results.items()]
-    return [
-        cf.assess.compare_judges(people, judges, cut=cut),
-        cf.assess.judge_rankings(runs, people, judges, measures, cut=cut, **options),
-    ]
 
 
 def command_of(context: click.Context, output: str = "--output") -> list[str]:

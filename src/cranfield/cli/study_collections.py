@@ -439,7 +439,10 @@ def scales(
     # Options are checked before files are read.
     scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
-    judged = {name: cli.judge_runs(name, files, **judging) for name, files in inputs.items()}
+    judged = {
+        name: cli.compute_from_runs(cf.judge, name, files, **judging)
+        for name, files in inputs.items()
+    }
     if not graded:
         judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
     data = judged if others else judged[qrels]
@@ -481,7 +484,6 @@ def prediction(
     cranfield study prediction scores.csv predictors.csv
     cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
     """
-
     result_output.check(cf.meta.Prediction.declared())
     tables = cf.read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
     result_output.write(cf.meta.prediction(tables, predictions, **rules))

@@ -178,7 +178,9 @@ def interleaving(
     used = ("ties", "topics")
     unused = [name for name in (*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS) if name not in used]
     cli.refuse_options(unused, "cannot be combined with simulated users")
-    measure = cli.single_measure(options.measures(measures))
+    measure, *others = options.measures(measures)
+    if others:
+        raise PolicyError(f"expected a single --measure, got {1 + len(others)}")
     options.check_table(cf.meta.Sensitivity)
     simulation |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)

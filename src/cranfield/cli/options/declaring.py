@@ -133,8 +133,11 @@ def choose_format(ctx: click.Context) -> None:
     if form is None or not getattr(output, "formatted", False) or output is None:
         return
     path = ctx.params[output.name or ""]
-    suffix_format = "" if path is None else _format_of_suffix(path)
-    if not suffix_format or on_command_line(form.name or "", ctx):
+    name = PurePath(path or "")
+    if name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    suffix_format = BY_SUFFIX.get(name.suffix.lower())
+    if suffix_format is None or on_command_line(form.name or "", ctx):
         return
     assert isinstance(form.type, click.Choice)
     if suffix_format not in form.type.choices:
@@ -143,13 +146,6 @@ def choose_format(ctx: click.Context) -> None:
             f" command; choose with --format one of: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = suffix_format
-
-
-def _format_of_suffix(path: str) -> str:
-    name = PurePath(path)
-    if name.suffix.lower() in COMPRESSED:
-        name = name.with_suffix("")
-    return BY_SUFFIX.get(name.suffix.lower(), "")
 
 
 SHORT_FLAGS = {

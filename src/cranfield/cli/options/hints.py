@@ -85,27 +85,23 @@ def as_options(text: str, command: click.Command | None) -> str:
 
 def _as_option(hint: re.Match[str], option: click.Option) -> str:
     name: str = max(option.opts, key=len)
-    if getattr(option, "in_file", False):
+    in_file = getattr(option, "in_file", False)
+    if in_file:
         name = f"--settings with {name.removeprefix('--')}:"
-        if option.is_flag:
-            return f"{name} true"
     if option.is_flag:
-        return name
+        return f"{name} true" if in_file else name
     if hint["literal"]:
-        in_file = getattr(option, "in_file", False)
-        return f"{name} {hint['literal'] if in_file else _as_list(hint['literal'])}"
+        if in_file:
+            return f"{name} {hint['literal']}"
+        # A list or a dict of Python is `a,b` or `a=1,b=2` as the value of a flag.
+        items = hint["literal"][1:-1].replace("': ", "'=").replace(", ", ",")
+        return f"{name} {shlex.quote(re.sub(f'[{QUOTES}]', '', items))}"
     if hint["key"]:
         return f"{name} {hint['key']}=..."
     if hint["true"]:
         return f"{name} {option.metavar}" if option.metavar else hint[0]
     value = hint["number"] or hint["text"]
     return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
-
-
-def _as_list(literal: str) -> str:
-    """Write a list or a dict of Python as the value of a flag: `a,b` or `a=1,b=2`."""
-    items = literal[1:-1].replace("': ", "'=").replace(", ", ",")
-    return shlex.quote(re.sub(f"[{QUOTES}]", "", items))
 
 
 QUOTES = "'\""

@@ -131,7 +131,6 @@ class Reading:
         self, path: str | None, subtopics: bool | None = None, grades: Any = None
     ) -> cf.Qrels:
         """Read judgments."""
-
         names: Any = None if self.columns is None else self._column_names[0]
         subtopics = self.subtopics if subtopics is None else subtopics
         judgments = cf.read_qrels(
@@ -187,7 +186,6 @@ class Reading:
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> cf.Runs:
         """List the runs of RUN; each run is read on first use."""
-
         if isinstance(runs, cf.Runs):
             return runs
         _refuse_measures(runs)
@@ -377,21 +375,8 @@ JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 """Options that all commands but `evaluate` move to the file of settings."""
 
 
-def requested_measures(
-    measures: Iterable[str | cf.Measure], rel: int | None, compat: str | None = None
-) -> list[cf.Measure]:
-    """Parse the requested measures."""
-    return cf.parse_measures(measures, compat=compat, rel=rel)
-
-
 def paths_of(runs: cf.Runs) -> list[str]:
-    paths = (runs.path(k) for k in range(len(runs)))
-    return [path for path in paths if path is not None]
-
-
-def judge_runs(qrels: str, runs: tuple[str, ...] | cf.Runs, **options: Any) -> cf.JudgedRuns:
-    """Read and judge runs; policies are checked before any file is read."""
-    return compute_from_runs(cf.judge, qrels, runs, **options)
+    return [path for k in range(len(runs)) if (path := runs.path(k)) is not None]
 
 
 def compute_from_runs(
@@ -403,7 +388,7 @@ def compute_from_runs(
     reading: Reading | None = None,
     **options: Any,
 ) -> Computed:
-    """Read runs and judgments, and pass them to a function with the options of judging."""
+    """Check the options of judging, then read runs and judgments and pass all to a function."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or Reading.from_options(options), omit_reading(options)
@@ -439,15 +424,15 @@ def evaluate_runs(
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
     from cranfield.collection.judged.coverage import lowest_relevant_grade
 
-    measure_list = requested_measures(measures, rel, compat)
-    judged = judge_runs(qrels, runs, compat=compat, **judging)
+    measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
+    judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
     needs = " ".join(
         f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
     )
     unused = [name for name in _MEASURE_FILES if name not in needs]
-    if rel is not None and measure_list == requested_measures(measures, rel + 1, compat):
+    if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
     warn_unused(unused, "no requested measure uses it")
     min_grade = max(map(lowest_relevant_grade, measure_list))

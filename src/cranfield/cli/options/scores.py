@@ -75,7 +75,6 @@ class ScoreInput:
         unknown direction cause a warning, unless the output has notes on them (`has_notes`).
         `scale` overrides the measurement scale.
         """
-
         if self.score_files:
             scores = self._read(judging, all_measures)
             for table in scores.values():

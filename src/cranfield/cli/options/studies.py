@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
     DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
     Reading,
     judging_options,
-    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
@@ -71,12 +69,6 @@ def refuse_for_pools() -> None:
     )
 
 
-def single_measure(measures: list[cf.Measure]) -> cf.Measure:
-    if len(measures) != 1:
-        raise PolicyError(f"expected a single --measure, got {len(measures)}")
-    return measures[0]
-
-
 @dataclass(frozen=True)
 class StudyOptions:
     """Options that all studies share; `judging` has those of reading and judging, and `jobs`."""
@@ -96,7 +88,7 @@ class StudyOptions:
         return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
 
     def measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
-        return requested_measures(names, self.judging["rel"], self.judging["compat"])
+        return cf.parse_measures(names, rel=self.judging["rel"], compat=self.judging["compat"])
 
     def policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}

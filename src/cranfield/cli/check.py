@@ -78,13 +78,21 @@ def check(
     """
     if format == "errlog" and "-" in files and output is None:
         raise PolicyError("--format errlog of standard input requires --output FOLDER")
+    reports: Sequence[cf.campaign.CheckReport]
     errors: list[InputError] = []
-    if rules is None:
-        reports = _check_files(files, all_faults, reading)
-    else:
+    if rules is not None:
         reports, errors = _check_by_rules(
             files, rules, task, tag=tag, team=team, all_faults=all_faults
         )
+    elif "-" in files:
+        raise PolicyError(
+            "standard input can be checked only with --rules, as files are read twice"
+        )
+    else:
+        reading["format"] = reading.pop("input_format")
+        checks = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
+        command = click.get_current_context().command
+        reports = checks.map_messages(lambda text: cli.as_options(text, command)).files
     is_on_terminal = format == "text" and output in {None, "-"}
     if errors and not is_on_terminal:
         print(
@@ -100,20 +108,6 @@ def check(
     for error in errors:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     return 2 if errors else int(not all(report.accepted for report in reports))
-
-
-def _check_files(
-    files: Sequence[str], all_faults: bool, reading: dict[str, Any]
-) -> Sequence[cf.campaign.CheckReport]:
-    """Check judgments and runs; messages name options of the command."""
-    if "-" in files:
-        raise PolicyError(
-            "standard input can be checked only with --rules, as files are read twice"
-        )
-    reading["format"] = reading.pop("input_format")
-    result = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
-    command = click.get_current_context().command
-    return result.map_messages(lambda text: cli.as_options(text, command)).files
 
 
 def _check_by_rules(

@@ -73,7 +73,12 @@ def collection(
     cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
     """
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
-    _check_pool(pool)
+    depth = pool["pool_depth"]
+    if depth is None and pool["contributors"] == "judged":
+        raise PolicyError("setting contributors judged requires --pool-depth")
+    depths = [] if depth is None else pool["depths"] or []
+    if deeper := ",".join(str(number) for number in depths if number > depth):
+        raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
     [choice] = cli.read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
@@ -99,18 +104,6 @@ def collection(
     for measure_scores in scores.values():
         studies += _study_topics(measure_scores, sampling, target, options, notes)
     options.show(*studies, notes=notes, facts_by_result=True)
-
-
-def _check_pool(pool: Mapping[str, Any]) -> None:
-    depth = pool["pool_depth"]
-    if depth is None and pool["contributors"] == "judged":
-        raise PolicyError("setting contributors judged requires --pool-depth")
-    depths = [] if depth is None else pool["depths"] or []
-    deeper = [str(number) for number in depths if number > depth]
-    if deeper:
-        raise PolicyError(
-            f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
-        )
 
 
 def _study_topics(

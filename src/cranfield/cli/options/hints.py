@@ -69,9 +69,15 @@ def as_options(text: str, command: click.Command | None) -> str:
     if command is None:
         return text
     arguments = _READER_ARGUMENTS.split()
+    # --format of outputs and --column of metadata tables stand for no argument of readers.
+    params = [param for param in command.params if isinstance(param, click.Option)]
+    own = [param for param in params if not {"--format", "--column"}.intersection(param.opts)]
+    options = {param.name: param for param in own if not getattr(param, "stands_for", "")}
+    # If two options fit an argument, the option that declares it is used.
+    options |= {name: param for param in params if (name := getattr(param, "stands_for", ""))}
     for hint in reversed([*_HINT.finditer(text)]):
         argument = hint["name"] or hint["of"]
-        option = _options_by_argument(command).get(argument)
+        option = options.get(argument)
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
@@ -105,17 +111,3 @@ def _as_option(hint: re.Match[str], option: click.Option) -> str:
 
 
 QUOTES = "'\""
-
-
-def _options_by_argument(command: click.Command) -> dict[str, click.Option]:
-    """Map Python arguments to the options that stand for them."""
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    pairs = [(getattr(option, "stands_for", ""), option) for option in options]
-    # If two options fit an argument, the option that declares it comes last and is used.
-    pairs.sort(key=lambda pair: bool(pair[0]))
-    # --format of outputs and --column of metadata tables stand for no argument of readers.
-    return {
-        name or option.name or "": option
-        for name, option in pairs
-        if name or not {"--format", "--column"}.intersection(option.opts)
-    }

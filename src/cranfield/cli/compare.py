@@ -390,17 +390,15 @@ def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str 
     """Refuse formats and options that a view does not support."""
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
-    if marks is not None and format not in {"text", *cli.MARKUP}:
-        raise PolicyError(f"--marks requires --format text, {', '.join(cli.MARKUP)}, got {format}")
+    is_table = view == "anova" or marks is not None
+    if is_table and format not in {"text", *cli.MARKUP}:
+        flag = "--marks" if marks is not None else "--as anova"
+        raise PolicyError(f"{flag} requires --format text, {', '.join(cli.MARKUP)}, got {format}")
     if view == "prose" and (
         format not in {"text", "markdown", "latex"} or any(vars(printing).values())
     ):
         raise PolicyError(
             "--as prose requires --format text, markdown or latex, without options of tables"
-        )
-    if view == "anova" and format not in {"text", *cli.MARKUP}:
-        raise PolicyError(
-            f"--as anova requires --format text, {', '.join(cli.MARKUP)}, got {format}"
         )
 
 

@@ -55,7 +55,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
     "cranfield.evaluate_probabilities",
     "draws seed confidence fixed_topics",
     group="Output",
-    **{name: {"requires": "--as=expected"} for name in EXPECTED_OPTIONS},
+    requires="--as=expected",
 )
 @cli.judging_options
 def evaluate(

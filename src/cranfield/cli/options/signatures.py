@@ -125,11 +125,16 @@ class _Namespace(dict[str, Any]):
         self.module = module
 
     def __missing__(self, name: str) -> Any:
+        pattern = rf"^{name} = ((?:Literal|Annotated)\[.*?\]$)"
         if name.isupper():
-            return _constant(name, self.module)
-        for module in (self.module, _imported_module(name, self.module)):
-            if alias := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
-                return _evaluate(alias[0].partition(" = ")[2], module)
+            pattern = rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)"
+        module = self.module
+        while module:
+            if match := re.search(pattern, module, _LINES):
+                return _evaluate(match[1].strip(), module)
+            module = _imported_module(name, module)
+        if name.isupper():
+            raise LookupError(f"no constant {name}")
         return _OtherType
 
 
@@ -152,17 +157,6 @@ def _imported_module(name: str, module: str) -> str:
     if match is None:
         return ""
     return ROOT.joinpath(*match[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
-
-
-def _constant(name: str, module: str) -> Any:
-    """Return a constant that a module defines, or imports from another module of the package."""
-    match = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
-    if match is not None:
-        return _evaluate(match[1].strip(), module)
-    home = _imported_module(name, module)
-    if not home:
-        raise LookupError(f"no constant {name}")
-    return _constant(name, home)
 
 
 @cache

@@ -162,7 +162,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
     runs and to parts of the study.
     """
-    seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
+    seeds = options_of("cranfield.compare", "seed") if seed else ()
     common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
     def add(command: Any) -> Any:
@@ -174,27 +174,14 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
             resume: str | None = None,
             **others: Any,
         ) -> Any:
-            judging = {name: others.pop(name) for name in JUDGING}
+            judging = {name: others.pop(name) for name in judging_names}
             options = StudyOptions(seed, resume, result_output, chart, judging)
             return command(options=options, **others)
 
-        return with_options(common)(judging_options(wrapper))
+        judging_names = [param.name for param in judging_options(wrapper).__click_params__]
+        return with_options(common)(wrapper)
 
     return add
-
-
-SEED_HELP = "Seed of the random numbers."
-
-
-def _judging_names() -> tuple[str, ...]:
-    def command() -> None: ...
-
-    judging_options(command)
-    return tuple(param.name for param in command.__click_params__)  # type: ignore[attr-defined]
-
-
-JUDGING = _judging_names()
-"""Parameters of reading and judging."""
 
 
 def folder_name(text: str) -> str:

@@ -255,7 +255,7 @@ def _format_lines(
 SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 
-@cli.command(first="measure clicks session-topics rel by-session format output settings")
+@cli.command()
 @cli.settings(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
     " ties places order caption label long"

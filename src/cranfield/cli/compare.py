@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,10 +14,7 @@ from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
 from cranfield.cli import options as cli
 from cranfield.reporting.marks import MARKS, check_marks
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-
+from cranfield.result import Result
 
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -15,10 +15,7 @@ from cranfield.base.kinds import Integer
 from cranfield.base.text import some_of
 from cranfield.cli import options as cli
 from cranfield.collection.policies import DUPLICATES
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-
+from cranfield.result import Result
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")

@@ -13,13 +13,12 @@ from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
 from cranfield.cli import options as cli
 from cranfield.result import ResultSet
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import Table, table_from_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
     from cranfield.online.click_models.model import Model
-    from cranfield.tabular import Table
 
 
 LOG_SETTINGS = "max-queries session-timeout"

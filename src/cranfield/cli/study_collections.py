@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
 from cranfield.base.kinds import UnitInterval
 from cranfield.cli import options as cli
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-
+from cranfield.result import Result
 
 lists_option = cli.option(
     "--lists",

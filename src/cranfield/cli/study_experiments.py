@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
@@ -10,10 +10,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer
 from cranfield.cli import options as cli
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-
+from cranfield.result import Result
 
 WHOLE = ("anova-1", "anova-2", "anova-2f")
 SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")

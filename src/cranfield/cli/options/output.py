@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -20,10 +20,7 @@ from cranfield.base.text import plain
 from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
-
-if TYPE_CHECKING:
-    from cranfield.tabular import Table
-
+from cranfield.tabular import Table
 
 Progress = Callable[[int, int], None]
 

@@ -294,52 +294,41 @@ rel_option = option(
 )
 
 
+_QRELS_OPTIONS = (
+    *options_of(
+        "cranfield.read_qrels",
+        "ungraded grades",
+        grades={
+            "flag": "--map-grades",
+            "metavar": "VALUE=N,...",
+            "callback": lambda context, option, text: text and parse_grades(text),
+            "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8), or a pattern of"
+            " texts whose group is the grade.",
+        },
+    ),
+    *options_of("cranfield.judge", "lengths groups intents"),
+    option(
+        "--aspect",
+        "aspects",
+        metavar="NAME=QRELS",
+        help="Judgments of an aspect other than relevance; may be given several times.",
+    ),
+)
+
+
 def _judging(*options: Decorator) -> Decorator:
     """Make the options of reading and judging, with additional options of judgments."""
+    names, exclude = f"compat {' '.join(RANKING_OPTIONS)} exclude", {"metavar": "self|FILE"}
+    policy_options = options_of("cranfield.judge", names, exclude=exclude)
     return with_options(
-        in_group(
-            "Judging",
-            (
-                rel_option,
-                *options_of(
-                    "cranfield.judge",
-                    f"compat {' '.join(RANKING_OPTIONS)} exclude",
-                    exclude={"metavar": "self|FILE"},
-                ),
-            ),
-        )
-        + in_group(
-            "Input",
-            (
-                *reading_options,
-                *options,
-                *options_of(
-                    "cranfield.read_qrels",
-                    "ungraded grades",
-                    grades={
-                        "flag": "--map-grades",
-                        "metavar": "VALUE=N,...",
-                        "callback": lambda context, option, text: text and parse_grades(text),
-                        "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8),"
-                        " or a pattern of texts whose group is the grade.",
-                    },
-                ),
-                *options_of("cranfield.judge", "lengths groups intents"),
-                option(
-                    "--aspect",
-                    "aspects",
-                    metavar="NAME=QRELS",
-                    help="Judgments of an aspect other than relevance; may be given several times.",
-                ),
-            ),
-        )
+        in_group("Judging", (rel_option, *policy_options))
+        + in_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
         + in_group("Work", options_of("cranfield.judge", "jobs backend"))
     )
 
 
 WORK = ("jobs", "backend")
 """Options of parallel work, which do not change results."""
-
 
 POLICIES = ("rel", "compat", *RANKING_OPTIONS)
 """Options that define how runs are judged and scored."""

@@ -461,7 +461,13 @@ def answers(
     elif measure_list is not None:
         output.write(cf.evaluate_answers(judged, measure_list), printing)
     else:
-        output.write(_evaluate_defaults(judged, DEFAULTS[kind]), printing)
+        scores: dict[str, cf.Scores] = {}
+        for name in DEFAULTS[kind]:
+            try:
+                scores |= cf.evaluate_answers(judged, name)
+            except cf.MeasureError as error:
+                warn(f"measure skipped: {error}")
+        output.write(scores, printing)
 
 
 def _estimate_scores(
@@ -477,17 +483,6 @@ def _estimate_scores(
         if "missing and counted as 0" not in message:
             warn(message)
     return [cf.assess.ppi_answers(human, judge, measure) for measure in measures]
-
-
-def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, cf.Scores]:
-    """Compute the default measures; warn of measures whose input is missing."""
-    scores: dict[str, cf.Scores] = {}
-    for name in names:
-        try:
-            scores |= cf.evaluate_answers(judged, name)
-        except cf.MeasureError as error:
-            warn(f"measure skipped: {error}", stacklevel=2)
-    return scores
 
 
 @cli.command()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
-KEYS = {
+KEYS: dict[str, tuple[str, ...]] = {
     "grades": ("grade",),
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
@@ -161,7 +161,7 @@ def labels(
         annotations, tie=tie, seed=agreement_options["seed"], **known_grades
     )
     overview, workers = Overview(annotations), consensus.workers()
-    frames = {"grades": overview.to_polars(), "workers": workers}
+    frames, keys = {"grades": overview.to_polars(), "workers": workers}, {**KEYS}
     notes = list(consensus.notes)
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
@@ -171,6 +171,8 @@ def labels(
     if len(annotations.workers) > 1:
         agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
+        if "first" in frames["agreement"].columns:
+            keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
         n_workers = len(annotations.workers)
         if agreement.paired and n_workers <= MAX_WORKERS and agreement_options["against"] is None:
@@ -191,7 +193,7 @@ def labels(
     results = ResultSet(
         [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
-        {name: (frame, _key_columns(name, frame)) for name, frame in frames.items()},
+        {name: (frame, keys[name]) for name, frame in frames.items()},
         {"method": method, "tie": tie, **agreement_options, "notes": notes},
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
@@ -243,13 +245,6 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
         *gold_notes[1:],
         f"{n_correct:,} of {rows.size:,} gold judgments correct; {n_tied:,} were ties",
     ]
-
-
-def _key_columns(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
-    if name != "agreement":
-        return KEYS[name]
-    assessors = ("first", "second") if "first" in frame.columns else ("assessors",)
-    return (*assessors, "measure")
 
 
 DEFAULT = ("AP", "nDCG@10")

@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
 from cranfield.cli import options as cli
 from cranfield.result import ResultSet
-from cranfield.tabular import Table, table_from_frame
+from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -279,6 +279,8 @@ def train(
     absent = {"gain"} if baseline is None else set()
     absent |= set() if has_relevance else {"relevance"}
     result_output.check(name for name in KEYS if name not in absent)
+    import polars as pl
+
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base_model = _parse_models(models, baseline, path)
@@ -291,7 +293,11 @@ def train(
     evaluation = cf.online.evaluate_models(fits, test_log)
     parameters = parameter_table(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
-    tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
+    short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
+    n_hidden = parameters.height - short_lists.height
+    title = f"Parameters; {counted(n_hidden, 'value')} omitted" if n_hidden else "Parameters"
+    table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
+    tables = [*evaluation.tables()[:1], table]
     if base_model is not None:
         frames["gain"] = perplexity_gains(fits, base_model, test_log, **draws)
         tables.append(
@@ -326,13 +332,3 @@ def _parse_models(
     if base is not None and (base not in model_list or len(model_list) < 2):
         raise PolicyError(f"--baseline must be one of several --model, got {base}")
     return model_list, base
-
-
-def _parameter_table(parameters: pl.DataFrame) -> Table:
-    """Format the parameters that have few values."""
-    import polars as pl
-
-    short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
-    n_hidden = parameters.height - short_lists.height
-    hidden = f"; {counted(n_hidden, 'value')} omitted" if n_hidden else ""
-    return table_from_frame(short_lists, f"Parameters{hidden}", places={"hits": 1, "trials": 1})

@@ -48,11 +48,9 @@ def show_elapsed() -> Iterator[None]:
             wait = 1.0
             if not _BARS:
                 line = f"working, {time.monotonic() - start:.0f} s"
-                sys.stderr.write(f"{line}\r")
-                sys.stderr.flush()
+                print(line, end="\r", file=sys.stderr, flush=True)
         if line:
-            sys.stderr.write(" " * len(line) + "\r")
-            sys.stderr.flush()
+            print(" " * len(line), end="\r", file=sys.stderr, flush=True)
 
     # A daemon, so that the interpreter does not wait for it at exit.
     thread = Thread(target=show, daemon=True)

@@ -301,26 +301,20 @@ def plot(
         cli.refuse_options({*judging} - {*cli.WORK}, reason)
         figure = chart.draw(*([source.measures] if chart.subject == MEASURES else []), **options)
     else:
-        data = _chart_data(chart.subject, source, judging)
+        is_evaluation = chart.subject == "Evaluation"
+        if is_evaluation and source.score_files:
+            raise PolicyError("this chart requires QRELS and RUN, got --scores")
+        data: Any = source.scores(judging)
+        if not is_evaluation:
+            if len(data) > 1:
+                advice = f"choose one with --measure: {', '.join(data)}"
+                raise PolicyError(f"this chart requires a single measure; {advice}")
+            [data] = data.values()
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
-
-
-def _chart_data(subject: str, source: cli.ScoreInput, judging: Mapping[str, Any]) -> Any:
-    """Return the evaluation, or the scores of the only measure."""
-    if subject == "Evaluation" and source.score_files:
-        raise PolicyError("this chart requires QRELS and RUN, got --scores")
-    scores: Mapping[str, cf.Scores] = source.scores(judging)
-    if subject == "Evaluation":
-        return scores
-    if len(scores) > 1:
-        raise PolicyError(
-            f"this chart requires a single measure; choose one with --measure: {', '.join(scores)}"
-        )
-    return next(iter(scores.values()))
 
 
 def _chart_options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:

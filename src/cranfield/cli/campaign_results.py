@@ -180,11 +180,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
 )
 @cli.option(
-    "--topic-scores",
-    "by_topic",
-    metavar="FILE",
-    help="File to write the scores by topic to: .csv or .parquet.",
-    type=cli.WRITTEN,
+    "--topic-scores", "by_topic", help="File to write the scores by topic to: .csv or .parquet."
 )
 @result_options
 def score(

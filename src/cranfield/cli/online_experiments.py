@@ -119,13 +119,7 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 )
 @log_options
 @cli.result_options()
-@cli.option(
-    "--report",
-    "page",
-    metavar="FILE",
-    help="File to write a report to, as one HTML page.",
-    type=cli.WRITTEN,
-)
+@cli.option("--report", "page", help="File to write a report to, as one HTML page.")
 def experiment(
     data: tuple[str, ...],
     counts: str | None,

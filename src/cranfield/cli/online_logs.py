@@ -229,7 +229,6 @@ MAX_VALUES = 12
 )
 @cli.option(
     "--qrels",
-    metavar="FILE",
     help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
     " grade.",
     type=cli.READ,
@@ -249,7 +248,7 @@ MAX_VALUES = 12
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
 @cli.result_options(KEYS, output=None)
-@cli.option("--output", "path", metavar="FILE", help="File to write the model to, as JSON.")
+@cli.option("--output", "path", help="File to write the model to, as JSON.")
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],

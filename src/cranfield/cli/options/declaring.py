@@ -164,7 +164,7 @@ SHORT_FLAGS = {
 """Short flags, all of them; each means the same in every command."""
 
 METAVARS = {
-    f"--{name}": metavar
+    name: metavar
     for metavar, names in {
         "COLUMN": "unit",
         "CORRECTION": "correction",
@@ -194,7 +194,10 @@ INPUT_FILES = (
     " judged keys labels lengths nuggets other-qrels preferences references replicates rules runs"
     " scores session-topics shard-map teams template topic-groups votes"
 )
-"""Options that name files to read, in every command; `--output` names a file to write."""
+"""Options that name files to read, in every command."""
+
+OUTPUT_FILES = "output plot report topic-scores"
+"""Options that name files to write, in every command."""
 
 OUTPUT_OPTIONS = ("--format", "--output", "--table")
 """Options of the group Output in the help of every command."""
@@ -237,14 +240,12 @@ class Option(click.Option):
         **options: Any,
     ) -> None:
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
-        if options.get("type", str) is str and names[0].removeprefix("--") in INPUT_FILES.split():
-            options["type"] = READ
-        elif options.get("type", str) is str and names[0] == "--output":
-            options["type"] = WRITTEN
-        kind = options.get("type", str)
+        name, kind = names[0].removeprefix("--"), options.get("type", str)
+        if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
+            options["type"] = kind = READ if name in INPUT_FILES.split() else WRITTEN
         if kind is str or isinstance(kind, (FileRead, Named)):
-            is_file = isinstance(kind, FileRead)
-            options.setdefault("metavar", METAVARS.get(names[0], "FILE" if is_file else None))
+            default = "FILE" if isinstance(kind, FileRead) else None
+            options.setdefault("metavar", METAVARS.get(name, default))
         options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
@@ -444,7 +445,6 @@ def settings(names: str, flags: str = "") -> Decorator:
 
 _SETTINGS = option(
     "--settings",
-    metavar="FILE",
     type=READ,
     expose_value=False,
     group="Input",

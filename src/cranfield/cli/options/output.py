@@ -115,7 +115,6 @@ ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
 
 output_option = option(
     "--output",
-    metavar="FILE",
     help="File to write; on an error it is left unchanged. Its suffix selects the format, unless"
     " --format does.",
     group="Output",

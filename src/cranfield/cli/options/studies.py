@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
+from cranfield.cli.options.declaring import Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
     DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
@@ -151,7 +151,6 @@ _PLOT = option(
     "chart",
     help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
     " studies with several charts (cranfield plot --list).",
-    type=WRITTEN,
     group="Output",
 )
 

@@ -29,10 +29,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
-    without={
-        "metavar": "TAG",
-        "help": "Tag of a run to exclude from the pool; may be given several times.",
-    },
+    without="Tag of a run to exclude from the pool; may be given several times.",
 )
 @cli.option(
     "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
@@ -168,10 +165,8 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.leaderboard.task_leaderboard",
     "measure=measures judgments alpha",
-    measures={
-        "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
-        " task's rules."
-    },
+    measures="Measure, such as nDCG@10; may be given several times. By default those of the"
+    " task's rules.",
 )
 @cli.option(
     "--all",

@@ -75,11 +75,9 @@ MAX_PAIRS = 40
 @cli.options_from(
     "cranfield.assess.agreement_of",
     "measure=measures pairs against rel interval confidence resamples seed",
-    measures={
-        "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
-        " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
-        " ordinal alpha and AC1."
-    },
+    measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
+    " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
+    " ordinal alpha and AC1.",
     pairs={"requires": "!--against"},
     confidence={"requires": "!--interval=none"},
     resamples={"requires": "--interval=bootstrap"},

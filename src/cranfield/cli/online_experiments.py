@@ -244,8 +244,6 @@ RUNS = (".run", ".txt", ".trec")
     "pages",
     pages={
         "flag": "--keys keys",
-        "metavar": "FILE",
-        "type": cli.READ,
         "requires": "!--impressions",
         "help": "Table of pages, page and query; one list is drawn for each page.",
     },

@@ -77,7 +77,7 @@ log_options = cli.gather_options(
                 "cranfield.online.sessionise",
                 "timeout",
                 requires=_LOG_CONDITIONS,
-                timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
+                timeout={"flag": "--session-timeout", "default": None},
             ),
         ),
     ),
@@ -100,19 +100,11 @@ TABLES = ("measures", *SURVIVAL)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
-    measures={
-        "help": "Online measure, such as CTR@3; may be given several times. By default all for"
-        " which the log has the columns."
-    },
-    by={
-        "help": "Column by which to group the pages; may be given several times. By default the"
-        " whole log is one group."
-    },
-    labels={
-        "type": cli.READ,
-        "metavar": "FILE",
-        "help": "Table of labels of pages, for measures of good abandonment: page, label.",
-    },
+    measures="Online measure, such as CTR@3; may be given several times. By default all for"
+    " which the log has the columns.",
+    by="Column by which to group the pages; may be given several times. By default the"
+    " whole log is one group.",
+    labels="Table of labels of pages, for measures of good abandonment: page, label.",
 )
 @cli.option(
     "--survival",
@@ -237,10 +229,8 @@ MAX_VALUES = 12
     "cranfield.online.predict_relevance",
     "measure=measures",
     requires="--qrels !--tied=grade",
-    measures={
-        "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
-        " be given several times."
-    },
+    measures="Measure of the ranking of each query's documents by their estimated relevance; may"
+    " be given several times.",
 )
 @cli.option(
     "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."

@@ -312,9 +312,9 @@ def options_of(
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
     that the library does not have. In `names`, `as=view` is the parameter `view` as option --as. A
-    change maps the name of a parameter to arguments of :func:`option` and `flag`, another flag that
-    also names the value. In hints an option stands for its parameter, whatever its flag. `type`,
-    `requires` and `group` apply to all options.
+    change maps the name of a parameter to its help, or to arguments of :func:`option` and `flag`,
+    another flag that also names the value. In hints an option stands for its parameter, whatever
+    its flag. `type`, `requires` and `group` apply to all options.
     """
     common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}
@@ -322,7 +322,9 @@ def options_of(
     for item in names.split():
         flag, _, name = item.rpartition("=")
         given = {"flag": f"--{flag} {name}"} if flag else {}
-        options.append(_option(function, name, **common | given | changes.get(name, {})))
+        change = changes.get(name, {})
+        change = {"help": change} if isinstance(change, str) else change
+        options.append(_option(function, name, **common | given | change))
     return tuple(options)
 
 

@@ -14,8 +14,6 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import plain
 from cranfield.cli import options as cli
 
-_EXCLUDES_RULES = {"requires": "!--rules"}
-
 
 @cli.command()
 @cli.settings("encoding separator numbers")
@@ -25,22 +23,14 @@ _EXCLUDES_RULES = {"requires": "!--rules"}
     metavar="PATH",
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
 )
-@cli.options_from(
-    "cranfield.campaign.results.scoring.score_runs", "task", task={"requires": "--rules"}
-)
-@cli.options_from(
-    "cranfield.campaign.check_run",
-    "tag team all=all_faults",
-    tag={"requires": "--rules"},
-    team={"requires": "--rules"},
-)
+@cli.options_from("cranfield.campaign.results.scoring.score_runs", "task", requires="--rules")
+@cli.options_from("cranfield.campaign.check_run", "tag team", requires="--rules")
+@cli.options_from("cranfield.campaign.check_run", "all=all_faults")
 @cli.options_from(
     "cranfield.read_runs",
     "format encoding separator numbers",
-    format={"flag": "--input-format", **_EXCLUDES_RULES},
-    encoding=_EXCLUDES_RULES,
-    separator=_EXCLUDES_RULES,
-    numbers=_EXCLUDES_RULES,
+    requires="!--rules",
+    format={"flag": "--input-format"},
 )
 @cli.format_option(
     ("text", "json", "errlog"),

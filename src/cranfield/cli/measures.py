@@ -31,11 +31,9 @@ NOTHING = "nothing"
 @cli.options_from(
     "cranfield.scale_of",
     "length grades judgments",
-    length={"requires": "NAME"},
-    grades={"requires": "NAME"},
+    requires="NAME",
     judgments={
         "type": int,
-        "requires": "NAME",
         "help": "Number of relevant documents of the topic; by default the length.",
     },
 )

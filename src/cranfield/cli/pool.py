@@ -69,19 +69,16 @@ class SheetOptions:
 
 def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
     """Make the options of sheets, which require one of the conditions."""
-    return cli.options_of(
-        "cranfield.assess.sheets",
-        "arranged assessors by overlap",
-        arranged={"requires": conditions},
-        assessors={
-            "metavar": "N|NAMES",
-            "default": "1",
-            "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by"
-            " the name.",
-            "requires": conditions,
-        },
-        by={"requires": "--assessors"},
-        overlap={"requires": "--assessors"},
+    assessors = {
+        "metavar": "N|NAMES",
+        "default": "1",
+        "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by the"
+        " name.",
+    }
+    sheets = "cranfield.assess.sheets"
+    return (
+        *cli.options_of(sheets, "arranged assessors", requires=conditions, assessors=assessors),
+        *cli.options_of(sheets, "by overlap", requires="--assessors"),
     )
 
 

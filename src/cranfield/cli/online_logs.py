@@ -59,26 +59,23 @@ class LogOptions:
 
 
 # An experiment may have a table of units instead of a log.
-_LOG_CONDITIONS = ("LOG", "--measure")
+_IN_LOG: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
 log_options = cli.gather_options(
     LogOptions,
     "reading",
-    cli.in_group(
-        "Log",
-        (
-            *cli.options_of(
-                "cranfield.online.read_log",
-                "format on_anomaly max_queries click_actions",
-                requires=_LOG_CONDITIONS,
-                format={"flag": "--log-format"},
-            ),
-            *cli.options_of(
-                "cranfield.online.sessionise",
-                "timeout",
-                requires=_LOG_CONDITIONS,
-                timeout={"flag": "--session-timeout", "default": None},
-            ),
+    (
+        *cli.options_of(
+            "cranfield.online.read_log",
+            "format on_anomaly max_queries click_actions",
+            format={"flag": "--log-format"},
+            **_IN_LOG,
+        ),
+        *cli.options_of(
+            "cranfield.online.sessionise",
+            "timeout",
+            timeout={"flag": "--session-timeout", "default": None},
+            **_IN_LOG,
         ),
     ),
 )

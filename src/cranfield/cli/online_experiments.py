@@ -44,7 +44,7 @@ def _traffic(
         " 0.5-1.",
     },
 )
-@cli.option("--unit", default="user", show_default=True, help="Column with the ids of units.")
+@cli.option("--unit", default="user", help="Column with the ids of units.")
 @cli.option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
 @cli.format_option(("csv", "json"), "csv")
 @cli.output_option

@@ -34,19 +34,13 @@ COMPARISON_SETTINGS = (
 @cli.settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
 @cli.score_input(cli.measures_option(DEFAULT))
 @cli.scale_option
-@cli.option(
-    "--output",
-    default=OUTPUT,
-    show_default=True,
-    help="File to write; on an error it is left unchanged.",
-)
+@cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
 @cli.option("--title", help="Title of the report.")
 @cli.option("--date", help="Date to show in the report; by default none.")
 @cli.comparing_options
 @cli.option(
     "--scales/--no-scales",
     default=True,
-    show_default=True,
     help="Also compare measures with their interval-scaled versions.",
 )
 @cli.option(

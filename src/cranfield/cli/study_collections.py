@@ -18,7 +18,6 @@ lists_option = cli.option(
     "--lists",
     type=click.Choice(["raw", "condensed", "both"]),
     default="raw",
-    show_default=True,
     help="Rankings to score: raw, condensed (without unjudged documents), or both.",
 )
 
@@ -27,7 +26,6 @@ def contributors_option(default: str) -> cli.Decorator:
     return cli.option(
         "--contributors",
         default=default,
-        show_default=True,
         help="Runs that contributed to the pool: all; judged, those whose documents down to the"
         " depth of the pool are all judged; or a file with one run tag per line.",
     )

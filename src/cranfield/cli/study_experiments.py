@@ -25,7 +25,6 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
         "--measure",
         "measures",
         default="AP",
-        show_default=True,
         help="Measure of effectiveness.",
         callback=lambda context, option, measure: (measure,),
     )

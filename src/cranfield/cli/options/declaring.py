@@ -246,6 +246,8 @@ class Option(click.Option):
         if kind is str or isinstance(kind, (FileRead, Named)):
             default = "FILE" if isinstance(kind, FileRead) else None
             options.setdefault("metavar", METAVARS.get(name, default))
+        if options.get("default"):
+            options.setdefault("show_default", True)
         options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")

@@ -131,7 +131,7 @@ def format_option(
 ) -> Decorator:
     """Make the option of the output format."""
     choice = click.Choice(list(formats))
-    attributes |= {"type": choice, "default": default, "show_default": True, "help": help}
+    attributes |= {"type": choice, "default": default, "help": help}
     return option("--format", name, **attributes)
 
 

@@ -46,6 +46,23 @@ def test_options_of_the_command(hint: str, said: str) -> None:
     assert as_options(hint, None) == hint
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "'é' is not UTF-8; encoding='latin-1' reads any bytes",
+            "'é' is not UTF-8; --settings with encoding: latin-1 reads any bytes",
+        ),
+        ("RRF(k=True) has no cut='x'", "RRF(k=True) has no cut='x'"),
+        ("2 grades; repeats='last' takes the last (topic 'q1')", "2 grades (topic 'q1')"),
+    ],
+)
+def test_clauses_on_arguments_that_a_command_lacks(text: str, said: str) -> None:
+    from cranfield.cli.evaluate import fuse
+
+    assert as_options(text, fuse) == said
+
+
 def test_the_format_of_what_is_read(tmp_path: Path) -> None:
     """It is --input-format, beside the --format of what is written."""
     (tmp_path / "a.csv").write_text("q1 Q0 a 1 2 t\n")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.cli.study_options import folder_name
+from cranfield.cli.options.studies import folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
 from tests.cli.running import cranfield

@@ -17,6 +17,7 @@ from cranfield.cli.options.signatures import (
     NumberList,
     NumbersByName,
     collect_pairs,
+    make_help,
     read_parameter,
 )
 
@@ -110,3 +111,13 @@ def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
         check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
     with pytest.raises(TypeError, match="unexpected keyword argument 'ties'"):
         check_arguments(study, given)
+
+
+def test_help_is_the_first_sentence_and_that_on_a_default_of_none() -> None:
+    description = "Names, as of :func:`x`. Others are `raw`. By default all."
+    assert make_help(description, None) == "Names, as of x. By default all."
+    assert make_help(description, "all") == "Names, as of x."
+
+
+def test_a_parameter_of_a_public_function() -> None:
+    assert read_parameter("cranfield.meta.pooling", "repeats").default == 10

@@ -1,95 +1,33 @@
-"""Commands on a campaign's folder: `init`, `pack`, `demo`, `verify`, `export`."""
+"""Commands on a campaign's folder, its teams and their runs."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
+import json
 import shlex
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    Decorator,
-    command,
-    keep_inputs,
-    option,
-    with_options,
-)
-from cranfield.cli.options.output import format_option, output_option, write
-from cranfield.cli.options.signatures import options_from, options_of, parse_pairs
+from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from cranfield.campaign import Campaign
+    from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
-CAMPAIGN = "cranfield.campaign"
-"""Package whose functions declare the options of these commands."""
-
-task_option, judgments_option = options_of(
-    f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
-)
-
-
-def on_campaign(function: Callable[..., int | None]) -> Any:
-    """Add the argument FOLDER to a command, whose function takes the campaign.
-
-    If the function returns None, the exit status is 1 if a run could not be read.
-    """
-
-    @functools.wraps(function)
-    def with_folder(folder: str, **options: Any) -> int:
-        from cranfield.campaign import open as open_campaign
-
-        campaign = open_campaign(folder)
-        status = function(campaign, **options)
-        return int(bool(campaign.unreadable)) if status is None else status
-
-    return click.argument("folder", type=READ)(with_folder)
-
-
-def output_to(metavar: str, help: str) -> Decorator:
-    """Make the required option of the file or folder that a command writes."""
-    return option("--output", required=True, metavar=metavar, help=help, type=WRITTEN)
-
-
-reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
-
-listing_options = with_options((format_option(("text", "csv", "json")), output_option))
-"""Options of commands that write a list."""
-
-
-def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:
-    """Write a list as text, CSV or JSON."""
-    if format == "csv":
-        text = frame.write_csv()
-    elif format == "json":
-        text = frame.write_json() + "\n"
-    write(text, output)
-
-
-def parse_name_values(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> Mapping[str, str]:
-    """Parse the values NAME=TEXT of an option; a callback of click."""
-    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
-
-
-@command()
-@click.argument("folder", type=READ)
-@options_from(f"{CAMPAIGN}.create", "rules", rules={"metavar": "FILE", "type": READ})
+@cli.command()
+@click.argument("folder", type=cli.READ)
+@cli.options_from(f"{cli.CAMPAIGN}.create", "rules")
 def init(folder: str, rules: str | None) -> None:
     """Create the folder of a campaign.
 
@@ -101,18 +39,16 @@ def init(folder: str, rules: str | None) -> None:
     cranfield campaign init news-2026
     cranfield campaign init news-2026 --rules campaign.toml
     """
-    from cranfield.campaign import create
-
-    campaign = create(folder, rules)
+    campaign = cf.campaign.create(folder, rules)
     print(f"{folder}: {campaign.rules.id}, {counted(len(campaign.rules.tasks), 'task')}")
     if rules is None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@command()
-@on_campaign
-@output_to("FOLDER", "Folder to create.")
-def pack(campaign: Campaign, output: str) -> None:
+@cli.command()
+@cli.on_campaign
+@cli.output_to("FOLDER", "Folder to create.")
+def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
     The pack is a folder with the public part of the rules, the lists of topics and documents, and a
@@ -149,11 +85,11 @@ MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
 """Maximum number of output lines that the demonstration prints of a command; 1 by default."""
 
 
-@command()
-@option(
+@cli.command()
+@cli.option(
     "--folder", metavar="DIR", help="Folder to create and work in.  [default: a temporary folder]"
 )
-@option("--no-open", is_flag=True, help="Do not open the site in a browser.")
+@cli.option("--no-open", is_flag=True, help="Do not open the site in a browser.")
 def demo(folder: str | None, no_open: bool) -> None:
     """Run a small campaign from start to end, and show each command.
 
@@ -201,29 +137,29 @@ def _demonstrate(words: list[str]) -> None:
         print(f"  {line}")
 
 
-@command()
-@on_campaign
-@options_from(f"{CAMPAIGN}.store.whole_folder.verify", "repair")
-@listing_options
-def verify(campaign: Campaign, repair: bool, format: str, output: str | None) -> int:
+@cli.command()
+@cli.on_campaign
+@cli.options_from(f"{cli.CAMPAIGN}.store.whole_folder.verify", "repair")
+@cli.listing_options
+def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
     The exit status is 1 if a file is missing or damaged.
     """
-    keep_inputs([output], map(str, campaign.folder.rglob("*")))
+    cli.keep_inputs([output], map(str, campaign.folder.rglob("*")))
     verification = campaign.verify(repair=repair)
     if format == "text":
         # Text output avoids polars, which is slow to import.
-        write(f"{verification}\n", output)
+        cli.write(f"{verification}\n", output)
     else:
-        write_listing(verification.to_polars(), "", format, output)
+        cli.write_listing(verification.to_polars(), "", format, output)
     return int(not verification.ok)
 
 
-@command()
-@on_campaign
-@output_to("FILE", "Archive to write (.zip).")
-def export(campaign: Campaign, output: str) -> None:
+@cli.command()
+@cli.on_campaign
+@cli.output_to("FILE", "Archive to write (.zip).")
+def export(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 
     The archive also contains the registry as tables.
@@ -232,3 +168,355 @@ def export(campaign: Campaign, output: str) -> None:
     size = counted(path.stat().st_size, "byte")
     message = f"{path}: {size}; private: it contains contact addresses and unreleased runs"
     click.echo(plain(message), err=True)
+
+
+@cli.group(in_order=True)
+def team() -> None:
+    """Add, change and list teams.
+
+    Examples
+    --------
+    cranfield campaign team add news padua --name "University of Padua" --contact ir@example.org
+    cranfield campaign team change news padua --anonymous-until 2027-01-31
+    cranfield campaign team list news --contacts
+    """
+
+
+_TEAM_OPTIONS = cli.options_of(
+    f"{cli.CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
+)
+
+
+@team.command()
+@cli.on_campaign
+@click.argument("id")
+@cli.with_options(_TEAM_OPTIONS)
+def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
+    """Add a team; ID is its name in commands, tables and files."""
+    details = {name: value for name, value in details.items() if value is not None}
+    print(f"added: {plain(campaign.add_team(id, **details).id)}")
+
+
+@team.command()
+@cli.on_campaign
+@click.argument("id")
+@cli.with_options(_TEAM_OPTIONS)
+def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
+    """Change a team; an empty value removes a contact or a date."""
+    print(f"changed: {plain(campaign.change_team(id, **details).id)}")
+
+
+contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact addresses.")
+
+
+@team.command("list")
+@cli.on_campaign
+@contacts_option
+@cli.listing_options
+def list_teams(
+    campaign: cf.campaign.Campaign, contacts: bool, format: str, output: str | None
+) -> None:
+    """List teams with their numbers of accepted runs."""
+    import polars as pl
+
+    from cranfield.tabular import format_grid, table_from_frame
+
+    accepted = Counter(run.team for run in campaign.submissions())
+    columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
+    rows = [
+        (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)[: len(columns)]
+        for team in campaign.teams()
+    ]
+    schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
+    frame = pl.DataFrame(rows, schema, orient="row")
+    cli.write_listing(frame, f"{format_grid(table_from_frame(frame, ''))}\n", format, output)
+
+
+@cli.group(in_order=True)
+def run() -> None:
+    """Submit, replace, withdraw and list runs."""
+
+
+DECLARATION = f"{cli.CAMPAIGN}.submitting.submit.Declaration"
+_RUN_OPTIONS = (
+    *cli.options_of(DECLARATION, "type priority"),
+    cli.option(
+        "--answer",
+        "answers",
+        metavar="NAME=TEXT",
+        callback=cli.parse_name_values,
+        help="Answer to a question of the task's rules; may be given several times.",
+    ),
+    *cli.options_of(
+        DECLARATION,
+        "description received",
+        received={"callback": lambda ctx, param, text: text and _instant(text)},
+    ),
+)
+"""Options that describe a run."""
+
+
+def _instant(text: str) -> Any:
+    from cranfield.campaign.rules.task_rules import instant
+
+    return instant(text)
+
+
+@run.command()
+@cli.settings("all-or-none jobs")
+@cli.on_campaign
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@cli.options_from(DECLARATION, "team tag")
+@cli.task_option
+@cli.with_options(_RUN_OPTIONS)
+@cli.option(
+    "--from",
+    "table",
+    metavar="TABLE",
+    help="Table of runs to submit; each is found by its tag among RUN..., files or folders.",
+    type=cli.READ,
+)
+@cli.options_from(
+    f"{cli.CAMPAIGN}.submitting.archive.read_archive_table",
+    "column=columns",
+    columns={
+        "metavar": "NAME=COLUMN",
+        "callback": cli.parse_name_values,
+        "help": "Name of a column of the table, such as type=runtype; may be given several times.",
+        "requires": "--from",
+    },
+)
+@cli.options_from(f"{cli.CAMPAIGN}.submitting.archive.submit_archive", "add_teams all_or_none jobs")
+def submit(
+    campaign: cf.campaign.Campaign,
+    runs: tuple[str, ...],
+    task: str | None,
+    table: str | None,
+    columns: Mapping[str, str],
+    **options: Any,
+) -> int:
+    """Submit runs: each is accepted, or refused with a list of its faults.
+
+    The files are stored unchanged. The exit status is 1 if a run is refused.
+
+    Examples
+    --------
+    cranfield campaign run submit news bm25.run --team padua --type automatic --priority 1
+    cranfield campaign run submit news bm25.run --team padua --answer fields=title
+    cranfield campaign run submit news runs/ --from runs.csv --add-teams
+    """
+    from cranfield.campaign.submitting.archive import (
+        ArchiveTable,
+        Row,
+        read_archive_table,
+        submit_archive,
+    )
+    from cranfield.campaign.submitting.submit import Declaration
+
+    names = ("team", "tag", "type", "priority", "answers", "description", "received")
+    declaration = Declaration(**{name: options.pop(name) for name in names})
+    if declaration.tag is not None and (table is not None or len(runs) > 1):
+        raise PolicyError("--tag requires a single run")
+    if not runs and table is None:
+        raise PolicyError("expected RUN... or --from TABLE")
+    if table is None and not declaration.team:
+        raise PolicyError("expected --team, the id of the team")
+    if table is None:
+        archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
+    else:
+        archive = read_archive_table(
+            table, runs, campaign.rules, defaults=declaration, task=task, columns=columns
+        )
+    if consent := campaign.rules.consent.strip():
+        print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
+    outcomes, n_runs = [], len(archive.rows)
+    for outcome in submit_archive(campaign, archive, **options):
+        if outcome.run_outcome is not None:
+            outcomes.append(outcome.run_outcome)
+            print(outcome.run_outcome)
+        else:
+            prefix = "" if table is None else f"run {quoted(outcome.row.declaration.tag)}: "
+            print(f"cranfield: error: {plain(prefix + outcome.reason)}", file=sys.stderr)
+    n_accepted = sum(run.accepted for run in outcomes)
+    if n_runs > 1:
+        print(f"{n_accepted:,} of {n_runs:,} runs accepted")
+    _print_feedback(campaign, outcomes)
+    if len(outcomes) < n_runs and table is None:
+        return 2
+    return int(n_accepted < n_runs)
+
+
+@run.command()
+@cli.on_campaign
+@click.argument("tag")
+@click.argument("run", type=cli.READ)
+@cli.with_options(_RUN_OPTIONS)
+def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) -> int:
+    """Submit a run that replaces an accepted one.
+
+    TAG is the tag of the run to replace; the new run has the same team and task, and may have the
+    same tag. Options that are not set keep the values of the old run.
+    """
+    old = campaign.registry.submission(tag)
+    if old is None:
+        raise PolicyError(
+            f"unknown run {quoted(tag)}; `cranfield campaign run list` lists the runs"
+        )
+    for name in ("type", "priority", "answers", "description"):
+        details[name] = details[name] or getattr(old, name)
+    outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)
+    print(outcome)
+    if outcome.accepted and not outcome.is_repeat:
+        print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
+    _print_feedback(campaign, [outcome])
+    return int(not outcome.accepted)
+
+
+@run.command()
+@cli.on_campaign
+@click.argument("tag")
+@cli.reason_option
+def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
+    """Withdraw a run, with a reason.
+
+    The run is no longer scored or released; its record stays in the log.
+    """
+    run = campaign.withdraw(tag, reason)
+    print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
+
+
+@run.command()
+@cli.on_campaign
+@click.argument("tag")
+@cli.reason_option
+def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
+    """Delete the file of a withdrawn, replaced or refused run.
+
+    Its record, with the hash, and earlier releases are kept.
+    """
+    from cranfield.campaign.store.records import object_path
+
+    run = campaign.purge(tag, reason)
+    is_shared = object_path(campaign.folder, run.object).exists()
+    outcome = "file kept, as another record has the same content" if is_shared else "file deleted"
+    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
+
+
+def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
+    """Print the scores that the rules of a task let teams see before its release."""
+    runs = [outcome.submission for outcome in outcomes if outcome.accepted]
+    for task in dict.fromkeys(run.task for run in runs):
+        if campaign.rules.task(task).feedback == "none":
+            continue
+        from cranfield.campaign.results.leaderboard import feedback
+
+        tags = [run.tag for run in runs if run.task == task]
+        for tag, scores in feedback(campaign, task, tags).items():
+            print(f"{plain(tag)}: {scores}")
+
+
+STATES = ("accepted", "refused", "replaced", "withdrawn")
+TEXT_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
+COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
+"""Columns of the list of runs in CSV and JSON."""
+
+
+@run.command("list")
+@cli.on_campaign
+@cli.task_option
+@cli.option("--team", help="List only runs of this team.")
+@cli.option(
+    "--state",
+    "states",
+    type=click.Choice([*STATES, "all"]),
+    default=("accepted",),
+    show_default="accepted",
+    help="List only runs in this state; may be given several times.",
+)
+@cli.listing_options
+def list_runs(
+    campaign: cf.campaign.Campaign,
+    task: str | None,
+    team: str | None,
+    states: tuple[str, ...],
+    format: str,
+    output: str | None,
+) -> None:
+    """List runs in order of submission."""
+    from cranfield.campaign.submitting.teams import require_team
+    from cranfield.tabular import text_table
+
+    if task is not None:
+        campaign.rules.task(task)
+    if team is not None:
+        require_team(campaign.registry, team)
+    submissions = campaign.registry.submissions(task, None, team=team)
+    runs = [run for run in submissions if "all" in states or run.state in states]
+    names = TEXT_COLUMNS if format == "text" else COLUMNS
+    rows = [{name: getattr(run, name) for name in names} for run in runs]
+    if format == "text":
+        cells = [[_format_cell(value) for value in row.values()] for row in rows]
+        left = [k for k, name in enumerate(names) if name != "priority"]
+        text = text_table(names, cells, left=left) + "\n"
+        hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
+        if hidden:
+            counts = (f"{number:,} {state}" for state, number in sorted(hidden.items()))
+            text += f"not shown: {', '.join(counts)} (--state all)\n"
+    elif format == "json":
+        records = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
+        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+    else:
+        import polars as pl
+
+        values = [[None if value == "" else value for value in row.values()] for row in rows]
+        frame = pl.DataFrame(values, list(names), orient="row", infer_schema_length=None)
+        answers = [json.dumps(run.answers, ensure_ascii=False, sort_keys=True) for run in runs]
+        text = frame.with_columns(answers=pl.Series(answers, dtype=pl.String)).write_csv()
+    cli.write(text, output)
+
+
+def _format_cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else str(value)
+
+
+@run.command()
+@cli.on_campaign
+@click.argument("tag")
+@contacts_option
+@cli.format_option(("text", "json"))
+@cli.output_option
+def show(
+    campaign: cf.campaign.Campaign, tag: str, contacts: bool, format: str, output: str | None
+) -> None:
+    """Show the records of a run, and of other runs with its tag.
+
+    The records contain its declaration, faults and events. They are for organisers only, as they
+    name other teams that submitted the same ranking.
+    """
+    records = campaign.run_records(tag, contacts=contacts)
+    if format == "json":
+        cli.write(json.dumps(records, ensure_ascii=False, indent=1) + "\n", output)
+    else:
+        cli.write("\n".join(map(_format_record, records)), output)
+
+
+def _format_record(record: Mapping[str, Any]) -> str:
+    lines: list[str] = []
+    for name, value in record.items():
+        if name in {"faults", "events"}:
+            continue
+        if isinstance(value, dict):
+            lines.extend(f"{name}.{plain(key)}: {plain(text)}" for key, text in value.items())
+        elif value not in (None, "", {}):
+            text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            lines.append(f"{name}: " + "\n  ".join(map(plain, text.splitlines())))
+    for fault in record["faults"]:
+        location = "" if fault["line"] is None else f" in line {fault['line']:,}"
+        lines.append(f"{fault['severity']}{location}: {plain(fault['message'])}")
+    lines.extend(
+        f"{event['at']} {plain(event['action'])} by {plain(event['actor'])}"
+        for event in record["events"]
+    )
+    return "\n".join(lines) + "\n"

@@ -6,85 +6,56 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain
-from cranfield.cli.campaign_folder import (
-    CAMPAIGN,
-    judgments_option,
-    listing_options,
-    on_campaign,
-    output_to,
-    parse_name_values,
-    reason_option,
-    task_option,
-    write_listing,
-)
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    IntegerRange,
-    command,
-    group,
-    option,
-    settings,
-    with_options,
-)
-from cranfield.cli.options.output import format_option, gather_options, output_option, write_results
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli import options as cli
 from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
-
-if TYPE_CHECKING:
-    from cranfield.campaign import Campaign
-
 
 LIST_CONDITIONS = ("--output", "--unjudged")
 """Options with which documents are listed."""
 
 
-@command()
-@settings("arranged by overlap seed")
-@on_campaign
-@task_option
-@options_from(
-    f"{CAMPAIGN}.results.stored_inputs.pool",
+@cli.command()
+@cli.settings("arranged by overlap seed")
+@cli.on_campaign
+@cli.task_option
+@cli.options_from(
+    f"{cli.CAMPAIGN}.results.stored_inputs.pool",
     "depth without mark",
-    without={
-        "multiple": True,
-        "metavar": "TAG",
-        "help": "Tag of a run to exclude from the pool; may be given several times.",
-    },
+    without="Tag of a run to exclude from the pool; may be given several times.",
 )
-@option(
+@cli.option(
     "--unjudged", is_flag=True, help="List only documents that the newest judgments do not contain."
 )
-@option(
+@cli.option(
     "--judgments",
     "version",
     help="Version of the judgments to use instead of the newest, with --unjudged.",
     requires="--unjudged",
 )
-@gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
-@options_from(
+@cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
+@cli.options_from(
     "cranfield.assess.sheets",
     "seed",
-    type=IntegerRange(0),
+    type=cli.IntegerRange(0),
     requires=("--arranged=shuffled", "--assessors"),
 )
-@format_option(
+@cli.format_option(
     ("auto", *LISTS),
     "auto",
     "Output format; auto: by the suffix of --output.",
     requires=LIST_CONDITIONS,
 )
-@output_option
+@cli.output_option
 def pool(
-    campaign: Campaign,
+    campaign: cf.campaign.Campaign,
     task: str | None,
     unjudged: bool,
     version: str | None,
@@ -127,16 +98,18 @@ def pool(
     print(*lines, sep="\n", file=sys.stderr if path == "-" else sys.stdout)
 
 
-@command()
-@on_campaign
-@click.argument("qrels", required=False, type=READ)
-@task_option
-@options_from(
-    f"{CAMPAIGN}.results.stored_inputs.add_judgments", "version note", version={"metavar": "NAME"}
+@cli.command()
+@cli.on_campaign
+@click.argument("qrels", required=False, type=cli.READ)
+@cli.task_option
+@cli.options_from(
+    f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
+    "version note",
+    version={"metavar": "NAME"},
 )
-@listing_options
+@cli.listing_options
 def judgments(
-    campaign: Campaign,
+    campaign: cf.campaign.Campaign,
     qrels: str | None,
     task: str | None,
     version: str | None,
@@ -160,7 +133,7 @@ def judgments(
         frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
-        write_listing(frame, text, format, output)
+        cli.write_listing(frame, text, format, output)
         return
     if format != "text" or output is not None:
         raise PolicyError("--format and --output cannot be combined with QRELS")
@@ -174,7 +147,9 @@ def judgments(
 MAX_RUNS = 200
 """Maximum number of runs in the text without --all."""
 
-result_options = with_options((format_option(WRITERS), output_option))
+result_options = cli.gather_options(
+    cli.ResultOutput, "result_output", (cli.format_option(WRITERS), cli.output_option)
+)
 
 
 def _one_table(result: Result, name: str, table: Table) -> ResultSet:
@@ -184,43 +159,34 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
     return replace(results, tables=[table], frames=frames, main_tables=())
 
 
-@command()
-@on_campaign
-@task_option
-@options_from(
-    f"{CAMPAIGN}.results.leaderboard.task_leaderboard",
-    "measures judgments alpha",
-    measures={
-        "flag": "--measure measures",
-        "multiple": True,
-        "help": "Measure, such as nDCG@10; may be given several times. By default those of the"
-        " task's rules.",
-    },
+@cli.command()
+@cli.on_campaign
+@cli.task_option
+@cli.options_from(
+    f"{cli.CAMPAIGN}.results.leaderboard.task_leaderboard",
+    "measure=measures judgments alpha",
+    measures="Measure, such as nDCG@10; may be given several times. By default those of the"
+    " task's rules.",
 )
-@option(
+@cli.option(
     "--all",
     "show_all",
     is_flag=True,
     help=f"Show all runs; by default the text shows the first {MAX_RUNS}.",
 )
-@option(
-    "--topic-scores",
-    "by_topic",
-    metavar="FILE",
-    help="File to write the scores by topic to: .csv or .parquet.",
-    type=WRITTEN,
+@cli.option(
+    "--topic-scores", "by_topic", help="File to write the scores by topic to: .csv or .parquet."
 )
 @result_options
 def score(
-    campaign: Campaign,
+    campaign: cf.campaign.Campaign,
     task: str | None,
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
     show_all: bool,
     by_topic: str | None,
-    format: str,
-    output: str | None,
+    result_output: cli.ResultOutput,
 ) -> None:
     """Score the accepted runs, and print the leaderboard.
 
@@ -240,23 +206,25 @@ def score(
     if by_topic is not None:
         scores = campaign.score(task, **selection)
         (scores.write_csv if by_topic.endswith(".csv") else scores.write_parquet)(by_topic)
-    table = leaderboard.tables(max_runs=None if show_all or format != "text" else MAX_RUNS)[0]
-    write_results(_one_table(leaderboard, leaderboard.name, table), format, None, output)
+    max_runs = None if show_all or result_output.format != "text" else MAX_RUNS
+    [table, *_] = leaderboard.tables(max_runs=max_runs)
+    result_output.write(_one_table(leaderboard, leaderboard.name, table))
 
 
-@command()
-@settings("type alpha pooling")
-@on_campaign
-@click.argument("run", type=READ)
-@task_option
-@options_from(
-    f"{CAMPAIGN}.results.standing.standing",
-    "measure baseline judgments kind alpha pooling",
-    baseline={"metavar": "RUN", "type": READ},
-    kind={"flag": "--type kind"},
+@cli.command()
+@cli.settings("type alpha pooling")
+@cli.on_campaign
+@click.argument("run", type=cli.READ)
+@cli.task_option
+@cli.options_from(
+    f"{cli.CAMPAIGN}.results.standing.standing",
+    "measure baseline judgments type=kind alpha pooling",
+    baseline={"metavar": "RUN", "type": cli.READ},
 )
 @result_options
-def standing(campaign: Campaign, run: str, format: str, output: str | None, **options: Any) -> None:
+def standing(
+    campaign: cf.campaign.Campaign, run: str, result_output: cli.ResultOutput, **options: Any
+) -> None:
     """Compare a run with the best run, the median and a baseline.
 
     RUN is a file, or the tag of a run of the campaign.
@@ -267,30 +235,28 @@ def standing(campaign: Campaign, run: str, format: str, output: str | None, **op
     cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
     cranfield campaign standing news new.run --baseline old.run --format json
     """
-    write_results(combine_results(campaign.standing(run, **options)), format, ALL, output)
+    replace(result_output, table=ALL).write(campaign.standing(run, **options))
 
 
-@command()
-@settings("own")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
-@options_from(
-    f"{CAMPAIGN}.history",
-    "measure task standardised columns own lower_is_better",
+@cli.command()
+@cli.settings("own")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=cli.READ)
+@cli.options_from(
+    f"{cli.CAMPAIGN}.history",
+    "measure task standardised column=columns own lower_is_better",
     measure={"required": True},
     columns={
-        "flag": "--column columns",
-        "multiple": True,
         "metavar": "NAME=COLUMN",
-        "callback": parse_name_values,
+        "callback": cli.parse_name_values,
         "help": "Name of a column of a table (score, date, entry, team or mark), such as date=day;"
         " may be given several times.",
     },
     own={"multiple": True, "metavar": "MARK", "show_default": False},
 )
-@option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
+@cli.option("--all", "all_entries", is_flag=True, help="List all entries, not only records.")
 @result_options
 def history(
-    sources: tuple[str, ...], all_entries: bool, format: str, output: str | None, **options: Any
+    sources: tuple[str, ...], all_entries: bool, result_output: cli.ResultOutput, **options: Any
 ) -> int:
     """List records: entries better than all earlier ones.
 
@@ -302,25 +268,23 @@ def history(
     cranfield campaign history "releases/*" -m AP --standardised
     cranfield campaign history leaderboard.csv -m "MRR@100 (Eval)" --all
     """
-    from cranfield.campaign import history
-
-    records = history(sources, **options)
+    records = cf.campaign.history(sources, **options)
     name = "entries" if all_entries else "records"
-    write_results(_one_table(records, name, records.tables(name)[0]), format, None, output)
+    result_output.write(_one_table(records, name, records.tables(name)[0]))
     return int(bool(records.unreadable))
 
 
-@group(in_order=True)
+@cli.group(in_order=True)
 def release() -> None:
     """Write sheets, packets, overviews, releases and the site."""
 
 
 @release.command()
-@on_campaign
-@task_option
-@options_from(f"{CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
-@output_to("FOLDER", "Folder to write the sheets to.")
-def sheets(campaign: Campaign, task: str | None, output: str, **options: Any) -> None:
+@cli.on_campaign
+@cli.task_option
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
+@cli.output_to("FOLDER", "Folder to write the sheets to.")
+def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
     Each is written as HTML, text and JSON, for organisers and for publication. Use `packet` for
@@ -335,33 +299,35 @@ def sheets(campaign: Campaign, task: str | None, output: str, **options: Any) ->
 
 
 @release.command()
-@on_campaign
-@task_option
-@judgments_option
-@options_from(
-    f"{CAMPAIGN}.results.overview.write_overview",
-    "forms",
+@cli.on_campaign
+@cli.task_option
+@cli.judgments_option
+@cli.options_from(
+    f"{cli.CAMPAIGN}.results.overview.write_overview",
+    "charts=forms",
     forms={
-        "flag": "--charts forms",
-        "multiple": True,
         "help": "Format of charts; may be given several times.",
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@output_to("FOLDER", "Folder to write the overview to.")
-def overview(campaign: Campaign, task: str | None, output: str, **options: Any) -> None:
+@cli.output_to("FOLDER", "Folder to write the overview to.")
+def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_file_count(campaign.overview(task, output, **options), output)
 
 
 @release.command()
-@on_campaign
-@option("--team", help="Team to write the packet for.")
-@option("--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs.")
-@options_from(f"{CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
-@output_to("PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives.")
+@cli.on_campaign
+@cli.option("--team", help="Team to write the packet for.")
+@cli.option(
+    "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
+)
+@cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
+@cli.output_to(
+    "PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives."
+)
 def packet(
-    campaign: Campaign, team: str | None, all_teams: bool, output: str, **options: Any
+    campaign: cf.campaign.Campaign, team: str | None, all_teams: bool, output: str, **options: Any
 ) -> None:
     """Write the results of one team, to send before the release.
 
@@ -387,12 +353,12 @@ def _print_file_count(files: Sequence[Path], folder: str) -> None:
 
 
 @release.command()
-@on_campaign
-@options_from(
-    f"{CAMPAIGN}.publishing.releasing.release",
+@cli.on_campaign
+@cli.options_from(
+    f"{cli.CAMPAIGN}.publishing.releasing.release",
     "task judgments anonymous seed scores_only date note",
 )
-def make(campaign: Campaign, **options: Any) -> None:
+def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores and sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
@@ -413,10 +379,10 @@ def make(campaign: Campaign, **options: Any) -> None:
 
 
 @release.command()
-@on_campaign
+@cli.on_campaign
 @click.argument("release", metavar="RELEASE")
-@reason_option
-def retract(campaign: Campaign, release: str, reason: str) -> None:
+@cli.reason_option
+def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
     """Retract a release, with a public reason.
 
     The release stays unchanged; a file beside it gives the reason.
@@ -430,8 +396,8 @@ def retract(campaign: Campaign, release: str, reason: str) -> None:
 
 
 @release.command()
-@click.argument("folder", type=READ)
-@output_to(
+@click.argument("folder", type=cli.READ)
+@cli.output_to(
     "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
 )
 def site(folder: str, output: str) -> None:

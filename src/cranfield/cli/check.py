@@ -5,54 +5,38 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import READ, command, keep_inputs, option, settings
-from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.output import format_option, output_option, write
-from cranfield.cli.options.signatures import options_from
-
-if TYPE_CHECKING:
-    from cranfield.campaign.checks.report import CheckReport
+from cranfield.cli import options as cli
 
 
-_EXCLUDES_RULES = {"requires": "!--rules"}
-
-
-@command()
-@settings("encoding separator numbers")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=READ)
-@option(
+@cli.command()
+@cli.settings("encoding separator numbers")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@cli.option(
     "--rules",
     metavar="PATH",
     help="Rules of a campaign to check runs by: a pack, a campaign's folder, or a rules.toml.",
-    type=READ,
 )
-@options_from("cranfield.campaign.results.scoring.score_runs", "task", task={"requires": "--rules"})
-@options_from(
-    "cranfield.campaign.check_run",
-    "tag team all_faults",
-    tag={"requires": "--rules"},
-    team={"requires": "--rules"},
-    all_faults={"flag": "--all all_faults"},
-)
-@options_from(
+@cli.options_from("cranfield.campaign.results.scoring.score_runs", "task", requires="--rules")
+@cli.options_from("cranfield.campaign.check_run", "tag team", requires="--rules")
+@cli.options_from("cranfield.campaign.check_run", "all=all_faults")
+@cli.options_from(
     "cranfield.read_runs",
     "format encoding separator numbers",
-    format={"flag": "--input-format", **_EXCLUDES_RULES},
-    encoding=_EXCLUDES_RULES,
-    separator=_EXCLUDES_RULES,
-    numbers=_EXCLUDES_RULES,
+    requires="!--rules",
+    format={"flag": "--input-format"},
 )
-@format_option(
+@cli.format_option(
     ("text", "json", "errlog"),
     help="Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
 )
-@output_option
+@cli.output_option
 def check(
     files: tuple[str, ...],
     rules: str | None,
@@ -84,13 +68,21 @@ def check(
     """
     if format == "errlog" and "-" in files and output is None:
         raise PolicyError("--format errlog of standard input requires --output FOLDER")
+    reports: Sequence[cf.campaign.CheckReport]
     errors: list[InputError] = []
-    if rules is None:
-        reports = _check_files(files, all_faults, reading)
-    else:
+    if rules is not None:
         reports, errors = _check_by_rules(
             files, rules, task, tag=tag, team=team, all_faults=all_faults
         )
+    elif "-" in files:
+        raise PolicyError(
+            "standard input can be checked only with --rules, as files are read twice"
+        )
+    else:
+        reading["format"] = reading.pop("input_format")
+        checks = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
+        command = click.get_current_context().command
+        reports = checks.map_messages(lambda text: cli.as_options(text, command)).files
     is_on_terminal = format == "text" and output in {None, "-"}
     if errors and not is_on_terminal:
         print(
@@ -102,43 +94,24 @@ def check(
         from cranfield.campaign.checks.report import reports_json
 
         text = "".join(f"{report}\n" for report in reports)
-        write(f"{reports_json(reports)}\n" if format == "json" else text, output)
+        cli.write(f"{reports_json(reports)}\n" if format == "json" else text, output)
     for error in errors:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     return 2 if errors else int(not all(report.accepted for report in reports))
 
 
-def _check_files(
-    files: Sequence[str], all_faults: bool, reading: dict[str, Any]
-) -> Sequence[CheckReport]:
-    """Check judgments and runs; messages name options of the command."""
-    import cranfield as cf
-
-    if "-" in files:
-        raise PolicyError(
-            "standard input can be checked only with --rules, as files are read twice"
-        )
-    reading["format"] = reading.pop("input_format")
-    result = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
-    command = click.get_current_context().command
-    return result.map_messages(lambda text: as_options(text, command)).files
-
-
 def _check_by_rules(
     runs: Sequence[str], rules: str, task: str | None, *, tag: Any, **options: Any
-) -> tuple[list[CheckReport], list[InputError]]:
+) -> tuple[list[cf.campaign.CheckReport], list[InputError]]:
     """Check runs by the rules of a task; also return the errors of runs that cannot be read."""
-    from cranfield.campaign.checks.checking import check_run
-    from cranfield.campaign.rules.reading import read_rules
-
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag requires a single run, got {len(runs)}")
-    task_rules = read_rules(rules).task(task)
-    reports: list[CheckReport] = []
+    task_rules = cf.campaign.read_rules(rules).task(task)
+    reports: list[cf.campaign.CheckReport] = []
     errors: list[InputError] = []
     for run in runs:
         try:
-            reports.append(check_run(run, task_rules, tag=tag, **options))
+            reports.append(cf.campaign.check_run(run, task_rules, tag=tag, **options))
         except InputError as error:
             # Continue with the other runs, unless the rules cannot be read.
             if error.source not in {run, "standard input"}:
@@ -148,7 +121,7 @@ def _check_by_rules(
 
 
 def _write_errlogs(
-    reports: Sequence[CheckReport], folder: str | None, files: Sequence[str]
+    reports: Sequence[cf.campaign.CheckReport], folder: str | None, files: Sequence[str]
 ) -> None:
     """Write the logs; refuse two logs with the same file, or a log that overwrites a run."""
     from cranfield.campaign.checks.report import errlog_path, write_errlog
@@ -157,7 +130,7 @@ def _write_errlogs(
         raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
     paths = [errlog_path(report) for report in reports]
     paths = paths if folder is None else [Path(folder) / path.name for path in paths]
-    by_path: dict[str, CheckReport] = {}
+    by_path: dict[str, cf.campaign.CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
         # Some file systems ignore case.
         first_report = by_path.setdefault(str(path).casefold(), report)
@@ -166,6 +139,6 @@ def _write_errlogs(
                 f"{quoted(first_report.source)} and {quoted(report.source)} would be written to the"
                 f" same log, {quoted(path)}"
             )
-    keep_inputs(map(str, paths), files)
+    cli.keep_inputs(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):
         write_errlog(report, path)

@@ -5,95 +5,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    refuse_other_options,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.judging import (
-    JUDGING_SETTINGS,
-    judge_runs,
-    judging_options,
-    measures_option,
-)
-from cranfield.cli.options.output import (
-    MARKUP,
-    MarkupOptions,
-    output_option,
-    table_options,
-    write,
-    write_results,
-)
-from cranfield.cli.options.scores import (
-    ComparisonOptions,
-    ScoreInput,
-    comparing_options,
-    scale_option,
-    score_input,
-)
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli import options as cli
 from cranfield.reporting.marks import MARKS, check_marks
-from cranfield.result import combine_results
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-    from cranfield.scales.statements import Meaningfulness
-    from cranfield.scores import Scores
-    from cranfield.significance.comparison.rank_sets import RankSets
-    from cranfield.significance.comparison.result import PairwiseComparison
-    from cranfield.significance.several.joint_measures import JointComparison
-
+from cranfield.result import Result
 
 DEFAULT = ("AP", "nDCG@10")
-OUTPUTS = ("text", "csv", "json", *MARKUP)
+OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
 OTHER_VIEWS = ("summary", "preferences", "corroboration", "checklist", "power")
 VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
 
 
-@command(
+@cli.command(
     first="measure scores baseline test correction margin fail-if-worse format as marks output rel"
 )
-@settings(
-    f"statistic exact threshold topic-groups replicates caption label long {JUDGING_SETTINGS}",
+@cli.settings(
+    f"statistic exact threshold topic-groups replicates caption label long {cli.JUDGING_SETTINGS}",
     flags="lower",
 )
-@score_input(measures_option(DEFAULT))
-@scale_option
-@comparing_options
-@options_from(
-    f"{__name__}.compare",
+@cli.score_input(cli.measures_option(DEFAULT))
+@cli.scale_option
+@cli.comparing_options
+@cli.own_options(
     "margin fail_if_worse joint strict",
     group="Comparison",
     margin={"metavar": "MARGIN", "requires": "!--marks"},
 )
-@options_from(
-    f"{__name__}.compare",
-    "format marks view topic_groups factors costs replicates",
+@cli.own_options(
+    "format marks as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(OUTPUTS)},
     marks={"type": click.Choice(list(MARKS))},
-    view={"flag": "--as view", "type": click.Choice(VIEWS)},
-    topic_groups={"type": READ, "requires": "--as=summary"},
-    factors={"type": READ},
-    costs={"type": READ},
-    replicates={"type": READ},
+    view={"type": click.Choice(VIEWS)},
+    topic_groups={"requires": "--as=summary"},
 )
-@table_options
-@output_option
-@judging_options
+@cli.table_options
+@cli.output_option
+@cli.judging_options
 def compare(
-    source: ScoreInput,
+    source: cli.ScoreInput,
     *,
     scale: str | None,
-    comparing: ComparisonOptions,
+    comparing: cli.ComparisonOptions,
     margin: str | None,
     fail_if_worse: bool = False,
     joint: bool = False,
@@ -105,7 +64,7 @@ def compare(
     factors: str | None,
     costs: str | None,
     replicates: str | None,
-    printing: MarkupOptions,
+    printing: cli.MarkupOptions,
     output: str | None,
     **judging: Any,
 ) -> int:
@@ -172,10 +131,7 @@ def compare(
     cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
     cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
     """
-    from cranfield.scales.statements import meaningfulness
-    from cranfield.significance.comparison.compare import compare as compare_systems
     from cranfield.significance.comparison.equivalence import read_margin
-    from cranfield.significance.registry import CORRECTIONS
 
     # Options are checked before any file is read.
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
@@ -203,29 +159,31 @@ def compare(
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _rank_sets)(scores, options)
-        write(_format_leaderboards(leaderboards, format, view, printing), output)
+        cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
         return 0
-    comparisons = {name: compare_systems(table, **options) for name, table in scores.items()}
+    comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
     if all(comparison.seed is None for comparison in comparisons.values()):
-        warn_unused(("seed", "resamples"), "the test and the correction do not resample")
+        cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
     details = [name for comparison in comparisons.values() for name in comparison.details]
     if not any(name.startswith("exact") for name in details):
-        warn_unused(("exact",), "this test computes its p-values in one way only")
-    corrections = [CORRECTIONS[comparison.correction] for comparison in comparisons.values()]
+        cli.warn_unused(("exact",), "this test computes its p-values in one way only")
+    corrections = [
+        cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
+    ]
     if comparing.exact and all(correction.random for correction in corrections):
         warn("--exact applies to raw p-values only; adjusted p-values are estimated by resampling")
-    statements = {name: meaningfulness(result) for name, result in comparisons.items()}
+    statements = {name: cf.meaningfulness(result) for name, result in comparisons.items()}
     if strict:
         for statement in statements.values():
             statement.require()
-    write(_format_comparisons(statements, format, margin, marks, view, printing), output)
+    cli.write(_format_comparisons(statements, format, margin, marks, view, printing), output)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
 
 
-_COMPARISON_OPTIONS = " ".join(field.name for field in fields(ComparisonOptions))
+_COMPARISON_OPTIONS = " ".join(field.name for field in fields(cli.ComparisonOptions))
 USED_OPTIONS = {
     "summary": "view measures baseline alpha topic_groups scale score_files",
     "preferences": "view baseline correction",
@@ -242,15 +200,13 @@ OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 def _other_result(
     analysis: str,
-    source: ScoreInput,
+    source: cli.ScoreInput,
     scale: str | None,
-    comparing: ComparisonOptions,
+    comparing: cli.ComparisonOptions,
     table_file: str | None,
     judging: Mapping[str, Any],
 ) -> Result:
     """Compute a result other than pairwise tests of scores; refuse options that it does not use."""
-    import cranfield as cf
-    from cranfield.significance.published import power_of_published
     from cranfield.significance.summary import summarise_each
 
     flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
@@ -259,7 +215,7 @@ def _other_result(
         *OUTPUT_OPTIONS,
         *(judging if analysis != "power" else ()),
     )
-    refuse_other_options(used, f"cannot be combined with {flag}")
+    cli.refuse_other_options(used, f"cannot be combined with {flag}")
     baselines, alpha = comparing.baseline, comparing.alpha
     if analysis in {"summary", "preferences"} and len(baselines) > 1:
         raise PolicyError(f"{flag} requires a single --baseline, got {len(baselines)}")
@@ -268,11 +224,13 @@ def _other_result(
         if len(source.score_files) != 1 or source.qrels is not None:
             raise PolicyError("--as power requires one --scores FILE with columns t and topics")
         [published] = source.score_files
-        return power_of_published(published, alpha=alpha, alternative=comparing.alternative)
+        return cf.significance.power_of_published(
+            published, alpha=alpha, alternative=comparing.alternative
+        )
     if analysis == "preferences":
         rankings = source.rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
-        judged = judge_runs(*rankings, **policies)
+        judged = cli.compute_from_runs(cf.judge, *rankings, **policies)
         rel = 1 if judging["rel"] is None else judging["rel"]
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
@@ -295,20 +253,19 @@ def _other_result(
 
 
 def _write_result(result: Result, format: str, output: str | None) -> None:
-    """Write a result with all its tables."""
     if format == "text":
-        write(f"{result}\n", output)
+        cli.write(f"{result}\n", output)
     else:
-        write_results(combine_results(result), format, None, output)
+        cli.ResultOutput(format, output=output).write(result)
 
 
 def _format_comparisons(
-    statements: Mapping[str, Meaningfulness],
+    statements: Mapping[str, cf.scales.Meaningfulness],
     format: str,
     margin: str | None,
     marks: str | None,
     view: str,
-    printing: MarkupOptions,
+    printing: cli.MarkupOptions,
 ) -> str:
     """Format the comparisons as paragraphs, tables, CSV or JSON."""
     from cranfield.reporting import comparison_formats
@@ -321,8 +278,8 @@ def _format_comparisons(
         return "\n".join(f"{comparison.prose(format, margin)}\n" for comparison in comparisons)
     if marks is not None:
         table = comparison_formats.marked_table(statements, marks)
-        return printing.text([table], format) if format in MARKUP else f"{table}\n"
-    if format in MARKUP:
+        return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"
+    if format in cli.MARKUP:
         tables = comparison_formats.comparison_tables(statements, margin, anova)
         return printing.text(tables, format)
     if format == "text":
@@ -333,16 +290,16 @@ def _format_comparisons(
 
 
 def _format_leaderboards(
-    leaderboards: Mapping[str, RankSets | JointComparison],
+    leaderboards: Mapping[str, cf.significance.RankSets | cf.significance.JointComparison],
     format: str,
     view: str,
-    printing: MarkupOptions,
+    printing: cli.MarkupOptions,
 ) -> str:
     from cranfield.reporting.comparison_formats import leaderboards_text
 
     if view == "prose":
         return "".join(f"{leaderboard.prose(format)}\n" for leaderboard in leaderboards.values())  # type: ignore[union-attr]
-    if format in MARKUP:
+    if format in cli.MARKUP:
         return printing.text(
             [leaderboard.as_table() for leaderboard in leaderboards.values()], format
         )
@@ -350,7 +307,7 @@ def _format_leaderboards(
 
 
 def _describe_failures(
-    comparisons: Mapping[str, PairwiseComparison], margin: str | None
+    comparisons: Mapping[str, cf.PairwiseComparison], margin: str | None
 ) -> list[str]:
     """Describe systems worse than the baseline or, with a margin, not shown to be non-inferior."""
     import numpy as np
@@ -378,15 +335,14 @@ def _describe_failures(
 
 
 def _with_replicates(
-    scores: Mapping[str, Scores], test: str | None, replicates: str | None
-) -> Mapping[str, Scores]:
+    scores: Mapping[str, cf.Scores], test: str | None, replicates: str | None
+) -> Mapping[str, cf.Scores]:
     """Return scores by replicate if a test, or a table of replicates, requires them."""
     from cranfield.scores.replicates import replicate_warning
     from cranfield.significance.registry import REPLICATE_TESTS
-    from cranfield.significance.replicates import by_replicate
 
     if replicates is not None or test in REPLICATE_TESTS:
-        return {name: by_replicate(table, replicates) for name, table in scores.items()}
+        return {name: cf.by_replicate(table, replicates) for name, table in scores.items()}
     if warning := replicate_warning(next(iter(scores.values())).systems):
         warn(warning)
     return scores
@@ -404,20 +360,18 @@ def _chooses_test(options: Mapping[str, Any], *choices: str) -> bool:
     )
 
 
-def _rank_sets(scores: Mapping[str, Scores], options: Mapping[str, Any]) -> dict[str, RankSets]:
-    from cranfield.significance.comparison.compare import compare, rank_sets
-
+def _rank_sets(
+    scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
+) -> dict[str, cf.significance.RankSets]:
     if _chooses_test(options, "correction", "baseline"):
-        return {name: compare(table, **options).rank_sets() for name, table in scores.items()}
+        return {name: cf.compare(table, **options).rank_sets() for name, table in scores.items()}
     shared = {name: options[name] for name in SHARED_OPTIONS}
-    return {name: rank_sets(table, **shared) for name, table in scores.items()}
+    return {name: cf.significance.rank_sets(table, **shared) for name, table in scores.items()}
 
 
 def _compare_jointly(
-    scores: Mapping[str, Scores], options: Mapping[str, Any]
-) -> dict[str, JointComparison]:
-    from cranfield.significance.several.joint_measures import compare_measures
-
+    scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
+) -> dict[str, cf.significance.JointComparison]:
     if _chooses_test(options):
         raise PolicyError(
             "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
@@ -426,23 +380,23 @@ def _compare_jointly(
     joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:
         joint_options["correction"] = options["correction"]
-    return {"": compare_measures(scores, **joint_options)}
+    return {"": cf.significance.compare_measures(scores, **joint_options)}
 
 
-def _check_view(view: str, format: str, printing: MarkupOptions, marks: str | None) -> None:
+def _check_view(view: str, format: str, printing: cli.MarkupOptions, marks: str | None) -> None:
     """Refuse formats and options that a view does not support."""
     if view in {"prose", "anova"} and marks is not None:
         raise PolicyError(f"--as {view} cannot be combined with --marks")
-    if marks is not None and format not in {"text", *MARKUP}:
-        raise PolicyError(f"--marks requires --format text, {', '.join(MARKUP)}, got {format}")
+    is_table = view == "anova" or marks is not None
+    if is_table and format not in {"text", *cli.MARKUP}:
+        flag = "--marks" if marks is not None else "--as anova"
+        raise PolicyError(f"{flag} requires --format text, {', '.join(cli.MARKUP)}, got {format}")
     if view == "prose" and (
         format not in {"text", "markdown", "latex"} or any(vars(printing).values())
     ):
         raise PolicyError(
             "--as prose requires --format text, markdown or latex, without options of tables"
         )
-    if view == "anova" and format not in {"text", *MARKUP}:
-        raise PolicyError(f"--as anova requires --format text, {', '.join(MARKUP)}, got {format}")
 
 
 PAGE = "cranfield-demo.html"
@@ -452,7 +406,7 @@ MAX_SYSTEMS = 10
 """Maximum number of systems in the tables; the report has all."""
 
 
-@command()
+@cli.command()
 def demo() -> None:
     """Compare the bundled systems of TREC-COVID round 5, as a demonstration.
 
@@ -462,19 +416,14 @@ def demo() -> None:
 
     from rich.console import Console
 
-    from cranfield.bundled import trec_covid
-    from cranfield.evaluation.evaluate_runs import evaluate
     from cranfield.reporting.comparison_formats import add_bars
-    from cranfield.reporting.page.report_page import report
     from cranfield.reporting.summary import describe_outcome, describe_test
     from cranfield.reporting.terminal import rich_table, systems_table
-    from cranfield.scales.statements import meaningfulness
-    from cranfield.significance.comparison.compare import compare
     from cranfield.tabular import format_grid
 
-    collection = trec_covid()
+    collection = cf.bundled.trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
-    evaluation = evaluate(collection.runs, collection.qrels, measures)
+    evaluation = cf.evaluate(collection.runs, collection.qrels, measures)
     console = Console()
 
     def print_line(line: str) -> None:
@@ -485,8 +434,8 @@ def demo() -> None:
         f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
         f" {len(collection.qrels):,} judgments\n"
     )
-    comparison = compare(evaluation[measures[0]])
-    n_invariant = meaningfulness(comparison).n_invariant
+    comparison = cf.compare(evaluation[measures[0]])
+    n_invariant = cf.meaningfulness(comparison).n_invariant
     print_line(describe_outcome(comparison, measures[0]))
     print_line(describe_test(comparison))
     print_line(
@@ -502,5 +451,5 @@ def demo() -> None:
     print_line(f"{n_hidden} more systems, with intervals and pairs, are in {PAGE}")
     for note in (*evaluation.notes, *comparison.notes):
         print_line(f"note: {note}")
-    report(evaluation, PAGE, title=collection.name, command="cranfield demo")
+    cf.report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

@@ -5,68 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    collected_warnings,
-    quoted,
-    warn,
-)
+import cranfield as cf
+from cranfield.base.errors import PolicyError, collected_warnings, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import some_of
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    in_group,
-    on_command_line,
-    refuse_options,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.judging import (
-    RUN_SETTINGS,
-    Reading,
-    bad_run_option,
-    compute_from_runs,
-    evaluate_runs,
-    judging_options,
-    max_grade_option,
-    measures_option,
-    omit_reading,
-    reading_options,
-    rel_option,
-    requested_measures,
-)
-from cranfield.cli.options.output import (
-    FORMATS,
-    MarkupOptions,
-    Output,
-    gather_options,
-    output_option,
-    output_options,
-    progress_of,
-    table_options,
-    write,
-)
-from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import NumberList, options_from
+from cranfield.cli import options as cli
 from cranfield.collection.policies import DUPLICATES
-
-if TYPE_CHECKING:
-    from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.evaluation.probable_scores import ExpectedScores
-    from cranfield.result import Result
-    from cranfield.scores import Scores
-
+from cranfield.result import Result
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")
-OUTPUTS = (FORMATS[0], *LINE_FORMATS, *FORMATS[1:])
+OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
 RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
 """Formats of all views but the scores."""
 
@@ -79,41 +32,39 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
 """Views of systems with several rankings or answers for each topic."""
 
 
-@command(
+@cli.command(
     first="measure scores by-topic as rel compat ties depth input-format format output coverage"
 )
-@settings(
+@cli.settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
     " chunk-separator ungraded map-grades backend order caption label long replicates"
     " draws seed confidence fixed-topics"
 )
-@score_input(measures_option(DEFAULT))
-@output_options(formats=OUTPUTS)
-@options_from(
-    f"{__name__}.evaluate",
-    "view coverage replicates",
+@cli.score_input(cli.measures_option(DEFAULT))
+@cli.output_options(formats=OUTPUTS)
+@cli.own_options(
+    "as=view coverage replicates",
     group="Output",
-    view={"flag": "--as view"},
-    replicates={"type": READ, "requires": f"--as={','.join(REPLICATE_VIEWS)}"},
+    replicates={"requires": f"--as={','.join(REPLICATE_VIEWS)}"},
 )
-@table_options
-@options_from(
+@cli.table_options
+@cli.options_from(
     "cranfield.evaluate_probabilities",
     "draws seed confidence fixed_topics",
     group="Output",
-    **{name: {"requires": "--as=expected"} for name in EXPECTED_OPTIONS},
+    requires="--as=expected",
 )
-@judging_options
+@cli.judging_options
 def evaluate(
-    source: ScoreInput,
-    output: Output,
+    source: cli.ScoreInput,
+    output: cli.Output,
     *,
     coverage: bool = False,
     view: Literal[
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
     replicates: str | None,
-    printing: MarkupOptions,
+    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score runs against judgments, or summarise the scores of --scores.
@@ -167,14 +118,12 @@ def evaluate(
         expected_options["by_topic"] = output.by_topic
         output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
-    evaluation = evaluate_runs(*source.rankings(), source.measures, **judging)
+    evaluation = cli.evaluate_runs(*source.rankings(), source.measures, **judging)
     if view == "tie-ranges":
-        import cranfield as cf
-
         output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
     elif output.form in {*LINE_FORMATS, "json"}:
         lines = _format_lines(evaluation, output, source.measures, judging["rel"])
-        write("".join(f"{line}\n" for line in lines), output.output)
+        cli.write("".join(f"{line}\n" for line in lines), output.output)
     else:
         output.write(evaluation, printing)
     if coverage:
@@ -185,78 +134,81 @@ def evaluate(
         sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
 
 
-def _check_view(view: str, output: Output) -> None:
+def _check_view(view: str, output: cli.Output) -> None:
     """Refuse formats and options that a view other than the scores does not support."""
     if output.form not in RESULT_FORMATS:
         raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
     if view != "expected-exposure":
         unused = ("places", "order", "caption", "label", "long")
-        refuse_options(unused, f"cannot be combined with --as {view}")
+        cli.refuse_options(unused, f"cannot be combined with --as {view}")
 
 
 def _write_replicates(
-    source: ScoreInput,
-    output: Output,
-    printing: MarkupOptions,
+    source: cli.ScoreInput,
+    output: cli.Output,
+    printing: cli.MarkupOptions,
     judging: Mapping[str, Any],
     replicates: str | None,
     view: str,
 ) -> None:
     """Write the variances, expected exposure or equity of attention of replicated systems."""
     from cranfield.evaluation import stochastic_rankings as stochastic
-    from cranfield.significance.replicates import summarise_replicates
 
     is_exposure = view == "expected-exposure"
     unused = ("coverage",) if is_exposure else ("by_topic", "coverage")
-    refuse_options(unused, f"cannot be combined with --as {view}")
+    cli.refuse_options(unused, f"cannot be combined with --as {view}")
     if view == "replicates":
         tables = source.scores(judging, all_measures=True).values()
-        output.write_results(*(summarise_replicates(table, replicates) for table in tables))
+        output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))
         return
     rankings = source.rankings(f"--as {view} requires QRELS and RUN")
     if "-" in source.runs:
         raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
-    names = source.measures if on_command_line("measures") else default
+    names = source.measures if cli.on_command_line("measures") else default
     options = {**judging, "replicates": replicates}
-    measures = requested_measures(names, options.pop("rel"), options["compat"])
+    measures = cf.parse_measures(names, rel=options.pop("rel"), compat=options["compat"])
     if all(getattr(measure, "by", "") == "document" for measure in measures):
-        warn_unused(("groups",), "no requested measure uses it")
+        cli.warn_unused(("groups",), "no requested measure uses it")
     if is_exposure:
         exposure = partial(stochastic.expected_exposure, measures=measures)
-        output.write(compute_from_runs(exposure, *rankings, **options), printing)
+        output.write(cli.compute_from_runs(exposure, *rankings, **options), printing)
     else:
         equity = partial(stochastic.equity_of_attention, measure=measures)
-        output.write_results(compute_from_runs(equity, *rankings, **options))
+        output.write_results(cli.compute_from_runs(equity, *rankings, **options))
 
 
 def _evaluate_probabilities(
-    source: ScoreInput, judging: Mapping[str, Any], expected_options: Mapping[str, Any]
-) -> ExpectedScores:
+    source: cli.ScoreInput, judging: Mapping[str, Any], expected_options: Mapping[str, Any]
+) -> cf.ExpectedScores:
     """Read probabilities of relevance and runs, and compute expected scores."""
-    import cranfield as cf
     from cranfield.collection.judged.judging import can_be_read
 
     qrels, run_files = source.rankings()
-    refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
-    reading = Reading.from_options(judging)
+    cli.refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
+    reading = cli.Reading.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
         raise PolicyError("--as expected supports --columns of runs only, such as run.doc=NAME")
-    options = {**omit_reading(judging), **expected_options, "aspects": judging["aspects"] or None}
-    measures = requested_measures(source.measures, options.pop("rel"), options["compat"])
+    options = {
+        **cli.omit_reading(judging),
+        **expected_options,
+        "aspects": judging["aspects"] or None,
+    }
+    rel, compat = options.pop("rel"), options["compat"]
+    measures = cf.parse_measures(source.measures, rel=rel, compat=compat)
     try:
         probabilities = cf.read_probabilities(qrels)
-    except InputError as error:
+    except cf.InputError as error:
         if can_be_read(qrels, "qrels"):
             advice = "the file has grades, not probabilities; omit --as expected"
-            raise InputError(f"{error}; {advice}") from None
+            raise cf.InputError(f"{error}; {advice}") from None
         raise
     runs = reading.runs(qrels, run_files)
-    with progress_of(runs) as options["progress"]:
+    with cli.progress_of(runs) as options["progress"]:
         return cf.evaluate_probabilities(runs, probabilities, measures, **options)
 
 
-def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
+def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
     """Warn if systems are summarised over different topics."""
     import numpy as np
 
@@ -272,7 +224,7 @@ def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
 
 
 def _format_lines(
-    evaluation: Evaluation, output: Output, measures: Iterable[object], rel: int | None
+    evaluation: cf.Evaluation, output: cli.Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
     """Format an evaluation as trec, ir_measures, prototext or JSON lines."""
     from cranfield.reporting import score_formats
@@ -300,30 +252,28 @@ def _format_lines(
 SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 
 
-@command(first="measure clicks session-topics rel by-session format output settings")
-@settings(
+@cli.command()
+@cli.settings(
     "depth duplicates on-duplicate until-click on-bad-run lengths max-grade unjudged negative"
     " ties places order caption label long"
 )
-@click.argument("qrels", metavar="QRELS", type=READ)
-@click.argument("sessions", metavar="SESSIONS", type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(SESSIONS_DEFAULT)
-@options_from(
-    f"{__name__}.sessions",
+@click.argument("qrels", metavar="QRELS", type=cli.READ)
+@click.argument("sessions", metavar="SESSIONS", type=cli.READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.READ)
+@cli.measures_option(SESSIONS_DEFAULT)
+@cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
-    clicks={"type": READ},
-    session_topics={"type": READ},
+    clicks={"type": cli.READ},
     on_duplicate={"requires": "RUN", "type": click.Choice(list(DUPLICATES))},
 )
-@bad_run_option
-@options_from(f"{__name__}.sessions", "until_click lengths", lengths={"type": READ})
-@rel_option
-@max_grade_option
-@options_from("cranfield.judge", "unjudged negative")
-@options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
-@output_options("session")
-@table_options
+@cli.bad_run_option
+@cli.own_options("until_click lengths")
+@cli.rel_option
+@cli.max_grade_option
+@cli.options_from("cranfield.judge", "unjudged negative")
+@cli.options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
+@cli.output_options("session")
+@cli.table_options
 def sessions(
     qrels: str,
     sessions: str,
@@ -340,8 +290,8 @@ def sessions(
     lengths: str | None,
     rel: int | None,
     ties: str,
-    output: Output,
-    printing: MarkupOptions,
+    output: cli.Output,
+    printing: cli.MarkupOptions,
     **judging: Any,
 ) -> None:
     """Score search sessions of several queries.
@@ -379,12 +329,10 @@ def sessions(
     cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
     """
     output.check()
-    measure_list = requested_measures(measures, rel)
-    from cranfield import evaluate_sessions
-    from cranfield.sessions import read_sessions
+    measure_list = cf.parse_measures(measures, rel=rel)
     from cranfield.sessions.log import CLICK_JUDGMENTS
 
-    log = read_sessions(sessions, clicks=clicks, topics=session_topics)
+    log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
         log = log.followed_by(runs, ties=ties, on_duplicate=on_duplicate, on_bad_run=on_bad_run)
     policies = {name: value for name, value in judging.items() if value is not None}
@@ -393,14 +341,14 @@ def sessions(
         "duplicates": duplicates,
         "until_click": until_click,
     }
-    evaluation = evaluate_sessions(
+    evaluation = cf.evaluate_sessions(
         log, qrels, measure_list, lengths=lengths, **list_options, **policies
     )
     evaluation.warn()
     needs = " ".join(measure.info.needs for measure in measure_list)
     needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
     unused = [name for name in ("clicks", "lengths") if name not in needs]
-    warn_unused(unused, "no requested measure uses it")
+    cli.warn_unused(unused, "no requested measure uses it")
     output.write(evaluation, printing, unit="session")
 
 
@@ -413,21 +361,18 @@ DEFAULTS = {
 """Default measures of each kind of data."""
 
 
-@command()
-@settings("system places order caption label long")
-@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
-@options_from(
-    f"{__name__}.answers",
-    "nuggets assignments citations references human measures system tokeniser",
-    nuggets={"type": READ},
-    references={"type": READ},
-    human={"type": READ, "requires": "!--references !--by-topic"},
-    measures={"flag": "--measure measures", "stands_for": ""},
+@cli.command()
+@cli.settings("system places order caption label long")
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=cli.READ)
+@cli.own_options(
+    "nuggets assignments citations references human measure=measures system tokeniser",
+    human={"requires": "!--references !--by-topic"},
+    measures={"stands_for": ""},
     system={"metavar": "NAME", "stands_for": "name"},
     tokeniser={"requires": "--references"},
 )
-@output_options()
-@table_options
+@cli.output_options()
+@cli.table_options
 def answers(
     answers: tuple[str, ...],
     *,
@@ -439,8 +384,8 @@ def answers(
     measures: tuple[str, ...] = (),
     system: str | None,
     tokeniser: Literal["alphanumeric", "unicode", "whitespace"] | None,
-    output: Output,
-    printing: MarkupOptions,
+    output: cli.Output,
+    printing: cli.MarkupOptions,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
@@ -490,24 +435,22 @@ def answers(
             + (f", got {' and '.join(f'--{kind}' for kind in names)}" if names else "")
         )
     [kind] = names
-    from cranfield import evaluate_answers, texts
-    from cranfield.measures import parse_measures
 
-    measure_list = parse_measures(measures) if measures else None
+    measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
         raise PolicyError("--references requires a single file of answers, with a column system")
 
     def read_judged(files: tuple[str, ...]) -> Any:
         data: Any = files[0] if len(files) == 1 else list(files)
         if kind == "nuggets":
-            return texts.judge_answers(data, nuggets, name=system)
+            return cf.texts.judge_answers(data, nuggets, name=system)
         if kind == "references":
-            return texts.judge_summaries(data, references, tokeniser=tokeniser, name=system)
+            return cf.texts.judge_summaries(data, references, tokeniser=tokeniser, name=system)
         if kind == "assignments":
-            return texts.read_nugget_assignments(data, name=system)
+            return cf.texts.read_nugget_assignments(data, name=system)
         if len(files) == 1:
-            return texts.read_citations(data, name=system)
-        return texts.read_citations(files[:-1], support=files[-1], name=system)
+            return cf.texts.read_citations(data, name=system)
+        return cf.texts.read_citations(files[:-1], support=files[-1], name=system)
 
     judged = read_judged(answers)
     if human is not None:
@@ -516,17 +459,21 @@ def answers(
             *_estimate_scores(judged, human_labels, measures or DEFAULTS[kind], output)
         )
     elif measure_list is not None:
-        output.write(evaluate_answers(judged, measure_list), printing)
+        output.write(cf.evaluate_answers(judged, measure_list), printing)
     else:
-        output.write(_evaluate_defaults(judged, DEFAULTS[kind]), printing)
+        scores: dict[str, cf.Scores] = {}
+        for name in DEFAULTS[kind]:
+            try:
+                scores |= cf.evaluate_answers(judged, name)
+            except cf.MeasureError as error:
+                warn(f"measure skipped: {error}")
+        output.write(scores, printing)
 
 
 def _estimate_scores(
-    judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: Output
+    judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: cli.Output
 ) -> list[Result]:
     """Compute prediction-powered scores from labels of a judge and of people."""
-    from cranfield.assess import ppi_answers
-
     if output.form == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
     with collected_warnings() as messages:
@@ -535,44 +482,29 @@ def _estimate_scores(
         # Answers outside the sample are not missing.
         if "missing and counted as 0" not in message:
             warn(message)
-    return [ppi_answers(human, judge, measure) for measure in measures]
+    return [cf.assess.ppi_answers(human, judge, measure) for measure in measures]
 
 
-def _evaluate_defaults(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
-    """Compute the default measures; warn of measures whose input is missing."""
-    from cranfield import evaluate_answers
-
-    scores: dict[str, Scores] = {}
-    for name in names:
-        try:
-            scores |= evaluate_answers(judged, name)
-        except MeasureError as error:
-            warn(f"measure skipped: {error}", stacklevel=2)
-    return scores
-
-
-@command()
-@settings(f"depth ties {RUN_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
-@options_from(
+@cli.command()
+@cli.settings(f"depth ties {cli.RUN_SETTINGS}")
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@cli.options_from(
     "cranfield.fuse",
     "method norm weights depth limit name ties",
     weights={
-        "type": NumberList(None),
+        "type": cli.NumberList(None),
         "metavar": "NUMBERS",
         "help": "Weights of the runs, in their order: 0.3,0.7.",
     },
 )
-@gather_options(Reading, "reading", in_group("Input", reading_options))
-@options_from("cranfield.judge", "jobs")
-@options_from(
-    f"{__name__}.fuse", "metadata list_methods", list_methods={"flag": "--list list_methods"}
-)
-@output_option
+@cli.gather_options(cli.Reading, "reading", cli.in_group("Input", cli.reading_options))
+@cli.options_from("cranfield.judge", "jobs")
+@cli.own_options("metadata list=list_methods")
+@cli.output_option
 def fuse(
     runs: tuple[str, ...],
     *,
-    reading: Reading,
+    reading: cli.Reading,
     metadata: bool = False,
     list_methods: bool = False,
     output: str | None,
@@ -598,16 +530,16 @@ def fuse(
     cranfield fuse a.run b.run | cranfield evaluate qrels.txt - -m nDCG@10
     cranfield fuse --list
     """
-    import cranfield as cf
-
     if list_methods:
         from cranfield.tabular import format_grid, table_from_frame
 
-        write(f"{format_grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
+        cli.write(
+            f"{format_grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output
+        )
         return
     if not runs:
         raise PolicyError("expected two runs or more, or --list")
     run_list = reading.runs(None, runs)
-    with progress_of(run_list) as progress:
+    with cli.progress_of(run_list) as progress:
         fused = cf.fuse(run_list, progress=progress, **options)
     cf.write_run(fused, output or "-", metadata=metadata)

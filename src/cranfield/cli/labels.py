@@ -1,4 +1,4 @@
-"""Commands on labels of several assessors or of language models: `labels`, `judges`."""
+"""Commands on labels of assessors or language models: `labels`, `judges`, `prompts`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.assess.labels import CROWD_MODELS
 from cranfield.base.errors import InputError, PolicyError, check_choice
-from cranfield.base.text import counted
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    command,
-    refuse_options,
-    settings,
-    with_changes,
-)
-from cranfield.cli.options.judging import (
-    DOCUMENT_JUDGING_SETTINGS,
-    DOCUMENT_OPTIONS,
-    POLICIES,
-    WORK,
-    Reading,
-    document_judging_options,
-    measures_option,
-    omit_reading,
-    parse_columns,
-    parse_grades,
-    requested_measures,
-)
-from cranfield.cli.options.output import ResultOutput, result_options
-from cranfield.cli.options.signatures import collect_pairs, options_from, parse_pairs
+from cranfield.base.text import counted, plain
+from cranfield.cli import options as cli
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, combine_results
 from cranfield.tabular import table_from_frame
@@ -43,13 +22,9 @@ from cranfield.tabular import table_from_frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.assess.judges.reading import Judge
-    from cranfield.assess.labels.consensus import Consensus
-    from cranfield.collection.qrels import Qrels
-
 
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
-KEYS = {
+KEYS: dict[str, tuple[str, ...]] = {
     "grades": ("grade",),
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
@@ -68,13 +43,13 @@ MAX_PAIRS = 40
 """Maximum number of pairs of assessors in text output."""
 
 
-@command(
+@cli.command(
     first="columns grades method gold qrels measure pairs against interval format table output"
 )
-@settings("rel tie fix-gold encoding repeats confidence resamples seed")
-@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
-@options_from(f"{__name__}.labels", "columns", columns={"metavar": "NAMES"})
-@options_from(
+@cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.READ)
+@cli.own_options("columns", columns={"metavar": "NAMES"})
+@cli.options_from(
     "cranfield.assess.read_labels",
     "worker_columns grades repeats missing encoding",
     worker_columns={
@@ -89,27 +64,21 @@ MAX_PAIRS = 40
         " pattern of texts, 'score: (\\d)'. By default the grades that occur.",
     },
 )
-@options_from(f"{__name__}.labels", "method", type=click.Choice(list(CROWD_MODELS)))
-@options_from("cranfield.assess.majority", "tie")
-@options_from(
-    f"{__name__}.labels",
+@cli.own_options("method", type=click.Choice(list(CROWD_MODELS)))
+@cli.options_from("cranfield.assess.majority", "tie")
+@cli.own_options(
     "gold fix_gold qrels",
-    gold={"metavar": "QRELS", "type": READ},
+    gold={"metavar": "QRELS", "type": cli.READ},
     fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
-    qrels={"type": WRITTEN},
+    qrels={"type": cli.WRITTEN},
 )
-@options_from(
+@cli.options_from(
     "cranfield.assess.agreement_of",
-    "measures pairs against rel interval confidence resamples seed",
-    measures={
-        "flag": "--measure measures",
-        "multiple": True,
-        "help": "Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
-        " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
-        " ordinal alpha and AC1.",
-    },
+    "measure=measures pairs against rel interval confidence resamples seed",
+    measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
+    " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
+    " ordinal alpha and AC1.",
     pairs={"requires": "!--against"},
-    against={"metavar": "NAME"},
     confidence={"requires": "!--interval=none"},
     resamples={"requires": "--interval=bootstrap"},
     seed={
@@ -117,7 +86,7 @@ MAX_PAIRS = 40
         "requires": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
-@result_options(KEYS)
+@cli.result_options(KEYS)
 def labels(
     labels: tuple[str, ...],
     *,
@@ -133,7 +102,7 @@ def labels(
     missing: str,
     encoding: str,
     measures: tuple[str, ...],
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     **agreement_options: Any,
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
@@ -166,15 +135,15 @@ def labels(
     if qrels is not None and qrels in {result_output.output or "-", "-"}:
         raise PolicyError("--qrels and --output must be two different files")
     result_output.check(name for name in KEYS if gold is not None or name != "gold")
-    from cranfield import assess, write_qrels
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
     label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
         raise PolicyError("--columns gold. requires --gold")
-    annotations = assess.read_labels(
-        _label_files(labels),
+    is_single = len(labels) == 1 and "=" not in labels[0]
+    annotations = cf.assess.read_labels(
+        labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
         columns=label_columns,
         worker_columns=None if worker_columns is None else worker_columns.split(","),
         grades=_parse_grade_scale(grades),
@@ -190,7 +159,7 @@ def labels(
         annotations, tie=tie, seed=agreement_options["seed"], **known_grades
     )
     overview, workers = Overview(annotations), consensus.workers()
-    frames = {"grades": overview.to_polars(), "workers": workers}
+    frames, keys = {"grades": overview.to_polars(), "workers": workers}, {**KEYS}
     notes = list(consensus.notes)
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
@@ -198,15 +167,17 @@ def labels(
     tables = [table_from_frame(frames["grades"], "Grades", left=["grade"])]
     tables.append(table_from_frame(top_workers, f"Workers, by {method}{hidden}"))
     if len(annotations.workers) > 1:
-        agreement = assess.agreement_of(annotations, measures or None, **agreement_options)
+        agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
+        if "first" in frames["agreement"].columns:
+            keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
         n_workers = len(annotations.workers)
         if agreement.paired and n_workers <= MAX_WORKERS and agreement_options["against"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
-        refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
+        cli.refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
         notes.append("agreement was not measured: there is only one worker")
     if gold_qrels is not None:
         frames["gold"], gold_notes = _compare_gold(consensus, gold_qrels)
@@ -220,10 +191,10 @@ def labels(
     results = ResultSet(
         [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
-        {name: (frame, _key_columns(name, frame)) for name, frame in frames.items()},
+        {name: (frame, keys[name]) for name, frame in frames.items()},
         {"method": method, "tie": tie, **agreement_options, "notes": notes},
     )
-    write_more = None if qrels is None else partial(write_qrels, consensus.qrels, qrels)
+    write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
     result_output.write(results, write_more)
 
 
@@ -232,7 +203,7 @@ def _parse_grade_scale(grades: str | None) -> Any:
     if grades is None:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
-        return parse_grades(grades)
+        return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
     return read_scale(grades).grades
@@ -244,20 +215,13 @@ def _parse_columns(
     """Parse fields of a line, or names of columns of labels and of gold grades."""
     if columns is None or "=" not in columns:
         return columns, None
-    label_columns, gold_columns = parse_columns(columns), dict[str, str]()
+    label_columns, gold_columns = cli.parse_columns(columns), dict[str, str]()
     for name in [name for name in label_columns if name.startswith("gold.")]:
         gold_columns[name.removeprefix("gold.")] = label_columns.pop(name)
     return label_columns or None, gold_columns or None
 
 
-def _label_files(labels: tuple[str, ...]) -> str | dict[str, str]:
-    """Return the file of labels, or files of judgments by the name of the assessor."""
-    if len(labels) == 1 and "=" not in labels[0]:
-        return labels[0]
-    return parse_pairs(labels, "several LABELS", "NAME=FILE")
-
-
-def _compare_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
+def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.DataFrame, list[str]]:
     """Cross-tabulate gold grades and aggregated grades; also return notes."""
     import numpy as np
     import polars as pl
@@ -281,13 +245,6 @@ def _compare_gold(consensus: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list
     ]
 
 
-def _key_columns(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
-    if name != "agreement":
-        return KEYS[name]
-    assessors = ("first", "second") if "first" in frame.columns else ("assessors",)
-    return (*assessors, "measure")
-
-
 DEFAULT = ("AP", "nDCG@10")
 
 RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi", "strata")
@@ -298,13 +255,15 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 """Options that give the runs to rank by the labels of judges."""
 
 
-@command(
+@cli.command(
     first="cut scale runs own-runs families ppi tolerance measure format table output settings"
 )
-@settings(f"label-format level confidence fixed-topics compat jobs {DOCUMENT_JUDGING_SETTINGS}")
-@click.argument("qrels", metavar="QRELS", type=READ)
-@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
-@options_from(
+@cli.settings(
+    f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
+)
+@click.argument("qrels", metavar="QRELS", type=cli.READ)
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.READ)
+@cli.options_from(
     "cranfield.assess.compare_judges",
     "cut scale level",
     scale={
@@ -313,28 +272,25 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
         " grade of QRELS.",
     },
 )
-@options_from(
-    f"{__name__}.judges",
-    "label_format runs own_runs families ppi fixed_topics tolerances",
+@cli.own_options(
+    "label_format runs own_runs families ppi fixed_topics tolerance=tolerances",
     label_format={"type": click.Choice(FORMATS)},
-    runs={"metavar": "RUN", "type": READ},
-    families={"type": READ, "requires": ("--runs !--ppi", "--own-runs !--ppi")},
+    families={"requires": ("--runs !--ppi", "--own-runs !--ppi")},
     ppi={"metavar": "UNIT", "stands_for": "unit"},
     fixed_topics={"requires": "--ppi"},
     tolerances={
-        "flag": "--tolerance tolerances",
         "type": str,
         "multiple": True,
-        "callback": collect_pairs,
+        "callback": cli.collect_pairs,
         "metavar": "NAME=VALUE",
     },
 )
-@measures_option(DEFAULT, requires=RUN_CONDITIONS)
-@options_from("cranfield.assess.compare_judges", "confidence")
-@result_options(JUDGE_TABLES)
-@with_changes(("system", "lower", "on_bad_run"), requires=("--runs",))
-@with_changes((*POLICIES, *DOCUMENT_OPTIONS, *WORK), requires=RUN_CONDITIONS)
-@document_judging_options
+@cli.measures_option(DEFAULT, requires=RUN_CONDITIONS)
+@cli.options_from("cranfield.assess.compare_judges", "confidence")
+@cli.result_options(JUDGE_TABLES)
+@cli.with_changes(("system", "lower", "on_bad_run"), requires=("--runs",))
+@cli.with_changes((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
+@cli.document_judging_options
 def judges(
     qrels: str,
     judges: tuple[str, ...],
@@ -351,7 +307,7 @@ def judges(
     tolerances: Mapping[str, str],
     measures: tuple[str, ...],
     confidence: float,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     **judging: Any,
 ) -> None:
     """Compare the labels of judges, such as language models, with those of people.
@@ -395,56 +351,67 @@ def judges(
     cranfield judges qrels.txt labels/ --tolerance kappa=0.4
     cranfield judges few.txt llm.txt --runs runs/ --ppi topic --tolerance "difference(new, old)=0"
     """
-    from cranfield.assess.estimates.grades import ppi_grades
-    from cranfield.assess.judges.comparison import compare_judges
-    from cranfield.assess.judges.rankings import judges_as_runs
     from cranfield.assess.judges.reading import drop_unsampled, read_panel
-    from cranfield.assess.judges.tolerances import check_tolerances, decide, quantity_of
+    from cranfield.assess.judges.tolerances import check_tolerances, quantity_of
+    from cranfield.collection.judged.judging import can_be_read
 
     has_runs = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("--runs cannot be combined with --own-runs")
     _check_unit(ppi, has_runs)
     is_by_grade = ppi == "grade"
-    tables = ["rankings", "systems"] if has_runs and not ppi else []
-    tables += ["self-preference"] if families is not None else []
-    tables += ["ppi"] if ppi else []
-    tables += ["strata"] if is_by_grade else []
-    quantities = {quantity_of(name)[0] for name in tolerances}
-    if "score-bias" in quantities and "rankings" in tables:
-        tables.append("score-bias")
+    is_ranked = has_runs and not ppi
+    has_bias = "score-bias" in {quantity_of(name)[0] for name in tolerances}
+    conditions = {
+        "rankings": is_ranked,
+        "systems": is_ranked,
+        "self-preference": families is not None,
+        "ppi": bool(ppi),
+        "strata": is_by_grade,
+        "score-bias": is_ranked and has_bias,
+    }
+    tables = [name for name, holds in conditions.items() if holds]
     bounds = check_tolerances(tolerances, ["intervals", *tables])
     tables += ["decisions"] if bounds else []
     result_output.check([*LABEL_TABLES, *tables])
-    measure_list = requested_measures(measures, judging.pop("rel"), judging["compat"])
-    reading = Reading.from_options(judging)
-    people, labels = _people_and_judges(reading, qrels, judges, label_format, runs, has_runs)
+    measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
+    reading = cli.Reading.from_options(judging)
+    try:
+        people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
+    except InputError as error:
+        if runs and error.source in judges and can_be_read(error.source, "run"):
+            raise InputError(f"{error}; each run requires its own --runs") from None
+        raise
     scale_options: dict[str, Any] = {"scale": scale, "cut": cut}
     if ppi and not cut:
         # Few judgments of people may lack the highest grade.
         scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
-    comparison = compare_judges(people, labels, level=level, confidence=confidence, **scale_options)
+    comparison = cf.assess.compare_judges(
+        people, labels, level=level, confidence=confidence, **scale_options
+    )
     results: list[Any] = []
     if is_by_grade:
-        results = [ppi_grades(people, labels, alpha=1 - confidence, **scale_options)]
+        results = [cf.assess.ppi_grades(people, labels, alpha=1 - confidence, **scale_options)]
     if has_runs:
         run_list = (
-            reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **scale_options)
+            reading.runs(qrels, runs)
+            if runs
+            else cf.assess.judges_as_runs(people, labels, **scale_options)
         )
-        options = omit_reading(judging) | scale_options
+        options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect cannot be used with judges")
-        options |= {"alpha": 1 - confidence} if ppi else {"confidence": confidence}
-        options |= {"unit": ppi, "fixed_topics": fixed_topics} if ppi else {}
+        ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
+        options |= ppi_options if ppi else {"confidence": confidence}
         results = _judge_runs(run_list, people, labels, measure_list, tables, families, options)
     all_results = [comparison, *results]
-    all_results += [decide(bounds, *all_results)] if bounds else []
+    all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
     notes = list(
         dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
     )
-    judgment_count = counted(len(drop_unsampled(people)), "judgment")
     heading = [
-        f"{counted(len(comparison.judges), 'judge')} compared with people: {judgment_count} of"
+        f"{counted(len(comparison.judges), 'judge')} compared with people:"
+        f" {counted(len(drop_unsampled(people)), 'judgment')} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
@@ -470,47 +437,29 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
         raise PolicyError("--ppi requires --runs or --own-runs, or the unit grade")
 
 
-def _people_and_judges(
-    reading: Reading,
-    qrels: str,
-    judges: tuple[str, ...],
-    label_format: str | None,
-    runs: tuple[str, ...],
-    has_runs: bool,
-) -> tuple[Qrels, tuple[Judge, ...]]:
-    """Read labels of people and judges; explain the error if a run is among the judges."""
-    from cranfield.collection.judged.judging import can_be_read
-
-    try:
-        return reading.with_judges(qrels, judges, label_format, runs=has_runs)
-    except InputError as error:
-        if runs and error.source in judges and can_be_read(error.source, "run"):
-            raise InputError(f"{error}; each run requires its own --runs") from None
-        raise
-
-
 def _judge_runs(
     runs: Any,
-    people: Qrels,
-    judges: tuple[Judge, ...],
+    people: cf.Qrels,
+    judges: tuple[cf.assess.Judge, ...],
     measures: Any,
     tables: Sequence[str],
     families: str | None,
     options: dict[str, Any],
 ) -> list[Any]:
     """Compute the results of judges on runs that the requested tables need."""
-    from cranfield.assess.estimates.scores import ppi_scores
-    from cranfield.assess.judges.bias import score_bias, self_preference
-    from cranfield.assess.judges.rankings import judge_rankings
-
     if "ppi" in tables:
         pairs = product(measures, judges)
-        return [ppi_scores(runs, people, judge, measure, **options) for measure, judge in pairs]
-    results: list[Any] = [judge_rankings(runs, people, judges, measures, **options)]
+        return [
+            cf.assess.ppi_scores(runs, people, judge, measure, **options)
+            for measure, judge in pairs
+        ]
+    results: list[Any] = [cf.assess.judge_rankings(runs, people, judges, measures, **options)]
     if "score-bias" in tables:
-        results.append(score_bias(runs, people, judges, measures, **options))
+        results.append(cf.assess.score_bias(runs, people, judges, measures, **options))
     if families is not None:
-        results.append(self_preference(runs, people, judges, families, measures, **options))
+        results.append(
+            cf.assess.self_preference(runs, people, judges, families, measures, **options)
+        )
     return results
 
 
@@ -524,3 +473,53 @@ def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
         for result in results
     ]
     return pl.concat(frames), (*keys, "system")
+
+
+@cli.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=cli.READ)
+@cli.own_options("template grades", grades={"metavar": "RULE", "requires": "!--template"})
+@cli.output_option
+def prompts(
+    files: tuple[str, ...], *, template: str | None, grades: str | None, output: str | None
+) -> None:
+    """Write prompts for a language model to judge documents, or read labels from its answers.
+
+    With --template, FILE... is PAIRS TOPICS DOCUMENTS: the pairs to judge, such as a pool, and the
+    tables of their texts. The output is JSON lines of id, topic, doc and prompt.
+    Without --template, FILE... is PROMPTS ANSWERS: these JSON lines, and JSON lines of id and text.
+    The output is labels for `cranfield judges`; the parse rate is printed on standard error.
+
+    Parameters
+    ----------
+    template
+        Text with the placeholders {topic} and {document}, or {topic.COLUMN}, {document.COLUMN}.
+    grades
+        Rule for the grade in an answer: a pattern such as "score: ([0-3])", or grades of words,
+        "relevant=1,not relevant=0". By default the grade is the only number of the answer.
+
+    Examples
+    --------
+    cranfield prompts --template umbrela.txt pool.txt topics.csv docs.jsonl -o prompts.jsonl
+    cranfield prompts prompts.jsonl answers.jsonl -o llm.csv
+    cranfield prompts prompts.jsonl answers.jsonl --grades "score: ([0-3])" -o llm.csv
+    """
+    from cranfield.assess.judges.prompts import ONLY_NUMBER
+    from cranfield.collection.files.writing import write_table
+    from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+    from cranfield.sources.text import decoded
+
+    path, file_count = output or "-", counted(len(files), "file")
+    if template is not None:
+        if len(files) != 3:
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
+        source, (pairs, topics, documents) = Source(template), files
+        text = decoded(source.read(), source.name)
+        write_table(cf.assess.make_prompts(pairs, topics, documents, text), path, "jsonl")
+        return
+    if len(files) != 2:
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
+    rule = ONLY_NUMBER if grades is None else cli.parse_grades(grades)
+    parsed = cf.assess.parse_answers(*files, grades=rule)
+    write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
+    for line in parsed.heading():
+        click.echo(plain(line), err=True)

@@ -16,12 +16,12 @@ from click.shell_completion import get_completion_class
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
-from cranfield.cli.options.declaring import CommandGroup, command, group
-from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.output import show_elapsed
+from cranfield.cli import options as cli
 
 
-@click.group(cls=CommandGroup, prefix="", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=cli.CommandGroup, prefix="", context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="cranfield %(version)s")
 def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
@@ -31,7 +31,7 @@ def _show_warning(printed_lines: set[str], message: Warning | str, *_: Any, **__
     """Print a warning once, as a file may be read twice."""
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
     context = click.get_current_context(silent=True)
-    text = as_options(str(message), None if context is None else context.command)
+    text = cli.as_options(str(message), None if context is None else context.command)
     line = f"cranfield: {kind}: {plain(text)}"
     if line not in printed_lines:
         printed_lines.add(line)
@@ -62,7 +62,7 @@ def run() -> int:
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
             raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
-        with show_elapsed():
+        with cli.show_elapsed():
             status = app(standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -94,7 +94,7 @@ def run() -> int:
     return 2
 
 
-@group(
+@cli.group(
     prefix="campaign",
     in_order=True,
     first="init pack demo team run pool judgments score standing history release",
@@ -103,17 +103,17 @@ def campaign() -> None:
     """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""
 
 
-@group(prefix="online")
+@cli.group(prefix="online")
 def online() -> None:
     """Evaluate with users: logs, interleaving, experiments, click models."""
 
 
-@group(prefix="study")
+@cli.group(prefix="study")
 def study() -> None:
     """Study the evaluation itself: tests, measures, collections."""
 
 
-@command()
+@cli.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

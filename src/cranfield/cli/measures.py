@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
-from cranfield.cli.options.declaring import command, is_set
-from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.output import output_option, write
-from cranfield.cli.options.signatures import options_from
+from cranfield.cli import options as cli
 from cranfield.measures.families import KINDS
 from cranfield.measures.listing import Entry, entries, entries_named, families
 
@@ -27,27 +25,20 @@ NOTHING = "nothing"
 """Value of --needs for measures that need binary judgments only."""
 
 
-@command()
+@cli.command()
 @click.argument("name", required=False)
-@options_from(
-    f"{__name__}.measures",
-    "long family needs",
-    family={"metavar": "WORD"},
-    needs={"metavar": "WORD"},
-)
-@options_from(
+@cli.own_options("long family needs")
+@cli.options_from(
     "cranfield.scale_of",
     "length grades judgments",
-    length={"requires": "NAME"},
-    grades={"requires": "NAME"},
+    requires="NAME",
     judgments={
         "type": int,
-        "requires": "NAME",
         "help": "Number of relevant documents of the topic; by default the length.",
     },
 )
-@options_from(f"{__name__}.measures", "format")
-@output_option
+@cli.own_options("format")
+@cli.output_option
 def measures(
     name: str | None,
     *,
@@ -93,7 +84,7 @@ def measures(
         catalogue = _select_family(family, catalogue)
     if needs is not None:
         catalogue = _select_needs(needs, catalogue)
-    has_length = any(map(is_set, runs))
+    has_length = any(map(cli.is_set, runs))
     if has_length and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
@@ -118,7 +109,7 @@ def measures(
             text += f"\n{scale_text(facts)}"
     else:
         text = _list_text(catalogue, output)
-    write(text, output)
+    cli.write(text, output)
 
 
 def _scale_facts(
@@ -134,7 +125,7 @@ def _scale_facts(
     except CranfieldError as error:
         if is_required:
             raise
-        return as_options(str(error), click.get_current_context().command)
+        return cli.as_options(str(error), click.get_current_context().command)
 
 
 def _select_family(word: str, catalogue: list[Entry]) -> list[Entry]:
@@ -181,10 +172,10 @@ def _list_text(catalogue: list[Entry], output: str | None) -> str:
     return f"{draw_with_rich(table, None if on_terminal else WIDTH)}{hint}\n"
 
 
-@command()
+@cli.command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@options_from(f"{__name__}.cite", "everything format", everything={"flag": "--all everything"})
-@output_option
+@cli.own_options("all=everything format")
+@cli.output_option
 def cite(
     names: tuple[str, ...],
     *,
@@ -209,8 +200,7 @@ def cite(
     cranfield cite discriminative-power --format text
     cranfield cite --all
     """
-    from cranfield.reporting.references import cite as references
     from cranfield.reporting.references import entries
 
-    works = references(*names, *(entries() if everything else ()))
-    write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)
+    works = cf.cite(*names, *(entries() if everything else ()))
+    cli.write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)

@@ -1,30 +1,20 @@
-"""Commands of experiments: `assign`, `experiment`."""
+"""Commands of experiments: `assign`, `experiment`, `interleave`, `preference`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePath
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import counted, plain, some_of
+from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, LogOptions, log_options
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    command,
-    option,
-    refuse_other_options,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.output import ResultOutput, format_option, output_option, result_options
-from cranfield.cli.options.signatures import collect_pairs, options_from
-from cranfield.result import combine_results
-
-if TYPE_CHECKING:
-    from cranfield.online import ExperimentReport, Metric
+from cranfield.result import Result, combine_results
+from cranfield.tabular import table_from_frame
 
 
 def _traffic(
@@ -40,10 +30,10 @@ def _traffic(
         ) from None
 
 
-@command()
-@settings("traffic layer hash unit")
-@click.argument("units", metavar="UNITS", type=READ)
-@options_from(
+@cli.command()
+@cli.settings("traffic layer hash unit")
+@click.argument("units", metavar="UNITS", type=cli.READ)
+@cli.options_from(
     "cranfield.online.Experiment",
     "name weights traffic layer hash",
     name={"required": True},
@@ -54,10 +44,10 @@ def _traffic(
         " 0.5-1.",
     },
 )
-@option("--unit", default="user", show_default=True, help="Column with the ids of units.")
-@option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
-@format_option(("csv", "json"), "csv")
-@output_option
+@cli.option("--unit", default="user", help="Column with the ids of units.")
+@cli.option("--check", is_flag=True, help="Test whether units are assigned uniformly.")
+@cli.format_option(("csv", "json"), "csv")
+@cli.output_option
 def assign(
     units: str, unit: str, check: bool, format: str, output: str | None, **design: Any
 ) -> None:
@@ -76,74 +66,60 @@ def assign(
     import polars as pl
 
     from cranfield.collection.files.writing import write_table
-    from cranfield.online import Experiment, check_assignment
     from cranfield.online.experiments.design import read_ids
 
-    experiment = Experiment(**design)
+    experiment = cf.online.Experiment(**design)
     ids = read_ids(units, unit)
     if check:
-        frame = check_assignment([experiment], ids.unique(maintain_order=True))
+        frame = cf.online.check_assignment([experiment], ids.unique(maintain_order=True))
     else:
         frame = pl.DataFrame({unit: ids, "variant": experiment.assign(ids)})
     write_table(frame, output or "-", format)
 
 
-_BY_METRIC = {"type": str, "multiple": True, "callback": collect_pairs}
+_BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 
 
-@command(
+@cli.command(
     first="measure metric covariate margin down unit control segments alpha output report settings"
 )
-@settings(
+@cli.settings(
     "weights srm mixed missing theta lift errors correction time looks"
     f" oec resamples seed {LOG_SETTINGS}"
 )
-@click.argument("data", metavar="[DATA]...", nargs=-1, type=READ)
-@option(
+@click.argument("data", metavar="[DATA]...", nargs=-1, type=cli.READ)
+@cli.option(
     "--counts",
     metavar="NAME=X/N,...",
     help="Successes and units by variant, or SUM:SQUARES/N, instead of DATA.",
 )
-@option(
+@cli.option(
     "--measure",
     "measures",
-    multiple=True,
     help="Online measure to analyse, if DATA is a log; may be given several times.",
 )
-@option(
+@cli.option(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="[NAME=]A[/B]",
     help="Metric to analyse, if DATA is a table of units: a column, or the ratio of two columns;"
     " may be given several times.",
 )
-@options_from(
+@cli.options_from(
     "cranfield.online.Metric",
     "covariate margin",
     covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
     margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
-@option(
-    "--down",
-    multiple=True,
-    metavar="NAME",
-    help="Metric for which lower is better; may be given several times.",
-)
-@options_from(
+@cli.option("--down", help="Metric for which lower is better; may be given several times.")
+@cli.options_from(
     "cranfield.online.analyse_experiment",
     "unit control segments variant weights srm mixed missing theta lift errors correction alpha"
     " time sequential looks oec resamples seed",
 )
 @log_options
-@result_options()
-@option(
-    "--report",
-    "page",
-    metavar="FILE",
-    help="File to write a report to, as one HTML page.",
-    type=WRITTEN,
-)
+@cli.result_options()
+@cli.option("--report", "page", help="File to write a report to, as one HTML page.")
 def experiment(
     data: tuple[str, ...],
     counts: str | None,
@@ -153,7 +129,7 @@ def experiment(
     margins: dict[str, str],
     down: tuple[str, ...],
     reading: LogOptions,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     page: str | None,
     **options: Any,
 ) -> None:
@@ -173,9 +149,7 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
-    from cranfield import online
     from cranfield.cli.report import command_of
-    from cranfield.reporting.page.report_page import report as write_report
 
     if counts is None and bool(measures) == bool(metrics):
         raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
@@ -192,36 +166,35 @@ def experiment(
             raise PolicyError("--metric requires a single table of units")
         source = reading.read(data) if measures else data[0]
         try:
-            result = online.analyse_experiment(source, metric_list, **options)
+            result = cf.online.analyse_experiment(source, metric_list, **options)
         except PolicyError as error:
             if "totals of many units" not in str(error):
                 raise
             advice = "or analyse totals by variant with --counts VARIANT=SUCCESSES/UNITS,..."
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
-        warn_unused(("resamples", "seed"), "no test of this report resamples")
+        cli.warn_unused(("resamples", "seed"), "no test of this report resamples")
 
     def report() -> None:
         if page is not None:
             line = command_of(click.get_current_context(), "--report")
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
             files = [path for path in paths if Path(path).is_file()]
-            write_report(result, page, inputs=files, command=line)
+            cf.report(result, page, inputs=files, command=line)
 
-    result_output.write(combine_results(result), report)
+    result_output.write(result, report)
 
 
-def _analyse_counts(counts: str, options: Mapping[str, Any]) -> ExperimentReport:
+def _analyse_counts(counts: str, options: Mapping[str, Any]) -> cf.online.ExperimentReport:
     """Analyse totals by variant; refuse options that require data of units."""
-    from cranfield import online
     from cranfield.online.experiments.totals import parse_totals
 
     statistical = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts")
     applicable = {*statistical, "counts", "page", "format", "table", "output", "settings"}
-    refuse_other_options(applicable, "cannot be combined with --counts")
-    return online.analyse_totals(
+    cli.refuse_other_options(applicable, "cannot be combined with --counts")
+    return cf.online.analyse_totals(
         parse_totals(counts), **{name: options[name] for name in statistical}
     )
 
@@ -232,10 +205,8 @@ def _metrics(
     covariates: dict[str, str],
     margins: dict[str, str],
     down: tuple[str, ...],
-) -> dict[str, Metric]:
+) -> dict[str, cf.online.Metric]:
     """Make metrics from measures of a log, or from columns of a table."""
-    from cranfield.online import Metric
-
     values = {measure: measure for measure in measures}
     for text in metrics:
         name, sign, value = text.partition("=")
@@ -249,6 +220,188 @@ def _metrics(
             )
     directions = dict.fromkeys(down, "down")
     return {
-        name: Metric(value, covariates.get(name), directions.get(name), margins.get(name))
+        name: cf.online.Metric(value, covariates.get(name), directions.get(name), margins.get(name))
         for name, value in values.items()
     }
+
+
+RUNS = (".run", ".txt", ".trec")
+"""Suffixes of output files that are written as runs."""
+
+
+@cli.command()
+@cli.settings(f"ties jobs {cli.READING_SETTINGS}")
+@click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
+@cli.options_from("cranfield.online.interleave_runs", "method length ties")
+@cli.options_from(
+    "cranfield.online.InterleavedRuns.draw",
+    "n seed jobs",
+    n={"flag": "--impressions impressions", "type": cli.IntegerRange(1)},
+    seed={"default": 0},
+)
+@cli.options_from(
+    "cranfield.online.InterleavedRuns.draw_for",
+    "pages",
+    pages={
+        "flag": "--keys keys",
+        "requires": "!--impressions",
+        "help": "Table of pages, page and query; one list is drawn for each page.",
+    },
+)
+@cli.gather_options(cli.Reading, "reading", cli.reading_options)
+@cli.option("--list", "list_methods", is_flag=True, help="List the interleaving methods.")
+@cli.format_option(
+    ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
+    "auto",
+    "Output format: a line per page (jsonl), a row per document (json, tsv, csv, parquet), or a run"
+    " with pages as topics (trec); auto: by suffix.",
+)
+@cli.output_option
+def interleave(
+    runs: tuple[str, ...],
+    impressions: int | None,
+    seed: int,
+    jobs: int | None,
+    keys: str | None,
+    reading: cli.Reading,
+    list_methods: bool,
+    format: str,
+    output: str | None,
+    **method: Any,
+) -> None:
+    """Interleave runs into lists that record the run of each document.
+
+    The list of a page does not depend on other pages. `cranfield online preference` analyses the
+    clicks on these lists.
+
+    Examples
+    --------
+    cranfield online interleave a.run b.run --impressions 1000 -o lists.jsonl
+    cranfield online interleave a.run b.run --method "Probabilistic(tau=1)" --keys pages.csv
+    cranfield online interleave runs/ --method PPM --length 5 --impressions 100 --format trec
+    cranfield online interleave --list
+    """
+    from cranfield.collection.files.writing import write_table
+    from cranfield.online.interleaving.interleaver import write_lists
+
+    if format == "parquet" and output in {None, "-"}:
+        raise PolicyError("--format parquet requires --output FILE")
+    if format == "auto" and PurePath(output or "").suffix.lower() in RUNS:
+        format = "trec"
+    if list_methods:
+        methods = cf.online.interleaving_methods()
+        if format in {"auto", "trec"}:
+            cli.write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
+        else:
+            write_table(methods, output or "-", format)
+        return
+    if len(runs) == 0:
+        raise PolicyError("expected RUN..., or --list to list the methods")
+    if impressions is None and keys is None:
+        raise PolicyError("expected a number of lists (--impressions) or a table of pages (--keys)")
+    interleaved = cf.online.interleave_runs(reading.runs(None, runs), **method)
+    draw: Any = interleaved.draw if keys is None else interleaved.draw_for
+    lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
+    write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
+    if interleaved.missing:
+        topics = counted(len(interleaved.missing), "topic")
+        names = some_of(interleaved.missing, 5)
+        click.echo(plain(f"not in all runs: {topics} ({names})"), err=True)
+
+
+@cli.command()
+@cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@cli.option(
+    "--votes",
+    requires="!LOG !--counts !--rankers",
+    help="Table of side-by-side preferences, of a language model or of people, instead of a log:"
+    " topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown"
+    " first).",
+)
+@cli.option(
+    "--counts",
+    type=cli.NumberList(0),
+    metavar="W,L,T",
+    help="Numbers of wins, losses and ties, instead of a log.",
+)
+@cli.options_from("cranfield.online.preference", "unit clicks", requires="LOG")
+@cli.options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
+@cli.options_from(
+    "cranfield.online.preference_matrix",
+    "rankers=names correction",
+    correction={"requires": ("LOG", "--votes")},
+)
+@cli.options_from("cranfield.online.preference", "expected", requires="!--votes")
+@cli.options_from("cranfield.online.preference", "confidence")
+@cli.option(
+    "--runs",
+    multiple=True,
+    help="One of the two interleaved runs, for methods that assign no teams; give both.",
+    requires="LOG",
+)
+@log_options
+@cli.result_options(("preference", "pairs", "strengths", "position"))
+def preference(
+    logs: tuple[str, ...],
+    votes: str | None,
+    counts: list[int] | None,
+    names: list[str] | None,
+    runs: tuple[str, ...],
+    expected: float,
+    correction: str,
+    confidence: float,
+    reading: LogOptions,
+    result_output: cli.ResultOutput,
+    **options: Any,
+) -> None:
+    """Test which rankers users prefer, by their clicks on interleaved pages.
+
+    LOG is a file or folder in any known format, its tables PAGES RESULTS CLICKS, or the lists of
+    `cranfield online interleave` and a table of clicks. Results have a team; for methods without
+    teams, give --runs. If users return, name the independent unit with --unit. --counts replaces
+    the log, and --votes ranks systems by side-by-side preferences.
+
+    Examples
+    --------
+    cranfield online preference log.jsonl --unit user
+    cranfield online preference pages.csv results.csv clicks.csv --clicks sat
+    cranfield online preference log.parquet --unit session --format json -o preference.json
+    cranfield online preference lists.jsonl clicks.csv --runs a.run --runs b.run --unit user
+    cranfield online preference --counts 40,109,374 --settings expected.yml
+    cranfield online preference --votes side-by-side.csv --table strengths
+    """
+    from cranfield.online.interleaving.log_preference import list_teams
+
+    result: Result
+    options["confidence"] = confidence
+    facts: dict[str, Any] = {}
+    if votes is not None:
+        resampling = {name: options[name] for name in ("resamples", "seed", "confidence")}
+        result = cf.online.side_by_side(votes, correction=correction, **resampling)
+    elif counts is not None:
+        if logs:
+            raise PolicyError(
+                "--counts cannot be combined with LOG and --unit: impressions must be independent"
+            )
+        if len(counts) not in (2, 3):
+            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
+        result = cf.online.preference_of(
+            *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
+        )
+    elif not logs:
+        raise PolicyError("expected LOG, --counts or --votes")
+    else:
+        log = reading.read(logs)
+        if runs:
+            interleaved = cf.online.interleave_runs([*runs])
+            names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
+        teams = names or list_teams(log)
+        if runs or len(teams) == 2:
+            cli.warn_unused(("correction",), "there is only one pair of rankers")
+            result = cf.online.preference(log, names=teams, expected=expected, **options)
+        else:
+            cli.refuse_options(("expected",), f"requires two rankers, got {len(teams)}")
+            result = cf.online.preference_matrix(log, names=teams, correction=correction, **options)
+        facts = {"log": log.source, "clicks": options["clicks"], "anomalies": log.anomalies}
+    result_output.write(combine_results(result, **facts))

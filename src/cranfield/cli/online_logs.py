@@ -8,28 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    command,
-    in_group,
-    option,
-    refuse_other_options,
-    settings,
-)
-from cranfield.cli.options.output import ResultOutput, gather_options, result_options
-from cranfield.cli.options.signatures import options_from, options_of
-from cranfield.result import ResultSet, combine_results
+from cranfield.cli import options as cli
+from cranfield.result import ResultSet
 from cranfield.tabular import table_from_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.online import QueryLog
     from cranfield.online.click_models.model import Model
-    from cranfield.tabular import Table
 
 
 LOG_SETTINGS = "max-queries session-timeout"
@@ -46,9 +35,8 @@ class LogOptions:
     session_timeout: str | None
     click_actions: list[str] | None
 
-    def read(self, files: tuple[str, ...]) -> QueryLog:
+    def read(self, files: tuple[str, ...]) -> cf.online.QueryLog:
         """Read a log from a file or folder, or from two or three tables."""
-        from cranfield.online import sessionise
         from cranfield.online.log.reading import read_files
 
         try:
@@ -65,30 +53,29 @@ class LogOptions:
             advice = "`online measure --totals` reads totals of impressions and clicks"
             reason = f"{error.reason}; {advice}"
             raise InputError(reason, source=error.source, line=error.line) from None
-        return log if self.session_timeout is None else sessionise(log, self.session_timeout)
+        return (
+            log if self.session_timeout is None else cf.online.sessionise(log, self.session_timeout)
+        )
 
 
 # An experiment may have a table of units instead of a log.
-_LOG_CONDITIONS = ("LOG", "--measure")
+_IN_LOG: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
-log_options = gather_options(
+log_options = cli.gather_options(
     LogOptions,
     "reading",
-    in_group(
-        "Log",
-        (
-            *options_of(
-                "cranfield.online.read_log",
-                "format on_anomaly max_queries click_actions",
-                requires=_LOG_CONDITIONS,
-                format={"flag": "--log-format"},
-            ),
-            *options_of(
-                "cranfield.online.sessionise",
-                "timeout",
-                requires=_LOG_CONDITIONS,
-                timeout={"flag": "--session-timeout", "default": None, "metavar": "TIME"},
-            ),
+    (
+        *cli.options_of(
+            "cranfield.online.read_log",
+            "format on_anomaly max_queries click_actions",
+            format={"flag": "--log-format"},
+            **_IN_LOG,
+        ),
+        *cli.options_of(
+            "cranfield.online.sessionise",
+            "timeout",
+            timeout={"flag": "--session-timeout", "default": None},
+            **_IN_LOG,
         ),
     ),
 )
@@ -104,43 +91,32 @@ SURVIVAL = {
 TABLES = ("measures", *SURVIVAL)
 
 
-@command()
-@settings(f"labels {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
-@options_from(
+@cli.command()
+@cli.settings(f"labels {LOG_SETTINGS}")
+@click.argument("logs", metavar="LOG...", nargs=-1, type=cli.READ)
+@cli.options_from(
     "cranfield.online.measure",
-    "measures by labels",
-    measures={
-        "flag": "--measure measures",
-        "multiple": True,
-        "help": "Online measure, such as CTR@3; may be given several times. By default all for"
-        " which the log has the columns.",
-    },
-    by={
-        "multiple": True,
-        "help": "Column by which to group the pages; may be given several times. By default the"
-        " whole log is one group.",
-    },
-    labels={
-        "type": READ,
-        "metavar": "FILE",
-        "help": "Table of labels of pages, for measures of good abandonment: page, label.",
-    },
+    "measure=measures by labels",
+    measures="Online measure, such as CTR@3; may be given several times. By default all for"
+    " which the log has the columns.",
+    by="Column by which to group the pages; may be given several times. By default the"
+    " whole log is one group.",
+    labels="Table of labels of pages, for measures of good abandonment: page, label.",
 )
-@option(
+@cli.option(
     "--survival",
     is_flag=True,
     help="Also report Kaplan-Meier estimates and log-rank tests of the measures of time.",
 )
-@option(
+@cli.option(
     "--totals",
     is_flag=True,
     help="LOG is a table of totals (query, doc, rank, impressions, clicks); report its click rate"
     " and clicks over expected clicks.",
 )
-@option("--list", "list_measures", is_flag=True, help="List the online measures.")
+@cli.option("--list", "list_measures", is_flag=True, help="List the online measures.")
 @log_options
-@result_options(TABLES)
+@cli.result_options(TABLES)
 def measure(
     logs: tuple[str, ...],
     measures: tuple[str, ...],
@@ -150,7 +126,7 @@ def measure(
     totals: bool,
     list_measures: bool,
     reading: LogOptions,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
 
@@ -166,11 +142,10 @@ def measure(
     cranfield online measure clicks-by-document.csv --totals
     cranfield online measure --list
     """
-    from cranfield import online
     from cranfield.online.measures.survival import INDEPENDENT, survival_tables
 
     if list_measures:
-        catalogue = online.catalogue()
+        catalogue = cf.online.catalogue()
         columns = ("measure", "of", "parameters", "what it tells", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
         result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
@@ -178,12 +153,16 @@ def measure(
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures")
     if totals:
-        _measure_totals(logs, result_output)
+        applicable = ("logs", "totals", "format", "table", "output", "settings")
+        cli.refuse_other_options(applicable, "cannot be combined with --totals")
+        if len(logs) > 1:
+            raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
+        result_output.write(cf.online.coec_of_totals(logs[0]))
         return
     result_output.check(TABLES if survival else TABLES[:1])
-    measure_list = [online.parse_online_measure(name) for name in measures] or None
+    measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
     log = reading.read(logs)
-    values = online.measure(log, measure_list, list(by), labels=labels)
+    values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide = values.wide() if by else units.drop("total", "number")
     tables = [table_from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
@@ -203,16 +182,6 @@ def measure(
     result_output.write(ResultSet(heading, tables, frames, facts))
 
 
-def _measure_totals(logs: tuple[str, ...], result_output: ResultOutput) -> None:
-    from cranfield import online
-
-    applicable = ("logs", "totals", "format", "table", "output", "settings")
-    refuse_other_options(applicable, "cannot be combined with --totals")
-    if len(logs) > 1:
-        raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
-    result_output.write(combine_results(online.coec_of_totals(logs[0])))
-
-
 KEYS = {
     "models": ("model",),
     "ranks": ("model", "rank"),
@@ -226,57 +195,47 @@ MAX_VALUES = 12
 """Maximum number of values of a parameter in text output; CSV and JSON have all values."""
 
 
-@command(
+@cli.command(
     first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
     " settings"
 )
-@settings(f"resamples seed {LOG_SETTINGS}")
-@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
-@options_from(
+@cli.settings(f"resamples seed {LOG_SETTINGS}")
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=cli.READ)
+@cli.options_from(
     "cranfield.online.train_models",
-    "models tied",
+    "model=models tied",
     models={
-        "flag": "--model models",
-        "multiple": True,
         "default": ("DBN",),
         "help": "Click model, such as UBM or DBN(gamma=0.9), or all; may be given several times.",
     },
 )
-@option(
+@cli.option(
     "--held-out",
     "test",
     metavar="LOG",
     multiple=True,
     help="Log to evaluate the models on; given once for each table of the log.",
-    type=READ,
 )
-@option(
+@cli.option(
     "--qrels",
-    metavar="FILE",
     help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
     " grade.",
-    type=READ,
+    type=cli.READ,
 )
-@options_from(
+@cli.options_from(
     "cranfield.online.predict_relevance",
-    "measures",
+    "measure=measures",
     requires="--qrels !--tied=grade",
-    measures={
-        "flag": "--measure measures",
-        "multiple": True,
-        "help": "Measure of the ranking of each query's documents by their estimated relevance; may"
-        " be given several times.",
-    },
+    measures="Measure of the ranking of each query's documents by their estimated relevance; may"
+    " be given several times.",
 )
-@option(
+@cli.option(
     "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
 )
-@options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
+@cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
-@result_options(KEYS, output=None)
-@option(
-    "--output", "path", metavar="FILE", help="File to write the model to, as JSON.", type=WRITTEN
-)
+@cli.result_options(KEYS, output=None)
+@cli.option("--output", "path", help="File to write the model to, as JSON.")
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
@@ -286,7 +245,7 @@ def train(
     measures: tuple[str, ...],
     baseline: str | None,
     reading: LogOptions,
-    result_output: ResultOutput,
+    result_output: cli.ResultOutput,
     path: str | None,
     **draws: int,
 ) -> None:
@@ -306,20 +265,25 @@ def train(
     absent = {"gain"} if baseline is None else set()
     absent |= set() if has_relevance else {"relevance"}
     result_output.check(name for name in KEYS if name not in absent)
-    from cranfield import online, read_qrels
+    import polars as pl
+
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base_model = _parse_models(models, baseline, path)
     query_logs = [reading.read(files) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
-        judgments = read_qrels(qrels)
-        query_logs = [online.with_grades(log, judgments) for log in query_logs]
+        judgments = cf.read_qrels(qrels)
+        query_logs = [cf.online.with_grades(log, judgments) for log in query_logs]
     train_log, test_log = query_logs[0], query_logs[-1]
-    fits = online.train_models(train_log, model_list, tied=tied)
-    evaluation = online.evaluate_models(fits, test_log)
+    fits = cf.online.train_models(train_log, model_list, tied=tied)
+    evaluation = cf.online.evaluate_models(fits, test_log)
     parameters = parameter_table(fits)
     frames = {**evaluation.frames(), "parameters": parameters}
-    tables = [*evaluation.tables()[:1], _parameter_table(parameters)]
+    short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
+    n_hidden = parameters.height - short_lists.height
+    title = f"Parameters; {counted(n_hidden, 'value')} omitted" if n_hidden else "Parameters"
+    table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
+    tables = [*evaluation.tables()[:1], table]
     if base_model is not None:
         frames["gain"] = perplexity_gains(fits, base_model, test_log, **draws)
         tables.append(
@@ -329,7 +293,7 @@ def train(
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
             raise PolicyError("--qrels requires a model that estimates the relevance of documents")
-        frames["relevance"] = online.predict_relevance(document_fits, qrels, measures)
+        frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
     notes += [f"evaluated on {test_log!r}" if test else "evaluated on the training pages"]
@@ -344,25 +308,13 @@ def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
 ) -> tuple[list[Model], Model | None]:
     """Parse the models, and the baseline of perplexity gains."""
-    from cranfield import online
-
-    names = online.models()["model"].to_list() if models == ("all",) else models
-    model_list = [online.parse_model(name) for name in names]
+    names = cf.online.models()["model"].to_list() if models == ("all",) else models
+    model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):
         raise PolicyError("each --model must be given only once")
     if path is not None and len(model_list) > 1:
         raise PolicyError(f"--output requires a single model, got {len(model_list)}")
-    base = None if baseline is None else online.parse_model(baseline)
+    base = None if baseline is None else cf.online.parse_model(baseline)
     if base is not None and (base not in model_list or len(model_list) < 2):
         raise PolicyError(f"--baseline must be one of several --model, got {base}")
     return model_list, base
-
-
-def _parameter_table(parameters: pl.DataFrame) -> Table:
-    """Format the parameters that have few values."""
-    import polars as pl
-
-    short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
-    n_hidden = parameters.height - short_lists.height
-    hidden = f"; {counted(n_hidden, 'value')} omitted" if n_hidden else ""
-    return table_from_frame(short_lists, f"Parameters{hidden}", places={"hits": 1, "trials": 1})

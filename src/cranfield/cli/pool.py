@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import (
-    READ,
-    Decorator,
-    IntegerRange,
-    command,
-    keep_inputs,
-    settings,
-    warn_unused,
-)
-from cranfield.cli.options.judging import (
-    READING_SETTINGS,
-    Reading,
-    paths_of,
-    reading_options,
-    subtopics_option,
-)
-from cranfield.cli.options.output import gather_options, output_option, progress_of, write_results
-from cranfield.cli.options.signatures import options_from, options_of
+from cranfield.cli import options as cli
 from cranfield.collection.policies import OF_SAMPLES
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import table_from_frame
-
-if TYPE_CHECKING:
-    from cranfield.assess import Method, Pool, Rule, Sample
-    from cranfield.collection.qrels import Qrels
-
 
 LISTS = ("trec", "tsv", "jsonl")
 """Formats of documents to judge."""
@@ -77,34 +56,29 @@ class SheetOptions:
         output: str | None,
         inputs: Sequence[str | None],
     ) -> None:
-        from cranfield.assess import sheets
-
         names: Any = [name.strip() for name in self.assessors.split(",")]
         if len(names) == 1 and names[0].isdecimal():
             names = int(names[0])
         if self.overlap and names in (1, names[:1] if isinstance(names, list) else 1):
             raise PolicyError("--overlap requires two assessors or more, got one")
-        sheet_set = sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
+        sheet_set = cf.assess.sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
-        keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
+        cli.keep_inputs((path.replace("{}", name) for name in sheet_set.assessors), inputs)
         sheet_set.write(path, format=format)
 
 
-def options_of_sheets(conditions: Sequence[str]) -> tuple[Decorator, ...]:
+def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
     """Make the options of sheets, which require one of the conditions."""
-    return options_of(
-        "cranfield.assess.sheets",
-        "arranged assessors by overlap",
-        arranged={"requires": conditions},
-        assessors={
-            "metavar": "N|NAMES",
-            "default": "1",
-            "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by"
-            " the name.",
-            "requires": conditions,
-        },
-        by={"requires": "--assessors"},
-        overlap={"requires": "--assessors"},
+    assessors = {
+        "metavar": "N|NAMES",
+        "default": "1",
+        "help": "Number of assessors, or their names: ann,bob; {} in --output is replaced by the"
+        " name.",
+    }
+    sheets = "cranfield.assess.sheets"
+    return (
+        *cli.options_of(sheets, "arranged assessors", requires=conditions, assessors=assessors),
+        *cli.options_of(sheets, "by overlap", requires="--assessors"),
     )
 
 
@@ -147,67 +121,56 @@ KEYS = {
 }
 """Tables of a report, and the key columns of each."""
 
-POOL = f"{__name__}.pool"
-
 NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a valid p-value"
 
 
-@command(first="depth judged method next budget unjudged sample size stop assessors format output")
-@settings(f"ties strata by {READING_SETTINGS}")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@options_from(
-    POOL,
-    "depth judged method n_next budget unjudged sample rules size strata missing",
-    judged={"metavar": "QRELS", "type": READ},
+@cli.command(
+    first="depth judged method next budget unjudged sample size stop assessors format output"
+)
+@cli.settings(f"ties strata by {cli.READING_SETTINGS}")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.own_options(
+    "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},
-    n_next={"flag": "--next n_next", "requires": exclusive_condition("--next")},
+    n_next={"requires": exclusive_condition("--next")},
     budget={"requires": exclusive_condition("--budget")},
     unjudged={"requires": exclusive_condition("--unjudged", "--judged")},
     sample={"metavar": "DESIGN", "requires": exclusive_condition("--sample")},
-    rules={
-        "flag": "--stop rules",
-        "metavar": "RULE",
-        "requires": exclusive_condition("--stop", "--judged"),
-    },
+    rules={"metavar": "RULE", "requires": exclusive_condition("--stop", "--judged")},
     size={"metavar": "N", "requires": "--sample"},
     strata={"metavar": "RANK:N,...", "requires": "--sample"},
     missing={"requires": "--sample --judged", "stands_for": "unjudged"},
 )
-@gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
-@options_from(
+@cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
+@cli.options_from(
     "cranfield.assess.order",
     "rel seed",
     rel={
-        "type": IntegerRange(1),
+        "type": cli.IntegerRange(1),
         "requires": ("--next", "--budget --judged", "--stop", "--sample --judged"),
     },
     seed={
-        "type": IntegerRange(0),
+        "type": cli.IntegerRange(0),
         "requires": ("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
     },
 )
-@options_from("cranfield.fuse", "ties")
-@gather_options(
-    Reading,
+@cli.options_from("cranfield.fuse", "ties")
+@cli.gather_options(
+    cli.Reading,
     "reading",
     (
-        *reading_options,
-        subtopics_option,
-        *options_of(
-            "cranfield.read_qrels",
-            "ungraded",
-            ungraded={"default": "drop", "requires": "--judged"},
+        *cli.reading_options,
+        cli.subtopics_option,
+        *cli.options_of(
+            "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "requires": "--judged"}
         ),
     ),
 )
-@options_from("cranfield.judge", "jobs")
-@options_from(
-    POOL,
-    "format table",
-    format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])},
-    table={"metavar": "NAME"},
+@cli.options_from("cranfield.judge", "jobs")
+@cli.own_options(
+    "format table", format={"type": click.Choice(["auto", *LISTS, *sorted(OF_SAMPLES), *WRITERS])}
 )
-@output_option
+@cli.output_option
 def pool(
     runs: tuple[str, ...],
     *,
@@ -223,7 +186,7 @@ def pool(
     strata: str | None,
     missing: Literal["error", "nonrelevant"] = "error",
     sheet_options: SheetOptions,
-    reading: Reading,
+    reading: cli.Reading,
     format: str = "auto",
     table: str | None,
     output: str | None,
@@ -281,12 +244,11 @@ def pool(
     cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
     cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
     """
-    from cranfield import assess
     from cranfield.assess.pools.pool import read_judgments
     from cranfield.assess.sampling_designs import check_design
 
-    pooling_method = assess.parse_method(method)
-    rule_list = [assess.parse_rule(rule) for rule in rules]
+    pooling_method = cf.assess.parse_method(method)
+    rule_list = [cf.assess.parse_rule(rule) for rule in rules]
     if budget and pooling_method.learns and judged is None:
         raise PolicyError(
             "--budget requires --judged for a method that learns from judgments; or use --next"
@@ -306,13 +268,13 @@ def pool(
     unused = {"seed": "draws no random numbers"} if not is_random else {}
     unused |= {"rel": "does not use grades"} if order and not pooling_method.learns else {}
     for name, reason in unused.items():
-        warn_unused((name,), f"{pooling_method} {reason}")
+        cli.warn_unused((name,), f"{pooling_method} {reason}")
     run_list = reading.runs(judged, runs)
     qrels = read_judgments(judged, reading.qrels)
-    with progress_of(run_list) as progress:
-        documents_pool = assess.pool(run_list, depth, progress=progress, **pooling)
+    with cli.progress_of(run_list) as progress:
+        documents_pool = cf.assess.pool(run_list, depth, progress=progress, **pooling)
     if sample is not None:
-        documents: Any = assess.sample(documents_pool, sample, seed=seed, **design)
+        documents: Any = cf.assess.sample(documents_pool, sample, seed=seed, **design)
     elif order:
         options = {"seed": seed, "rel": rel}
         inputs = (documents_pool, qrels, pooling_method)
@@ -320,20 +282,18 @@ def pool(
     else:
         documents = documents_pool.unjudged(qrels) if unjudged else None
     if is_list:
-        sheet_options.write(documents, seed, format, output, [judged, *paths_of(run_list)])
+        sheet_options.write(documents, seed, format, output, [judged, *cli.paths_of(run_list)])
     elif format in OF_SAMPLES:
-        from cranfield.collection.files.writing import write_qrels
-
         columns = [OF_SAMPLES[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)
-        write_qrels(judgments, output or "-", format=format)
+        cf.write_qrels(judgments, output or "-", format=format)
     else:
         if sample is not None:
             report = _sample_report(documents, qrels, rel, missing, seed)
         else:
             report = _stop_report(documents_pool, qrels, rule_list, rel)
         results = _pool_report(documents_pool, judged is not None, qrels, *report)
-        write_results(results, "text" if format == "auto" else format, table, output)
+        cli.ResultOutput("text" if format == "auto" else format, table, output).write(results)
 
 
 def _check_output(
@@ -352,9 +312,9 @@ def _check_output(
 
 
 def _pool_report(
-    pool: Pool,
+    pool: cf.assess.Pool,
     judged: bool,
-    qrels: Qrels | None,
+    qrels: cf.Qrels | None,
     frames: Mapping[str, Any],
     lines: Sequence[str],
     facts: Mapping[str, Any],
@@ -381,7 +341,7 @@ def _pool_report(
 
 
 def _sample_report(
-    sample: Sample, qrels: Qrels | None, rel: int, missing: str, seed: int
+    sample: cf.assess.Sample, qrels: cf.Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
     relevant = sample.relevant(qrels, rel, unjudged=missing)
     standard_error = f"{relevant.total_error:.1f}" if relevant.total_varies else "unknown"
@@ -394,15 +354,13 @@ def _sample_report(
 
 
 def _stop_report(
-    pool: Pool, qrels: Qrels | None, rules: Sequence[Rule], rel: int
+    pool: cf.assess.Pool, qrels: cf.Qrels | None, rules: Sequence[cf.assess.Rule], rel: int
 ) -> tuple[Any, ...]:
     if not rules:
         return {}, [], {}
     import polars as pl
 
-    from cranfield.assess import stopping_by_topic
-
-    stopping = stopping_by_topic(pool, qrels, rules, rel=rel)
+    stopping = cf.assess.stopping_by_topic(pool, qrels, rules, rel=rel)
     rows = pl.DataFrame(
         {"topic": topic, **vars(verdict)}
         for topic, decisions in stopping.items()
@@ -419,23 +377,21 @@ def _stop_report(
 
 
 def _rank_documents(
-    pool: Pool,
-    qrels: Qrels | None,
-    method: Method,
+    pool: cf.assess.Pool,
+    qrels: cf.Qrels | None,
+    method: cf.assess.Method,
     n_next: int | None,
     budget: int | None,
     options: Mapping[str, Any],
 ) -> Any:
     """List the next or the first documents by a method; warn of unused judgments."""
-    from cranfield import assess
-
     if n_next:
-        documents = assess.next_documents(pool, qrels, method, n_next, **options)
+        documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.outside, "outside the pool")
         _warn_of_judgments(documents.ahead, "ahead of the order of the method, which are ignored")
         _warn_of_judgments(documents.negative, "below 0, which count as not relevant")
         return documents
-    order = assess.order(pool, method, qrels, **options).to_polars()
+    order = cf.assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:
         n_unjudged = len(pool.unjudged(qrels))
         _warn_of_judgments(len(qrels) - len(pool) + n_unjudged, "outside the pool")

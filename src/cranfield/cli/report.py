@@ -8,106 +8,67 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    READ,
-    WRITTEN,
-    IntegerRange,
-    command,
-    in_group,
-    on_command_line,
-    option,
-    refuse_options,
-    settings,
-    with_options,
-)
-from cranfield.cli.options.judging import (
-    JUDGING_SETTINGS,
-    READING,
-    WORK,
-    Reading,
-    judging_options,
-    measures_option,
-    paths_of,
-)
-from cranfield.cli.options.scores import (
-    ComparisonOptions,
-    ScoreInput,
-    comparing_options,
-    scale_option,
-    score_input,
-)
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
-    from cranfield.assess.judges.reading import Judge
-    from cranfield.collection.files.many_runs import Runs
-    from cranfield.collection.qrels import Qrels
     from cranfield.reporting.charts.registry import ChartKind
-    from cranfield.scores import Scores
 
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
-OMITTED_OPTIONS = ("output", *WORK, "page", "format", "table")
+OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
 """Options that do not change the report; the command line in it omits them."""
 
 
 COMPARISON_SETTINGS = (
     "correction alpha seed statistic alternative missing resamples exact threshold compat"
-    f" {JUDGING_SETTINGS}"
+    f" {cli.JUDGING_SETTINGS}"
 )
 """Options that `report` and `plot` move to the file of settings."""
 
 
-@command()
-@settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
-@score_input(measures_option(DEFAULT))
-@scale_option
-@option(
-    "--output",
-    default=OUTPUT,
-    show_default=True,
-    help="File to write; on an error it is left unchanged.",
-    type=WRITTEN,
-)
-@option("--title", help="Title of the report.")
-@option("--date", help="Date to show in the report; by default none.")
-@comparing_options
-@option(
+@cli.command()
+@cli.settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
+@cli.score_input(cli.measures_option(DEFAULT))
+@cli.scale_option
+@cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
+@cli.option("--title", help="Title of the report.")
+@cli.option("--date", help="Date to show in the report; by default none.")
+@cli.comparing_options
+@cli.option(
     "--scales/--no-scales",
     default=True,
-    show_default=True,
     help="Also compare measures with their interval-scaled versions.",
 )
-@option(
+@cli.option(
     "--judges",
     "labels",
-    multiple=True,
     metavar="JUDGE",
     help="Labels of a judge, such as a language model, to compare with QRELS: a file, NAME=FILE, a"
     " folder or a quoted pattern; may be given several times.",
-    type=READ,
+    type=cli.READ,
     requires="QRELS RUN",
 )
-@option(
+@cli.option(
     "--cut",
     is_flag=True,
     requires="--judges",
     help="Clip grades of judges that are outside the scale to its nearest end.",
 )
-@judging_options
+@cli.judging_options
 @click.pass_context
 def report(
     context: click.Context,
     /,
-    source: ScoreInput,
+    source: cli.ScoreInput,
     scale: str | None,
     output: str,
     title: str | None,
     date: str | None,
-    comparing: ComparisonOptions,
+    comparing: cli.ComparisonOptions,
     scales: bool,
     labels: tuple[str, ...],
     cut: bool,
@@ -126,29 +87,35 @@ def report(
     cranfield report --scores scores.csv --title "Our systems" -o scores.html
     """
     from cranfield.reporting.page.report_page import TITLE
-    from cranfield.reporting.page.report_page import report as write_report
 
     if output == "-":
         raise PolicyError("--output must be a file, got -")
     # Options are checked before any file is read.
     comparison_options = comparing.checked()
-    reading = Reading.from_options(judging)
-    people: Qrels | None = None
-    judges: tuple[Judge, ...] = ()
+    reading = cli.Reading.from_options(judging)
+    people: Any = None
+    judges: tuple[cf.assess.Judge, ...] = ()
     if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
     run_list = reading.runs(source.qrels, source.runs)
     results = replace(source, runs=run_list).scores(
         {**judging, "reading": reading}, has_notes=True, scale=scale
     )
-    files = [source.qrels, *paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
-    judged = _compare_judges(people, run_list, results, judges, cut, judging) if judges else None
-    write_report(
+    files = [source.qrels, *cli.paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
+    judged: list[Any] = []
+    if judges:
+        excluded = ("rel", "aspects", *cli.READING)
+        options = {name: value for name, value in judging.items() if name not in excluded}
+        measures = [scores.definition or name for name, scores in results.items()]
+        data = (run_list, people, judges, measures)
+        judged.append(cf.assess.compare_judges(people, judges, cut=cut))
+        judged.append(cf.assess.judge_rankings(*data, cut=cut, **options))
+    cf.report(
         results,
         output,
         title=TITLE if title is None else title,
         scales=scales,
-        judges=judged,
+        judges=judged or None,
         inputs=source.score_files or [path for path in files if path is not None],
         command=command_of(context),
         date=date,
@@ -158,27 +125,6 @@ def report(
     click.echo(plain(f"written: {output}"), err=True)
 
 
-def _compare_judges(
-    people: Any,
-    runs: Runs,
-    results: Mapping[str, Scores],
-    judges: tuple[Judge, ...],
-    cut: bool,
-    judging: dict[str, Any],
-) -> list[Any]:
-    """Compare the labels of judges and people, and the rankings of runs by these labels."""
-    from cranfield.assess.judges.comparison import compare_judges
-    from cranfield.assess.judges.rankings import judge_rankings
-
-    excluded = ("rel", "aspects", "reading", *READING)
-    options = {name: value for name, value in judging.items() if name not in excluded}
-    measures = [scores.definition or name for name, scores in results.items()]
-    return [
-        compare_judges(people, judges, cut=cut),
-        judge_rankings(runs, people, judges, measures, cut=cut, **options),
-    ]
-
-
 def command_of(context: click.Context, output: str = "--output") -> list[str]:
     """Return the words of the current command line, with options in order of declaration."""
     program = context.find_root().command_path
@@ -186,7 +132,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     option_words: list[str] = []
     for param in context.command.params:
         name = param.name or ""
-        if name in OMITTED_OPTIONS or not on_command_line(name):
+        if name in OMITTED_OPTIONS or not cli.on_command_line(name):
             continue
         value: Any = context.params.get(name, context.meta.get(name))
         if isinstance(param, click.Argument):
@@ -246,14 +192,14 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
     context.exit()
 
 
-@command(first="list measure scores only topic length grades baseline test output rel")
-@settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
+@cli.command(first="list measure scores only topic length grades baseline test output rel")
+@cli.settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
-@with_options(
-    in_group(
+@cli.with_options(
+    cli.in_group(
         "Chart",
         (
-            option(
+            cli.option(
                 "--list",
                 is_flag=True,
                 is_eager=True,
@@ -261,44 +207,47 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
                 callback=_list_charts,
                 help="List the charts.",
             ),
-            option(
+            cli.option(
                 "--only",
                 "systems",
-                multiple=True,
                 metavar="SYSTEM",
                 help="System to show; may be given several times. Charts of two systems require"
                 " two.",
             ),
-            option(
+            cli.option(
                 "--topic",
                 metavar="TOPIC",
                 help="Topic of the chart precision-recall; by default the mean over topics.",
             ),
-            option(
+            cli.option(
                 "--reference",
                 metavar="SYSTEM",
                 help="System that the chart intervals compares the others with.",
             ),
-            option(
-                "--length", type=IntegerRange(1), help="Length of the runs, for charts of scales."
+            cli.option(
+                "--length",
+                type=cli.IntegerRange(1),
+                help="Length of the runs, for charts of scales.",
             ),
-            option("--grades", type=IntegerRange(1), help="Highest grade, for charts of scales."),
-            *options_of("cranfield.reporting.charts.save", "width title", width={"metavar": "MM"}),
+            cli.option(
+                "--grades", type=cli.IntegerRange(1), help="Highest grade, for charts of scales."
+            ),
+            *cli.options_of(
+                "cranfield.reporting.charts.save", "width title", width={"metavar": "MM"}
+            ),
         ),
     )
 )
-@score_input(measures_option(PLOT_DEFAULT))
-@comparing_options
-@option(
-    "--output",
-    help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]",
-    type=WRITTEN,
+@cli.score_input(cli.measures_option(PLOT_DEFAULT))
+@cli.comparing_options
+@cli.option(
+    "--output", help="File to write: .svg, .png, .pdf, .html or .json.  [default: KIND.svg]"
 )
-@judging_options
+@cli.judging_options
 def plot(
     kind: str,
-    source: ScoreInput,
-    comparing: ComparisonOptions,
+    source: cli.ScoreInput,
+    comparing: cli.ComparisonOptions,
     output: str | None,
     width: float | None,
     title: bool,
@@ -336,38 +285,30 @@ def plot(
     reason = f"cannot be combined with {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if not is_comparison:
-        refuse_options([field.name for field in fields(ComparisonOptions)], reason)
+        cli.refuse_options([field.name for field in fields(cli.ComparisonOptions)], reason)
     comparison_options = comparing.checked()
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
             raise PolicyError(
                 f"{name} is a chart of measures and cannot be combined with QRELS, RUN and --scores"
             )
-        refuse_options({*judging} - {*WORK}, reason)
+        cli.refuse_options({*judging} - {*cli.WORK}, reason)
         figure = chart.draw(*([source.measures] if chart.subject == MEASURES else []), **options)
     else:
-        data = _chart_data(chart.subject, source, judging)
+        is_evaluation = chart.subject == "Evaluation"
+        if is_evaluation and source.score_files:
+            raise PolicyError("this chart requires QRELS and RUN, got --scores")
+        data: Any = source.scores(judging)
+        if not is_evaluation:
+            if len(data) > 1:
+                advice = f"choose one with --measure: {', '.join(data)}"
+                raise PolicyError(f"this chart requires a single measure; {advice}")
+            [data] = data.values()
         if is_comparison:
-            from cranfield.significance.comparison.compare import compare
-
-            data = compare(data, jobs=judging["jobs"], **comparison_options)
+            data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
-
-
-def _chart_data(subject: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
-    """Return the evaluation, or the scores of the only measure."""
-    if subject == "Evaluation" and source.score_files:
-        raise PolicyError("this chart requires QRELS and RUN, got --scores")
-    scores: Mapping[str, Scores] = source.scores(judging)
-    if subject == "Evaluation":
-        return scores
-    if len(scores) > 1:
-        raise PolicyError(
-            f"this chart requires a single measure; choose one with --measure: {', '.join(scores)}"
-        )
-    return next(iter(scores.values()))
 
 
 def _chart_options(chart: ChartKind, name: str, values: Mapping[str, Any]) -> dict[str, Any]:

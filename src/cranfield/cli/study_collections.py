@@ -1,58 +1,33 @@
-"""Studies of collections: `study collection`, `study pooling`."""
+"""Studies of collections and measures: their pools, scales and predictors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import click
 
-from cranfield.base.errors import CranfieldError, PolicyError
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
 from cranfield.base.kinds import UnitInterval
-from cranfield.cli.options.declaring import (
-    READ,
-    Decorator,
-    command,
-    option,
-    refuse_options,
-    settings,
-    with_changes,
-)
-from cranfield.cli.options.judging import WORK, measures_option
-from cranfield.cli.options.output import progress_of
-from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from
-from cranfield.cli.study_options import (
-    STUDY_SETTINGS,
-    StudyOptions,
-    read_choices,
-    refuse_for_pools,
-    study_options,
-    tested_options,
-)
+from cranfield.cli import options as cli
+from cranfield.result import Result
 
-if TYPE_CHECKING:
-    from cranfield.result import Result
-    from cranfield.scores import Scores
-
-
-lists_option = option(
+lists_option = cli.option(
     "--lists",
     type=click.Choice(["raw", "condensed", "both"]),
     default="raw",
-    show_default=True,
     help="Rankings to score: raw, condensed (without unjudged documents), or both.",
 )
 
 
-def contributors_option(default: str) -> Decorator:
-    return option(
+def contributors_option(default: str) -> cli.Decorator:
+    return cli.option(
         "--contributors",
         default=default,
-        show_default=True,
         help="Runs that contributed to the pool: all; judged, those whose documents down to the"
         " depth of the pool are all judged; or a file with one run tag per line.",
-        type=READ,
     )
 
 
@@ -60,24 +35,23 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
 """Options of the studies of pools."""
 
 
-@command(first="measure scores teams pool-depth sizes repeats test format table output settings")
-@settings(f"{STUDY_SETTINGS} contributors depths others lists replace target")
-@score_input(measures_option(("AP",)))
-@options_from(
-    "cranfield.meta.leave_one_out",
-    "teams depth others",
-    teams={"type": READ},
-    depth={"flag": "--pool-depth"},
+@cli.command(
+    first="measure scores teams pool-depth sizes repeats test format table output settings"
+)
+@cli.settings(f"{cli.STUDY_SETTINGS} contributors depths others lists replace target")
+@cli.score_input(cli.measures_option(("AP",)))
+@cli.options_from(
+    "cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"}
 )
 @contributors_option("all")
-@options_from("cranfield.meta.pool_depths", "depths")
+@cli.options_from("cranfield.meta.pool_depths", "depths")
 @lists_option
-@options_from("cranfield.meta.stability", "sizes repeats replace test")
-@options_from("cranfield.meta.generalizability", "target")
-@tested_options
-@study_options()
+@cli.options_from("cranfield.meta.stability", "sizes repeats replace test")
+@cli.options_from("cranfield.meta.generalizability", "target")
+@cli.tested_options
+@cli.study_options()
 def collection(
-    source: ScoreInput, test: str, target: float, options: StudyOptions, **sampling: Any
+    source: cli.ScoreInput, test: str, target: float, options: cli.StudyOptions, **sampling: Any
 ) -> None:
     """Study the reliability of a collection: its judgments and its topics.
 
@@ -93,23 +67,28 @@ def collection(
     cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
     cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
     """
-    from cranfield import meta
-
     pool = {name: sampling.pop(name) for name in POOL_OPTIONS}
-    _check_pool(pool)
-    [choice] = read_choices([test], **sampling)
+    depth = pool["pool_depth"]
+    if depth is None and pool["contributors"] == "judged":
+        raise PolicyError("setting contributors judged requires --pool-depth")
+    depths = [] if depth is None else pool["depths"] or []
+    if deeper := ",".join(str(number) for number in depths if number > depth):
+        raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
+    [choice] = cli.read_choices([test], **sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(
             f"{choice.test} requires scores by shard, which samples of topics do not have"
         )
     UnitInterval().check("target", target)
-    kinds = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
-    options.check_table(*kinds, meta.Stability, meta.Generalizability, meta.Extrapolation)
+    kinds = () if source.score_files else (cf.meta.LeaveOneOut, cf.meta.PoolDepths)
+    options.check_table(*kinds, cf.meta.Stability, cf.meta.Generalizability, cf.meta.Extrapolation)
     studies: list[Result] = []
     notes = []
     if source.score_files:
-        refuse_options(POOL_OPTIONS, "cannot be combined with --scores, which are already computed")
+        cli.refuse_options(
+            POOL_OPTIONS, "cannot be combined with --scores, which are already computed"
+        )
         scores = source.scores(options.judging)
         notes.append(
             "note: the judgments were not studied, as this requires QRELS and RUN instead of"
@@ -122,27 +101,14 @@ def collection(
     options.show(*studies, notes=notes, facts_by_result=True)
 
 
-def _check_pool(pool: Mapping[str, Any]) -> None:
-    depth = pool["pool_depth"]
-    if depth is None and pool["contributors"] == "judged":
-        raise PolicyError("setting contributors judged requires --pool-depth")
-    depths = [] if depth is None else pool["depths"] or []
-    deeper = [str(number) for number in depths if number > depth]
-    if deeper:
-        raise PolicyError(
-            f"setting depths must be at most --pool-depth, {depth}, got {','.join(deeper)}"
-        )
-
-
 def _study_topics(
-    scores: Scores,
+    scores: cf.Scores,
     sampling: Mapping[str, Any],
     target: float,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     notes: list[str],
 ) -> list[Result]:
     """Study the topics by the scores of one measure; add notes on studies that are impossible."""
-    from cranfield import meta
     from cranfield.meta.topic_studies.extrapolation import SCORE_FREE_CORRECTIONS
 
     test_options = {name: sampling[name] for name in ("correction", "alpha", "missing")}
@@ -152,9 +118,9 @@ def _study_topics(
     samples = {"part": label, "seed": options.seed, **sampling}
     studies: list[Result] = []
     try:
-        studies.append(options.study(label, meta.stability, scores, **samples))
-        studies.append(meta.generalizability(scores, missing=sampling["missing"], target=target))
-        studies.append(meta.extrapolate(scores, **test_options))
+        studies.append(options.study(label, cf.meta.stability, scores, **samples))
+        studies.append(cf.meta.generalizability(scores, missing=sampling["missing"], target=target))
+        studies.append(cf.meta.extrapolate(scores, **test_options))
     except PolicyError:
         raise
     except CranfieldError as error:
@@ -164,23 +130,21 @@ def _study_topics(
 
 
 def _study_judgments(
-    source: ScoreInput, pool: Mapping[str, Any], options: StudyOptions
-) -> tuple[Mapping[str, Scores], list[Result]]:
+    source: cli.ScoreInput, pool: Mapping[str, Any], options: cli.StudyOptions
+) -> tuple[Mapping[str, cf.Scores], list[Result]]:
     """Judge the runs, score them, and study their judgments."""
-    from cranfield import meta
-    from cranfield.evaluation.evaluation import score
     from cranfield.meta.collection_studies.pools import trace_runs
 
     rankings = source.rankings()
-    refuse_for_pools()
-    refuse_options(
+    cli.refuse_for_pools()
+    cli.refuse_options(
         ("depth",), "cannot be combined with pools; use measures with a cutoff, such as AP@100"
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
     run_list, qrels = options.inputs(*rankings)
-    policies = options.policies("ties", "topics", "negative", "compat", *WORK)
-    with progress_of(run_list) as progress:
+    policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
+    with cli.progress_of(run_list) as progress:
         trace = trace_runs(run_list, qrels, progress=progress, **policies)
     judged = trace.judged
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
@@ -188,7 +152,7 @@ def _study_judgments(
             raise CranfieldError(
                 f"a study of a collection requires at least two {noun}, got {len(names)}"
             )
-    scores = score(judged.condensed() if lists == ("condensed",) else judged, measures)
+    scores = cf.score(judged.condensed() if lists == ("condensed",) else judged, measures)
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
@@ -197,7 +161,7 @@ def _study_judgments(
     studies: list[Result] = [
         options.study(
             f"excluding each {unit}",
-            meta.leave_one_out,
+            cf.meta.leave_one_out,
             *(trace, None, measures),
             part=f"leave-one-{unit}-out",
             teams=teams,
@@ -206,7 +170,7 @@ def _study_judgments(
         for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
     common["pool_depth"] = pool["pool_depth"]
-    return scores, [*studies, meta.pool_depths(trace, None, measures, pool["depths"], **common)]
+    return scores, [*studies, cf.meta.pool_depths(trace, None, measures, pool["depths"], **common)]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:
@@ -224,19 +188,17 @@ def read_contributors(text: str) -> Any:
     return [line.strip() for line in lines if line.strip()]
 
 
-@command(first="measure methods budgets depth teams test resume format table output settings")
-@settings(f"{STUDY_SETTINGS} contributors lists others repeats", flags="depth")
-@with_changes(("depth",), help="Depth of the pool. By default 100.")
-@click.argument("qrels", type=READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@measures_option(("AP",))
-@options_from(
-    "cranfield.meta.pooling", "methods budgets teams others test repeats", teams={"type": READ}
-)
+@cli.command(first="measure methods budgets depth teams test resume format table output settings")
+@cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
+@cli.with_changes(("depth",), help="Depth of the pool. By default 100.")
+@click.argument("qrels", type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.measures_option(("AP",))
+@cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
 @contributors_option("judged")
 @lists_option
-@tested_options
-@study_options()
+@cli.tested_options
+@cli.study_options()
 def pooling(
     qrels: str,
     runs: tuple[str, ...],
@@ -244,7 +206,7 @@ def pooling(
     methods: str,
     contributors: str,
     lists: str,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **pooling_options: Any,
 ) -> None:
     """Compare pooling methods by simulated judging with smaller budgets.
@@ -260,20 +222,256 @@ def pooling(
     cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
     cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
     """
-    from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
     from cranfield.meta.collection_studies.pooling import parse_methods
 
-    refuse_for_pools()
+    cli.refuse_for_pools()
     effectiveness = options.measures(measures)
     pooling_options["methods"] = parse_methods(methods)
-    read_choices([pooling_options["test"]], **pooling_options)
-    options.check_table(meta.Pooling)
+    cli.read_choices([pooling_options["test"]], **pooling_options)
+    options.check_table(cf.meta.Pooling)
     pooling_options |= options.policies("ties", "topics", "negative", "compat")
     pooling_options |= {"lists": parse_lists(lists), "seed": options.seed}
     pooling_options["contributors"] = read_contributors(contributors)
     pooling_options["depth"] = options.judging["depth"] or DEPTH
     pooling_options["rel"] = options.judging["rel"] or 1
     inputs = options.inputs(qrels, runs)
-    study = options.study("pooling", meta.pooling, *inputs, effectiveness, **pooling_options)
+    study = options.study("pooling", cf.meta.pooling, *inputs, effectiveness, **pooling_options)
     options.show(study)
+
+
+DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
+
+
+@cli.command(
+    first="measure scores gold preferences test correction resume format table output settings"
+)
+@cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
+@cli.score_input(cli.measures_option(DEFAULT))
+@cli.own_options("gold preferences", gold={"metavar": "MEASURE"})
+@cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
+@cli.options_from("cranfield.meta.discriminative_power", "test resamples")
+@cli.options_from("cranfield.compare", "correction alpha")
+@cli.missing_option
+@cli.options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
+@cli.options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
+@cli.study_options()
+def measures(
+    source: cli.ScoreInput,
+    *,
+    gold: tuple[str, ...] = (),
+    preferences: str | None,
+    majority: bool,
+    sizes: list[int] | None,
+    repeats: int,
+    bins: list[float] | None,
+    coefficient: str,
+    options: cli.StudyOptions,
+    **tested: Any,
+) -> None:
+    """Compare the stability and agreement of measures.
+
+    The study reports discriminative power, the swap method and the correlation of measures; with
+    --gold also the concordance test, and with --preferences predictive power (Sakai 2013, section
+    5).
+
+    Parameters
+    ----------
+    gold
+        Trusted simple measure, with which the concordance of the other measures is tested; may be
+        given several times.
+    preferences
+        CSV file of preferences of people between two runs: topic, first, second, preferred.
+
+    Examples
+    --------
+    cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 -m RR
+    cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 --gold P@5
+    cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
+    cranfield study measures --scores scores.csv --test bootstrap --correction none
+    """
+    from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
+    from cranfield.scores.one_measure import align_scores, complete_scores
+
+    # Before any file is read.
+    check_share("alpha", tested["alpha"])
+    choice = TestChoice(**tested)
+    cli.refuse_resamples([choice])
+    kinds: list[type[Result]] = [cf.meta.DiscriminativePower, cf.meta.Swaps, cf.meta.Correlations]
+    kinds += [cf.meta.Concordance] if gold else []
+    kinds += [cf.meta.PredictivePower] if preferences is not None else []
+    options.check_table(*kinds)
+    all_scores, scores, gold_names = _scores(source, gold, options)
+    notes: tuple[str, ...] = ()
+    if (missing := tested.pop("missing")) is not None:
+        # Jointly for all measures, so that all studies have the same topics.
+        all_scores, notes = complete_scores(align_scores(all_scores), missing)
+        scores = {name: all_scores[name] for name in scores}
+    # Quick studies come first, so that an invalid file of preferences fails at once.
+    quick: list[Result] = [cf.meta.correlate(scores, method=coefficient)] if len(scores) > 1 else []
+    if gold_names:
+        quick.append(cf.meta.concordance(all_scores, gold_names))
+    if preferences:
+        quick.append(cf.meta.predictive_power(scores, preferences, majority=majority))
+    n_topics = len(next(iter(scores.values())).topics)
+    sample_sizes = sizes or [size for size in SIZES if size <= n_topics // 2] or None
+    sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
+    sampling["seed"] = tested["seed"] = options.seed
+    swaps = [
+        options.study(f"swaps by {name}", cf.meta.swap_method, scores[name], part=part, **sampling)
+        for name, part in _folders(scores).items()
+    ]
+    tested |= {"test": choice.test, "correction": str(choice.correction)}
+    label = "discriminative power"
+    power = options.study(label, cf.meta.discriminative_power, scores, part=label, **tested)
+    facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
+    facts["notes"] = [f"note: {note}" for note in notes]
+    options.show(power, *swaps, *quick, facts_by_result=True, **facts)
+
+
+def _scores(
+    source: cli.ScoreInput, gold: Sequence[str | cf.Measure], options: cli.StudyOptions
+) -> tuple[dict[str, cf.Scores], dict[str, cf.Scores], list[str]]:
+    """Return the scores of all measures and of requested measures, and names of gold measures."""
+    measures, judging = source.measures, options.judging
+    if not source.score_files:
+        measures, gold = options.measures(measures), options.measures(gold) if gold else ()
+        judging = {**judging, "rel": None}
+    # A measure may have several names; the first is used.
+    labels: dict[str | cf.Measure, str] = {}
+    for measure in (*measures, *gold):
+        labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
+    gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
+    scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
+    # Files of scores may lack the name of the measure.
+    all_scores = {name or "scores": table for name, table in scores.items()}
+    if not source.score_files or cli.on_command_line("measures"):
+        names = list(dict.fromkeys(labels[measure] for measure in measures))
+    else:
+        names = [name for name in all_scores if name not in gold_names]
+    if gold_names and len(set(names) - set(gold_names)) < 2:
+        raise PolicyError("--gold requires two measures or more besides the gold ones")
+    return all_scores, {name: all_scores[name] for name in names}, gold_names
+
+
+def _folders(names: Iterable[str]) -> dict[str, str]:
+    """Return the name of a folder for each measure."""
+    folders: dict[str, str] = {}
+    for name in names:
+        folder = cli.folder_name(f"swaps {name}")
+        count = [*folders.values()].count(folder)
+        folders[name] = f"{folder}-{count + 1}" if count else folder
+    return folders
+
+
+@cli.command()
+@cli.settings(f"{cli.STUDY_SETTINGS} interval-ties collections")
+@click.argument("qrels", type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.own_options("measure=measures", measures={"stands_for": ""})
+@cli.options_from(
+    "cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"}
+)
+@cli.own_options("graded")
+@cli.own_options("collections")
+@cli.study_options(seed=False)
+def scales(
+    qrels: str,
+    runs: tuple[str, ...],
+    *,
+    measures: tuple[str, ...] = (),
+    cutoffs: list[int],
+    graded: bool = False,
+    collections: tuple[str, ...] = (),
+    interval_ties: str,
+    alpha: float,
+    options: cli.StudyOptions,
+) -> None:
+    """Compare measures with their interval-scaled versions.
+
+    Reported are, for each measure and its interval-scaled version, the agreement of the rankings of
+    systems and the pairs of systems with significant differences (Ferrante, Ferro and Fuhr 2021,
+    tables 2 to 6).
+
+    Parameters
+    ----------
+    measures
+        Measure without cutoff; may be given several times. By default those of the paper.
+    graded
+        Keep the grades; by default grades below the setting rel become 0, all others 1.
+    collections
+        Further collections, a mapping of QRELS to runs (a file, a folder or a pattern).
+
+    Examples
+    --------
+    cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
+    cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
+    cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
+    """
+    from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
+
+    judging = dict(options.judging)
+    rel = judging.pop("rel")
+    if graded and rel is not None:
+        raise PolicyError("setting rel cannot be combined with --graded")
+    if not graded:
+        cli.refuse_options(("max_grade",), "requires --graded")
+    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with studies of scales")
+    options.check_table(cf.meta.ScaleStudy)
+    others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
+    if qrels in others:
+        raise PolicyError(f"setting collections repeats the collection {quoted(qrels)}")
+    if others:
+        cli.refuse_options(("chart",), "cannot be combined with setting collections")
+        cli.keep_inputs([options.result_output.output], others)
+    # Options are checked before files are read.
+    scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
+    judged = {
+        name: cli.compute_from_runs(cf.judge, name, files, **judging)
+        for name, files in inputs.items()
+    }
+    if not graded:
+        judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
+    data = judged if others else judged[qrels]
+    rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
+    options.show(options.study("scales", cf.meta.study_scales, data, measures or MEASURES, **rules))
+
+
+@cli.command()
+@cli.settings("ties lower")
+@click.argument("scores", metavar="SCORES...", nargs=-1, required=True, type=cli.READ)
+@click.argument("predictions", type=cli.READ)
+@cli.own_options("measure")
+@cli.options_from(
+    "cranfield.meta.prediction",
+    "ties lower=lower_is_better",
+    lower_is_better={"multiple": True, "metavar": "PREDICTOR"},
+)
+@cli.result_options(("predictors", "anova", "pairs", "topics"))
+def prediction(
+    scores: tuple[str, ...],
+    predictions: str,
+    *,
+    measure: str | None,
+    result_output: cli.ResultOutput,
+    **rules: Any,
+) -> None:
+    """Evaluate predictors of query performance.
+
+    Report how well predictions, such as WIG or NQC, order the topics by the score of each system:
+    sMARE (Faggioli and others 2021), correlations, and the analysis of variance of sARE.
+
+    Parameters
+    ----------
+    measure
+        Measure to read from files with several measures.
+
+    Examples
+    --------
+    cranfield study prediction scores.csv predictors.csv
+    cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
+    """
+    result_output.check(cf.meta.Prediction.declared())
+    tables = cf.read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
+    result_output.write(cf.meta.prediction(tables, predictions, **rules))

@@ -2,76 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer
-from cranfield.cli.options.declaring import (
-    READ,
-    command,
-    option,
-    refuse_options,
-    settings,
-    with_options,
-)
-from cranfield.cli.options.judging import (
-    DOCUMENT_OPTIONS,
-    RANKING_OPTIONS,
-    measures_option,
-    omit_reading,
-)
-from cranfield.cli.options.output import progress_of
-from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.options.signatures import options_from, parse_pairs
-from cranfield.cli.study_options import (
-    STUDY_SETTINGS,
-    StudyOptions,
-    read_choices,
-    single_measure,
-    study_options,
-    tested_options,
-)
-
-if TYPE_CHECKING:
-    from cranfield.result import Result
-
+from cranfield.cli import options as cli
+from cranfield.result import Result
 
 WHOLE = ("anova-1", "anova-2", "anova-2f")
 SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 
-@command(
+@cli.command(
     first="measure scores test shards sizes repeats false-alarms power format table output settings"
 )
-@settings(f"{STUDY_SETTINGS} shard-map null population only teams")
-@score_input(
-    option(
+@cli.settings(f"{cli.STUDY_SETTINGS} shard-map null population only teams")
+@cli.score_input(
+    cli.option(
         "--measure",
         "measures",
         default="AP",
-        show_default=True,
         help="Measure of effectiveness.",
         callback=lambda context, option, measure: (measure,),
     )
 )
-@options_from(
-    f"{__name__}.tests",
-    "tests shards shard_map",
-    tests={"flag": "--test tests"},
-    shard_map={"type": READ},
-)
-@options_from("cranfield.meta.split_topics", "sizes repeats teams", teams={"type": READ})
-@options_from(f"{__name__}.tests", "false_alarms", false_alarms={"metavar": "N"})
-@options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
-@options_from(f"{__name__}.tests", "power", power={"metavar": "N"})
-@options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
-@options_from(f"{__name__}.tests", "systems", systems={"flag": "--only systems"})
-@tested_options
-@study_options()
+@cli.own_options("test=tests shards shard_map")
+@cli.options_from("cranfield.meta.split_topics", "sizes repeats teams")
+@cli.own_options("false_alarms", false_alarms={"metavar": "N"})
+@cli.options_from("cranfield.meta.false_alarms", "null", null={"requires": "--false-alarms"})
+@cli.own_options("power", power={"metavar": "N"})
+@cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
+@cli.own_options("only=systems")
+@cli.tested_options
+@cli.study_options()
 def tests(
-    source: ScoreInput,
+    source: cli.ScoreInput,
     *,
     tests: tuple[str, ...] = (),
     shards: Annotated[int | None, Integer(2)],
@@ -81,7 +49,7 @@ def tests(
     power: Annotated[int | None, Integer(1)],
     population: str,
     systems: tuple[str, ...] = (),
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **split: Any,
 ) -> None:
     """Study how consistent significance tests are on different sets of topics.
@@ -111,25 +79,24 @@ def tests(
     cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
     cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
     """
-    from cranfield import meta
     from cranfield.meta.test_studies.errors import check_null
     from cranfield.meta.test_studies.fast_tests import is_bound
 
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards cannot be combined with the setting shard-map")
-    kinds: list[type[Result]] = [meta.SplitStudy]
-    kinds += [meta.FalseAlarms] if false_alarms is not None else []
-    kinds += [meta.PowerOfTests] if power is not None else []
+    kinds: list[type[Result]] = [cf.meta.SplitStudy]
+    kinds += [cf.meta.FalseAlarms] if false_alarms is not None else []
+    kinds += [cf.meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
     names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    choices = read_choices(names, **split)
+    choices = cli.read_choices(names, **split)
     if false_alarms is not None:
         check_null(choices, null)
     whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.study(
-        "splitting topics", meta.split_topics, whole, names, part="splits", **split | common
+        "splitting topics", cf.meta.split_topics, whole, names, part="splits", **split | common
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
@@ -138,57 +105,58 @@ def tests(
         own: dict[str, Any] = {"part": "false-alarms", "null": null, "repeats": false_alarms}
         label = "estimating Type I error rates"
         studies.append(
-            options.study(label, meta.false_alarms, whole, performed_tests, **common, **own)
+            options.study(label, cf.meta.false_alarms, whole, performed_tests, **common, **own)
         )
     if power is not None:
         own = {"part": "power", "population": population, "repeats": power}
         label = "estimating power"
         studies.append(
-            options.study(label, meta.power_of_tests, whole, performed_tests, **common, **own)
+            options.study(label, cf.meta.power_of_tests, whole, performed_tests, **common, **own)
         )
     options.show(*studies, facts_by_result=True)
 
 
-def _evaluate_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
+def _evaluate_shards(
+    source: cli.ScoreInput, shards: Any, options: cli.StudyOptions
+) -> tuple[Any, Any]:
     """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
         [whole] = source.scores(options.judging).values()
         return whole, None
-    from cranfield.evaluation.evaluate_runs import evaluate
 
     if source.score_files:
         raise PolicyError("shards require QRELS and RUN, got --scores")
     rankings = source.rankings()
-    refuse_options(DOCUMENT_OPTIONS, "cannot be combined with shards")
-    excluded = ("rel", *DOCUMENT_OPTIONS)
-    judging = omit_reading(options.judging)
+    cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with shards")
+    excluded = ("rel", *cli.DOCUMENT_OPTIONS)
+    judging = cli.omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
     measures = options.measures(source.measures)
     run_list, qrels = options.inputs(*rankings)
-    with progress_of(run_list) as judging["progress"]:
-        evaluation = evaluate(run_list, qrels, measures, **judging)
+    with cli.progress_of(run_list) as judging["progress"]:
+        evaluation = cf.evaluate(run_list, qrels, measures, **judging)
     evaluation.warn()
     [by_shard] = evaluation.values()
     [whole] = evaluation.whole.scores.values()
     return whole, by_shard
 
 
-@command()
-@settings(f"{STUDY_SETTINGS} stop pairs length power", flags="rel")
-@click.argument("qrels", type=READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
-@measures_option(("nDCG@10",))
-@options_from(
+@cli.command()
+@cli.settings(f"{cli.STUDY_SETTINGS} stop pairs length power", flags="rel")
+@click.argument("qrels", type=cli.READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.READ)
+@cli.measures_option(("nDCG@10",))
+@cli.options_from(
     "cranfield.meta.interleaving_sensitivity",
     "methods users stop pairs impressions length power alpha",
 )
-@study_options()
+@cli.study_options()
 def interleaving(
     qrels: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **simulation: Any,
 ) -> None:
     """Simulate the impressions that interleaving and A/B tests need.
@@ -203,16 +171,16 @@ def interleaving(
     cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
     cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
     """
-    from cranfield import meta
-
     used = ("ties", "topics")
-    unused = [name for name in (*RANKING_OPTIONS, *DOCUMENT_OPTIONS) if name not in used]
-    refuse_options(unused, "cannot be combined with simulated users")
-    measure = single_measure(options.measures(measures))
-    options.check_table(meta.Sensitivity)
+    unused = [name for name in (*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS) if name not in used]
+    cli.refuse_options(unused, "cannot be combined with simulated users")
+    measure, *others = options.measures(measures)
+    if others:
+        raise PolicyError(f"expected a single --measure, got {1 + len(others)}")
+    options.check_table(cf.meta.Sensitivity)
     simulation |= options.policies("rel", "compat", *used)
     inputs = options.inputs(qrels, runs)
-    study = meta.interleaving_sensitivity
+    study = cf.meta.interleaving_sensitivity
     options.show(
         options.study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
     )
@@ -227,34 +195,33 @@ RUN_OPTIONS = {
 """Options for the runs of a reproduction, and their help."""
 
 
-@command(
+@cli.command(
     first="original-baseline original-advanced baseline advanced other-qrels measure"
     " test format table output plot settings"
 )
-@settings(f"{STUDY_SETTINGS} persistence")
-@click.argument("qrels", type=READ)
-@with_options(
-    option(f"--{name}", metavar="RUN", type=READ, help=text) for name, text in RUN_OPTIONS.items()
+@cli.settings(f"{cli.STUDY_SETTINGS} persistence")
+@click.argument("qrels", type=cli.READ)
+@cli.with_options(
+    cli.option(f"--{name}", metavar="RUN", type=cli.READ, help=text)
+    for name, text in RUN_OPTIONS.items()
 )
-@option(
-    "--other-qrels",
-    type=READ,
-    help="Judgments for the repeated runs, if they are on another collection.",
+@cli.option(
+    "--other-qrels", help="Judgments for the repeated runs, if they are on another collection."
 )
-@measures_option(("AP", "nDCG@10", "P@10"))
-@option(
+@cli.measures_option(("AP", "nDCG@10", "P@10"))
+@cli.option(
     "--test",
     help="Test that compares original and repeated scores.  [default: t; with --other-qrels welch]",
 )
-@options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
-@study_options(work=False)
+@cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
+@cli.study_options(work=False)
 def reproduction(
     qrels: str,
     other_qrels: str | None,
     measures: tuple[str, ...],
     test: str | None,
     persistence: float,
-    options: StudyOptions,
+    options: cli.StudyOptions,
     **runs: str | None,
 ) -> None:
     """Measure how well an experiment was reproduced or replicated.
@@ -271,10 +238,9 @@ def reproduction(
     cranfield study reproduction QRELS --other-qrels other.txt --original-baseline bm25.run
         --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
     """
-    from cranfield import meta
     from cranfield.meta.reproduction_result import check_test
 
-    refuse_options(("on_bad_run",), "cannot be used here: every run is required")
+    cli.refuse_options(("on_bad_run",), "cannot be used here: every run is required")
     roles = ("baseline", "advanced")
     original, repeated = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}
@@ -287,11 +253,11 @@ def reproduction(
         )
     absent = [] if other_qrels is None else ["order means", "orders"]
     absent += [] if len(original) == 2 else ["effects"]
-    options.check_table(meta.Reproduction, without=absent)
-    reading, judging = options.reading, omit_reading(options.judging)
+    options.check_table(cf.meta.Reproduction, without=absent)
+    reading, judging = options.reading, cli.omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
-    judging |= {"aspects": parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
+    judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
     judging |= {"measures": options.measures(measures), "seed": options.seed}
     paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if paired else "welch"), paired=paired)
@@ -300,7 +266,7 @@ def reproduction(
         {role: reading.run(path) for role, path in side.items()} for side in (original, repeated)
     ]
     if other_qrels is None:
-        options.show(meta.reproduce(*sides, p=persistence, **judging))
+        options.show(cf.meta.reproduce(*sides, p=persistence, **judging))
     else:
         judgments = reading.qrels(other_qrels, subtopics)
-        options.show(meta.replicate(*sides, other_qrels=judgments, **judging))
+        options.show(cf.meta.replicate(*sides, other_qrels=judgments, **judging))

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, describe_unknown
-from cranfield.cli.options.settings import read_settings
+from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import matches, test_path
 
 Decorator = Callable[[Any], Any]
@@ -118,22 +118,9 @@ def display_name(param: click.Parameter) -> str:
     return f"setting {flag.removeprefix('--')}" if getattr(param, "in_file", False) else flag
 
 
-BY_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".parquet": "parquet",
-    ".tex": "latex",
-    ".md": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".bib": "bibtex",
-    **{
-        f".{name}": name
-        for name in ["docx", "ods", "pdf", "png", "svg", "xls", "xlsx", "xml", "yaml", "yml"]
-    },
-}
+SUFFIXES = "csv docx html json jsonl ods parquet pdf png svg tsv xls xlsx xml yaml yml"
+BY_SUFFIX = {f".{name}": name for name in SUFFIXES.split()}
+BY_SUFFIX |= {".tex": "latex", ".md": "markdown", ".htm": "html", ".bib": "bibtex"}
 """Format of each suffix; a command refuses formats that it cannot write."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -146,8 +133,11 @@ def choose_format(ctx: click.Context) -> None:
     if form is None or not getattr(output, "formatted", False) or output is None:
         return
     path = ctx.params[output.name or ""]
-    suffix_format = "" if path is None else _format_of_suffix(path)
-    if not suffix_format or on_command_line(form.name or "", ctx):
+    name = PurePath(path or "")
+    if name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    suffix_format = BY_SUFFIX.get(name.suffix.lower())
+    if suffix_format is None or on_command_line(form.name or "", ctx):
         return
     assert isinstance(form.type, click.Choice)
     if suffix_format not in form.type.choices:
@@ -156,13 +146,6 @@ def choose_format(ctx: click.Context) -> None:
             f" command; choose with --format one of: {', '.join(form.type.choices)}"
         )
     ctx.params[form.name or ""] = suffix_format
-
-
-def _format_of_suffix(path: str) -> str:
-    name = PurePath(path)
-    if name.suffix.lower() in COMPRESSED:
-        name = name.with_suffix("")
-    return BY_SUFFIX.get(name.suffix.lower(), "")
 
 
 SHORT_FLAGS = {
@@ -181,30 +164,49 @@ SHORT_FLAGS = {
 """Short flags, all of them; each means the same in every command."""
 
 METAVARS = {
-    "--anonymous-until": "DAY",
-    "--control": "VARIANT",
-    "--correction": "CORRECTION",
-    "--date": "DAY",
-    "--judgments": "VERSION",
-    "--measure": "MEASURE",
-    "--method": "METHOD",
-    "--methods": "METHOD,...",
-    "--model": "MODEL",
-    "--name": "NAME",
-    "--received": "TIME",
-    "--tag": "TAG",
-    "--task": "NAME",
-    "--team": "ID",
-    "--test": "TEST",
-    "--unit": "COLUMN",
+    name: metavar
+    for metavar, names in {
+        "COLUMN": "unit",
+        "CORRECTION": "correction",
+        "DAY": "anonymous-until date",
+        "ID": "team",
+        "MEASURE": "measure",
+        "METHOD": "method",
+        "METHOD,...": "methods",
+        "MODEL": "model",
+        "NAME": "label name table task against down",
+        "QRELS": "judged",
+        "RUN": "runs",
+        "TAG": "tag without",
+        "TEST": "test",
+        "TEXT": "caption chunk-separator description",
+        "TIME": "received session-timeout",
+        "VARIANT": "control",
+        "VERSION": "judgments",
+        "WORD": "family needs",
+    }.items()
+    for name in names.split()
 }
 """Metavar of an option in help; the same in every command."""
+
+INPUT_FILES = (
+    "aspect collections contributors costs exclude factors families groups held-out human intents"
+    " judged keys labels lengths nuggets other-qrels preferences references replicates rules runs"
+    " scores session-topics shard-map teams template topic-groups votes"
+)
+"""Options that name files to read, in every command."""
+
+OUTPUT_FILES = "output plot report topic-scores"
+"""Options that name files to write, in every command."""
 
 OUTPUT_OPTIONS = ("--format", "--output", "--table")
 """Options of the group Output in the help of every command."""
 
 MAX_FLAGS = 12
 """Maximum number of flags in `--help`; a command with more flags shows those in `first`."""
+
+SEVERAL_TIMES = "may be given several times"
+"""Part of the help of options with several values, which are therefore `multiple`."""
 
 SHORT_METAVARS = {"INTEGER": "N", "NUMBER": "X", "FLOAT": "X"}
 
@@ -238,10 +240,15 @@ class Option(click.Option):
         **options: Any,
     ) -> None:
         short_flags = [SHORT_FLAGS[name] for name in names if name in SHORT_FLAGS]
-        if isinstance(options.get("type"), FileRead):
-            options.setdefault("metavar", "FILE")
-        elif options.get("type", str) is str:
-            options.setdefault("metavar", next((METAVARS[n] for n in names if n in METAVARS), None))
+        name, kind = names[0].removeprefix("--"), options.get("type", str)
+        if kind is str and name in f"{INPUT_FILES} {OUTPUT_FILES}".split():
+            options["type"] = kind = READ if name in INPUT_FILES.split() else WRITTEN
+        if kind is str or isinstance(kind, (FileRead, Named)):
+            default = "FILE" if isinstance(kind, FileRead) else None
+            options.setdefault("metavar", METAVARS.get(name, default))
+        if options.get("default"):
+            options.setdefault("show_default", True)
+        options.setdefault("multiple", SEVERAL_TIMES in str(options.get("help")))
         super().__init__([*names, *short_flags], **options)
         self.group = group or ("Output" if {*OUTPUT_OPTIONS} & {*names} else "")
         self.detail = detail
@@ -440,7 +447,6 @@ def settings(names: str, flags: str = "") -> Decorator:
 
 _SETTINGS = option(
     "--settings",
-    metavar="FILE",
     type=READ,
     expose_value=False,
     group="Input",
@@ -552,7 +558,10 @@ class CommandGroup(click.Group):
             name for name in modules if name.rpartition("_")[0] == self.prefix
         )
         return Registry(
-            "command", command_modules, package="cranfield.cli", decorators="command group"
+            "command",
+            command_modules,
+            package="cranfield.cli",
+            decorators=r"cli\.command cli\.group",
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:

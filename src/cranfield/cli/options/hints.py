@@ -20,9 +20,6 @@ HABITS = {
     "-M": ("--depth", "--depth N truncates rankings"),
     "-J": ("--unjudged", "--unjudged condensed removes unjudged documents"),
     "--duplicates": ("--on-duplicate", "--on-duplicate sets how to treat repeated documents"),
-    "--odd": ("--on-anomaly", "--on-anomaly sets how to treat inconsistent records"),
-    "--kin": ("--families", "--families FILE estimates self-preference"),
-    "--prose": ("--as", "--as prose writes a paragraph"),
     "--by_query": ("--by-topic", "-q, --by-topic writes the scores of each topic"),
 }
 """Hints for unknown options: the option with the same purpose, and a description of it."""
@@ -68,23 +65,19 @@ def as_options(text: str, command: click.Command | None) -> str:
 
     An option stands for the argument of its own name, unless it declares another (`stands_for`). If
     the command has no such option, the clause on an argument of readers is removed.
-
-    Examples
-    --------
-    >>> from cranfield.cli.evaluate import fuse
-    >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
-    "'é' is not UTF-8; --settings with encoding: latin-1 reads any bytes"
-    >>> as_options("RRF(k=True) has no cut='x'", fuse)
-    "RRF(k=True) has no cut='x'"
-    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
-    "2 grades (topic 'q1')"
     """
     if command is None:
         return text
     arguments = _READER_ARGUMENTS.split()
+    # --format of outputs and --column of metadata tables stand for no argument of readers.
+    params = [param for param in command.params if isinstance(param, click.Option)]
+    own = [param for param in params if not {"--format", "--column"}.intersection(param.opts)]
+    options = {param.name: param for param in own if not getattr(param, "stands_for", "")}
+    # If two options fit an argument, the option that declares it is used.
+    options |= {name: param for param in params if (name := getattr(param, "stands_for", ""))}
     for hint in reversed([*_HINT.finditer(text)]):
         argument = hint["name"] or hint["of"]
-        option = _options_by_argument(command).get(argument)
+        option = options.get(argument)
         start, end = hint.span()
         if option is not None:
             text = text[:start] + _as_option(hint, option) + text[end:]
@@ -98,15 +91,17 @@ def as_options(text: str, command: click.Command | None) -> str:
 
 def _as_option(hint: re.Match[str], option: click.Option) -> str:
     name: str = max(option.opts, key=len)
-    if getattr(option, "in_file", False):
+    in_file = getattr(option, "in_file", False)
+    if in_file:
         name = f"--settings with {name.removeprefix('--')}:"
-        if option.is_flag:
-            return f"{name} true"
     if option.is_flag:
-        return name
+        return f"{name} true" if in_file else name
     if hint["literal"]:
-        in_file = getattr(option, "in_file", False)
-        return f"{name} {hint['literal'] if in_file else _as_list(hint['literal'])}"
+        if in_file:
+            return f"{name} {hint['literal']}"
+        # A list or a dict of Python is `a,b` or `a=1,b=2` as the value of a flag.
+        items = hint["literal"][1:-1].replace("': ", "'=").replace(", ", ",")
+        return f"{name} {shlex.quote(re.sub(f'[{QUOTES}]', '', items))}"
     if hint["key"]:
         return f"{name} {hint['key']}=..."
     if hint["true"]:
@@ -115,24 +110,4 @@ def _as_option(hint: re.Match[str], option: click.Option) -> str:
     return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
 
 
-def _as_list(literal: str) -> str:
-    """Write a list or a dict of Python as the value of a flag: `a,b` or `a=1,b=2`."""
-    items = literal[1:-1].replace("': ", "'=").replace(", ", ",")
-    return shlex.quote(re.sub(f"[{QUOTES}]", "", items))
-
-
 QUOTES = "'\""
-
-
-def _options_by_argument(command: click.Command) -> dict[str, click.Option]:
-    """Map Python arguments to the options that stand for them."""
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    pairs = [(getattr(option, "stands_for", ""), option) for option in options]
-    # If two options fit an argument, the option that declares it comes last and is used.
-    pairs.sort(key=lambda pair: bool(pair[0]))
-    # --format of outputs and --column of metadata tables stand for no argument of readers.
-    return {
-        name or option.name or "": option
-        for name, option in pairs
-        if name or not {"--format", "--column"}.intersection(option.opts)
-    }

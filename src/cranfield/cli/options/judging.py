@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options.declaring import (
-    READ,
     Decorator,
     IntegerRange,
     Named,
@@ -29,14 +29,7 @@ from cranfield.collection.policies import OF_QRELS, Policies, policies
 from cranfield.sources.archives import test_path
 
 if TYPE_CHECKING:
-    from cranfield.assess.judges.reading import Judge
-    from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.files.named_columns import RequestedColumns
-    from cranfield.collection.judged.judged_runs import JudgedRuns
-    from cranfield.collection.qrels import Qrels
-    from cranfield.collection.run import Run
-    from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.measures.base import Measure
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -90,17 +83,12 @@ reading_options = (
     ),
     option(
         "--lower",
-        multiple=True,
         metavar="NAME",
         stands_for="lower_is_better",
         help="Scores for which lower is better: a measure of --scores, or the score column of"
         " RUN; may be given several times.",
     ),
-    *options_of(
-        "cranfield.read_runs",
-        "separator numbers on_duplicate chunk_separator",
-        chunk_separator={"metavar": "TEXT"},
-    ),
+    *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
 )
 
@@ -139,13 +127,13 @@ class Reading:
         """Options of reading that judgments and runs share."""
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
-    def qrels(self, path: str | None, subtopics: bool | None = None, grades: Any = None) -> Qrels:
+    def qrels(
+        self, path: str | None, subtopics: bool | None = None, grades: Any = None
+    ) -> cf.Qrels:
         """Read judgments."""
-        from cranfield.collection.files.reading import read_qrels
-
         names: Any = None if self.columns is None else self._column_names[0]
         subtopics = self.subtopics if subtopics is None else subtopics
-        judgments = read_qrels(
+        judgments = cf.read_qrels(
             path,
             format=self.input_format,
             subtopics=subtopics,
@@ -161,9 +149,8 @@ class Reading:
 
     def with_judges(
         self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
-    ) -> tuple[Qrels, tuple[Judge, ...]]:
+    ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
         """Read judgments and labels of judges; --columns may name columns of each, or of runs."""
-        from cranfield.assess.judges.reading import read_judges
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
 
@@ -182,32 +169,29 @@ class Reading:
             ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
         default_format = "auto" if self.input_format in OF_QRELS else self.input_format
-        labels = read_judges(
+        labels = cf.assess.read_judges(
             judges, format=form or default_format, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
             run.ambiguous_columns |= optional & columns.matched_columns
         return judgments, labels
 
-    def run(self, path: str) -> Run:
+    def run(self, path: str) -> cf.Run:
         """Read one run."""
         self._check_lower()
         from cranfield.collection.files.many_runs import named_file
-        from cranfield.collection.files.reading import read_run
 
         name, path = named_file(path)
-        return read_run(path, name=name, **self._run_options)
+        return cf.read_run(path, name=name, **self._run_options)
 
-    def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
+    def runs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> cf.Runs:
         """List the runs of RUN; each run is read on first use."""
-        from cranfield.collection.files.many_runs import Runs, read_runs
-
-        if isinstance(runs, Runs):
+        if isinstance(runs, cf.Runs):
             return runs
         _refuse_measures(runs)
         if runs:
             self._check_lower()
-        return read_runs(runs, on_bad_run=self.on_bad_run, **self._run_options)
+        return cf.read_runs(runs, on_bad_run=self.on_bad_run, **self._run_options)
 
     @property
     def _run_options(self) -> dict[str, Any]:
@@ -232,23 +216,21 @@ class Reading:
     def _check_lower(self) -> None:
         """Refuse names in --lower except the score column and lower-is-better measures."""
         for name in self.lower:
-            if name not in self._score_columns:
-                _check_measure(name, self._score_columns[-1])
-
-
-def _check_measure(name: str, column: str) -> None:
-    """Refuse a name in --lower that is not a requested lower-is-better measure."""
-    from cranfield.measures.grammar import parse_measures
-
-    context = click.get_current_context(silent=True)
-    names = () if context is None else context.params.get("measures") or ()
-    names = (names,) if isinstance(names, str) else names
-    measures = {measure.label: measure for measure in parse_measures(names)} if names else {}
-    if name not in measures:
-        choices = ", ".join([*measures, f"{column} (of RUN)"])
-        raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {choices}")
-    if not measures[name].info.lower_is_better:
-        raise PolicyError(f"--lower requires a measure for which lower is better, got {name}")
+            if name in self._score_columns:
+                continue
+            context = click.get_current_context(silent=True)
+            names = context and context.params.get("measures")
+            requested = cf.parse_measures(names) if names else []
+            measures = {measure.label: measure for measure in requested}
+            if name not in measures:
+                choices = ", ".join([*measures, f"{self._score_columns[-1]} (of RUN)"])
+                raise PolicyError(
+                    f"unknown name {quoted(name)} in --lower; expected one of: {choices}"
+                )
+            if not measures[name].info.lower_is_better:
+                raise PolicyError(
+                    f"--lower requires a measure for which lower is better, got {name}"
+                )
 
 
 def _refuse_measures(runs: tuple[str, ...]) -> None:
@@ -259,10 +241,9 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     for run in runs:
         if run == "-" or has_magic(run) or test_path(Path.exists, run):
             continue
-        from cranfield.measures.grammar import parse_measures
 
         try:
-            parse_measures(run)
+            cf.parse_measures(run)
         except MeasureError:
             continue
         raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
@@ -292,8 +273,6 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> Decorator:
         "--measure",
         "measures",
         type=Named(measure_names),
-        metavar="MEASURE",
-        multiple=True,
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
@@ -315,53 +294,41 @@ rel_option = option(
 )
 
 
+_QRELS_OPTIONS = (
+    *options_of(
+        "cranfield.read_qrels",
+        "ungraded grades",
+        grades={
+            "flag": "--map-grades",
+            "metavar": "VALUE=N,...",
+            "callback": lambda context, option, text: text and parse_grades(text),
+            "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8), or a pattern of"
+            " texts whose group is the grade.",
+        },
+    ),
+    *options_of("cranfield.judge", "lengths groups intents"),
+    option(
+        "--aspect",
+        "aspects",
+        metavar="NAME=QRELS",
+        help="Judgments of an aspect other than relevance; may be given several times.",
+    ),
+)
+
+
 def _judging(*options: Decorator) -> Decorator:
     """Make the options of reading and judging, with additional options of judgments."""
+    names, exclude = f"compat {' '.join(RANKING_OPTIONS)} exclude", {"metavar": "self|FILE"}
+    policy_options = options_of("cranfield.judge", names, exclude=exclude)
     return with_options(
-        in_group(
-            "Judging",
-            (
-                rel_option,
-                *options_of("cranfield.judge", f"compat {' '.join(RANKING_OPTIONS)}"),
-                *options_of(
-                    "cranfield.judge", "exclude", exclude={"metavar": "self|FILE", "type": READ}
-                ),
-            ),
-        )
-        + in_group(
-            "Input",
-            (
-                *reading_options,
-                *options,
-                *options_of(
-                    "cranfield.read_qrels",
-                    "ungraded grades",
-                    grades={
-                        "flag": "--map-grades",
-                        "metavar": "VALUE=N,...",
-                        "callback": lambda context, option, text: text and parse_grades(text),
-                        "help": "Grades of words (yes=1,no=0), cut points of numbers (0.5,0.8),"
-                        " or a pattern of texts whose group is the grade.",
-                    },
-                ),
-                *options_of("cranfield.judge", "lengths groups intents", type=READ),
-                option(
-                    "--aspect",
-                    "aspects",
-                    multiple=True,
-                    metavar="NAME=QRELS",
-                    help="Judgments of an aspect other than relevance; may be given several times.",
-                    type=READ,
-                ),
-            ),
-        )
+        in_group("Judging", (rel_option, *policy_options))
+        + in_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
         + in_group("Work", options_of("cranfield.judge", "jobs backend"))
     )
 
 
 WORK = ("jobs", "backend")
 """Options of parallel work, which do not change results."""
-
 
 POLICIES = ("rel", "compat", *RANKING_OPTIONS)
 """Options that define how runs are judged and scored."""
@@ -397,37 +364,20 @@ JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 """Options that all commands but `evaluate` move to the file of settings."""
 
 
-def requested_measures(
-    measures: Iterable[str | Measure], rel: int | None, compat: str | None = None
-) -> list[Measure]:
-    """Parse the requested measures."""
-    from cranfield.measures.grammar import parse_measures
-
-    return parse_measures(measures, compat=compat, rel=rel)
-
-
-def paths_of(runs: Runs) -> list[str]:
-    paths = (runs.path(k) for k in range(len(runs)))
-    return [path for path in paths if path is not None]
-
-
-def judge_runs(qrels: str, runs: tuple[str, ...] | Runs, **options: Any) -> JudgedRuns:
-    """Read and judge runs; policies are checked before any file is read."""
-    from cranfield.collection.judged.judging import judge
-
-    return compute_from_runs(judge, qrels, runs, **options)
+def paths_of(runs: cf.Runs) -> list[str]:
+    return [path for k in range(len(runs)) if (path := runs.path(k)) is not None]
 
 
 def compute_from_runs(
     compute: Callable[..., Computed],
     qrels: str,
-    runs: tuple[str, ...] | Runs,
+    runs: tuple[str, ...] | cf.Runs,
     *,
     aspects: tuple[str, ...] = (),
     reading: Reading | None = None,
     **options: Any,
 ) -> Computed:
-    """Read runs and judgments, and pass them to a function with the options of judging."""
+    """Check the options of judging, then read runs and judgments and pass all to a function."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or Reading.from_options(options), omit_reading(options)
@@ -453,26 +403,25 @@ def compute_from_runs(
 
 def evaluate_runs(
     qrels: str,
-    runs: tuple[str, ...] | Runs,
-    measures: Iterable[str | Measure],
+    runs: tuple[str, ...] | cf.Runs,
+    measures: Iterable[str | cf.Measure],
     *,
     rel: int | None,
     compat: str | None,
     **judging: Any,
-) -> Evaluation:
+) -> cf.Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
     from cranfield.collection.judged.coverage import lowest_relevant_grade
-    from cranfield.evaluation.evaluation import score
 
-    measure_list = requested_measures(measures, rel, compat)
-    judged = judge_runs(qrels, runs, compat=compat, **judging)
-    evaluation = score(judged, measure_list, compat=compat)
+    measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
+    judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
+    evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
     needs = " ".join(
         f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
     )
     unused = [name for name in _MEASURE_FILES if name not in needs]
-    if rel is not None and measure_list == requested_measures(measures, rel + 1, compat):
+    if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused.append("rel")
     warn_unused(unused, "no requested measure uses it")
     min_grade = max(map(lowest_relevant_grade, measure_list))

@@ -9,28 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import whole_file
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import (
-    WRITTEN,
-    Decorator,
-    IntegerRange,
-    in_group,
-    option,
-    with_options,
-)
+from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
-
-if TYPE_CHECKING:
-    from cranfield.scores import Scores
-    from cranfield.tabular import Table
-
+from cranfield.tabular import Table
 
 Progress = Callable[[int, int], None]
 
@@ -58,11 +48,9 @@ def show_elapsed() -> Iterator[None]:
             wait = 1.0
             if not _BARS:
                 line = f"working, {time.monotonic() - start:.0f} s"
-                sys.stderr.write(f"{line}\r")
-                sys.stderr.flush()
+                print(line, end="\r", file=sys.stderr, flush=True)
         if line:
-            sys.stderr.write(" " * len(line) + "\r")
-            sys.stderr.flush()
+            print(" " * len(line), end="\r", file=sys.stderr, flush=True)
 
     # A daemon, so that the interpreter does not wait for it at exit.
     thread = Thread(target=show, daemon=True)
@@ -127,10 +115,8 @@ ROUNDED_FORMATS = ("table", "ir_measures", *MARKUP)
 
 output_option = option(
     "--output",
-    metavar="FILE",
     help="File to write; on an error it is left unchanged. Its suffix selects the format, unless"
     " --format does.",
-    type=WRITTEN,
     group="Output",
     formatted=True,
 )
@@ -145,7 +131,7 @@ def format_option(
 ) -> Decorator:
     """Make the option of the output format."""
     choice = click.Choice(list(formats))
-    attributes |= {"type": choice, "default": default, "show_default": True, "help": help}
+    attributes |= {"type": choice, "default": default, "help": help}
     return option("--format", name, **attributes)
 
 
@@ -154,7 +140,7 @@ class ResultOutput:
     """Format, table and file of results."""
 
     format: str
-    table: str | None
+    table: str | None = None
     output: str | None = None
 
     def check(self, tables: Iterable[str]) -> None:
@@ -162,9 +148,16 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
-    def write(self, results: ResultSet, write_more: Callable[[], object] | None = None) -> None:
-        """Write results; files that `write_more` writes are kept only if this succeeds."""
-        write_results(results, self.format, self.table, self.output, write_more)
+    def write(
+        self, results: Result | ResultSet, write_more: Callable[[], object] | None = None
+    ) -> None:
+        """Write results, and more as :func:`write`; with CSV, notes go to standard error."""
+        if isinstance(results, Result):
+            results = combine_results(results)
+        write(results.write(self.format, self.table), self.output, write_more)
+        if self.format == "csv":
+            notes = [plain(line) for line in results.heading if line.startswith("note: ")]
+            sys.stderr.writelines(f"{note}\n" for note in notes)
 
 
 def result_options(
@@ -182,7 +175,7 @@ def result_options(
     )
     options = (
         format_option(WRITERS),
-        option("--table", metavar="NAME", help=help_text),
+        option("--table", help=help_text),
         *(() if output is None else (output,)),
     )
     return gather_options(ResultOutput, "result_output", in_group("Output", options))
@@ -235,12 +228,7 @@ table_options = gather_options(
     MarkupOptions,
     "printing",
     options_of(
-        f"{__name__}.MarkupOptions",
-        "caption label long",
-        group="Output",
-        requires="--format=latex",
-        caption={"metavar": "TEXT"},
-        label={"metavar": "NAME"},
+        f"{__name__}.MarkupOptions", "caption label long", group="Output", requires="--format=latex"
     ),
 )
 
@@ -276,7 +264,7 @@ class Output:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(
-        self, scores: Mapping[str, Scores], printing: MarkupOptions, *, unit: str = "topic"
+        self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, *, unit: str = "topic"
     ) -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.form == "parquet":
@@ -290,9 +278,9 @@ class Output:
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         form = "text" if self.form == "table" else self.form
-        write_results(combine_results(*results), form, None, self.output)
+        ResultOutput(form, None, self.output).write(combine_results(*results))
 
-    def _text(self, scores: Mapping[str, Scores], printing: MarkupOptions, unit: str) -> str:
+    def _text(self, scores: Mapping[str, cf.Scores], printing: MarkupOptions, unit: str) -> str:
         if self.form in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
@@ -359,17 +347,3 @@ def write(text: str, output: str | None, write_more: Callable[[], object] | None
         out.write(compressed(text.encode(), output or ""))
         if write_more is not None:
             write_more()
-
-
-def write_results(
-    results: ResultSet,
-    format: str,
-    table: str | None,
-    output: str | None,
-    write_more: Callable[[], object] | None = None,
-) -> None:
-    """Write the results of a study; with CSV, notes go to standard error."""
-    write(results.write(format, table), output, write_more)
-    if format == "csv":
-        notes = [plain(line) for line in results.heading if line.startswith("note: ")]
-        sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import cranfield as cf
 from cranfield.base.errors import PolicyError, warn
 from cranfield.cli.options.declaring import (
     READ,
@@ -23,12 +24,6 @@ from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
-if TYPE_CHECKING:
-    from cranfield.collection.files.many_runs import Runs
-    from cranfield.measures.base import Measure
-    from cranfield.scores import Scores
-
-
 score_files_option = option(
     "--scores",
     "score_files",
@@ -36,7 +31,6 @@ score_files_option = option(
     help="File of scores by topic, instead of QRELS and RUN: a table, or output of trec_eval -q;"
     " NAME=FILE names its system.",
     group="Measures",
-    type=READ,
 )
 
 scale_option = option(
@@ -57,11 +51,11 @@ class ScoreInput:
     """Input of a command on scores: runs and judgments, or files of scores."""
 
     qrels: str | None
-    runs: tuple[str, ...] | Runs
-    measures: Sequence[str | Measure]
+    runs: tuple[str, ...] | cf.Runs
+    measures: Sequence[str | cf.Measure]
     score_files: tuple[str, ...]
 
-    def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | Runs]:
+    def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
         """Return QRELS and RUN; `reason` is the error if they are missing."""
         if self.qrels is None or not self.runs:
             raise PolicyError(reason)
@@ -74,15 +68,13 @@ class ScoreInput:
         all_measures: bool = False,
         has_notes: bool = False,
         scale: str | None = None,
-    ) -> Mapping[str, Scores]:
+    ) -> Mapping[str, cf.Scores]:
         """Evaluate the runs, or read the scores.
 
         If `all_measures`, all measures of score files are read unless --measure is set. Measures of
         unknown direction cause a warning, unless the output has notes on them (`has_notes`).
         `scale` overrides the measurement scale.
         """
-        from cranfield.evaluation.evaluation import Evaluation
-
         if self.score_files:
             scores = self._read(judging, all_measures)
             for table in scores.values():
@@ -92,16 +84,12 @@ class ScoreInput:
             scores = evaluate_runs(*self.rankings(), self.measures, **judging)
         if scale is None:
             return scores
-        if isinstance(scores, Evaluation):
+        if isinstance(scores, cf.Evaluation):
             return scores.with_scale(scale)
         return {name: table.with_scale(scale) for name, table in scores.items()}
 
-    def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, Scores]:
-        from cranfield.evaluation.scorefiles.reading import (
-            read_scores,
-            read_scores_by_measure,
-            with_directions,
-        )
+    def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, cf.Scores]:
+        from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, with_directions
 
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN")
@@ -115,7 +103,7 @@ class ScoreInput:
         elif all_measures:
             by_measure = read_scores_by_measure(files)
         else:
-            table = read_scores(files)
+            table = cf.read_scores(files)
             by_measure = {table.measure: table}
         return with_directions(by_measure, judging["lower"])
 
@@ -147,7 +135,6 @@ _OPTIONS = in_group(
         option(
             "--test",
             type=Named(lambda: _NAMES),
-            metavar="TEST",
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
             detail=f"Tests: {', '.join(_NAMES)}.",
@@ -155,7 +142,6 @@ _OPTIONS = in_group(
         option(
             "--correction",
             type=Named(lambda: CORRECTIONS),
-            metavar="CORRECTION",
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
             " bootstrapped over topics, for tests that support it.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",

@@ -21,6 +21,7 @@ import cranfield
 from cranfield.base import kinds
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.declaring import (
+    SEVERAL_TIMES,
     Decorator,
     IntegerRange,
     NumberRange,
@@ -46,11 +47,6 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     """Read a parameter of a function, or a field of a dataclass.
 
     A function is named by its public path, such as `cranfield.meta.pooling`, or by its module.
-
-    Examples
-    --------
-    >>> read_parameter("cranfield.meta.pooling", "repeats").default
-    10
     """
     source, module = _source(function)
     for name, annotation, default in _parameters(source):
@@ -129,11 +125,16 @@ class _Namespace(dict[str, Any]):
         self.module = module
 
     def __missing__(self, name: str) -> Any:
+        pattern = rf"^{name} = ((?:Literal|Annotated)\[.*?\]$)"
         if name.isupper():
-            return _constant(name, self.module)
-        for module in (self.module, _imported_module(name, self.module)):
-            if alias := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
-                return _evaluate(alias[0].partition(" = ")[2], module)
+            pattern = rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)"
+        module = self.module
+        while module:
+            if match := re.search(pattern, module, _LINES):
+                return _evaluate(match[1].strip(), module)
+            module = _imported_module(name, module)
+        if name.isupper():
+            raise LookupError(f"no constant {name}")
         return _OtherType
 
 
@@ -156,17 +157,6 @@ def _imported_module(name: str, module: str) -> str:
     if match is None:
         return ""
     return ROOT.joinpath(*match[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
-
-
-def _constant(name: str, module: str) -> Any:
-    """Return a constant that a module defines, or imports from another module of the package."""
-    match = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
-    if match is not None:
-        return _evaluate(match[1].strip(), module)
-    home = _imported_module(name, module)
-    if not home:
-        raise LookupError(f"no constant {name}")
-    return _constant(name, home)
 
 
 @cache
@@ -197,13 +187,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(description: str, default: Any) -> str:
-    """Return the first sentence of a description and, if the default is None, that on the default.
-
-    Examples
-    --------
-    >>> make_help("Names, as of :func:`x`. Others are `raw`. By default all.", None)
-    'Names, as of x. By default all.'
-    """
+    """Return the first sentence of a description, and what it says of a default of None."""
     first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
@@ -327,16 +311,21 @@ def options_of(
     """Make options of the parameters of a public function, with changes to some.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
-    that the library does not have. A change maps the name of a parameter to arguments of
-    :func:`option` and `flag`: the flag, optionally followed by the name of the value. In hints an
-    option stands for its parameter, whatever its flag. `type`, `requires` and `group` apply to all
-    options.
+    that the library does not have. In `names`, `as=view` is the parameter `view` as option --as. A
+    change maps the name of a parameter to its help, or to arguments of :func:`option` and `flag`,
+    another flag that also names the value. In hints an option stands for its parameter, whatever
+    its flag. `type`, `requires` and `group` apply to all options.
     """
     common: dict[str, Any] = {"requires": requires, "group": group}
     common |= {} if type is None else {"type": type}
-    return tuple(
-        _option(function, name, **(common | changes.get(name, {}))) for name in names.split()
-    )
+    options = []
+    for item in names.split():
+        flag, _, name = item.rpartition("=")
+        given = {"flag": f"--{flag} {name}"} if flag else {}
+        change = changes.get(name, {})
+        change = {"help": change} if isinstance(change, str) else change
+        options.append(_option(function, name, **common | given | change))
+    return tuple(options)
 
 
 def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Decorator:
@@ -347,9 +336,9 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         "help": make_help(parameter.description, default),
     }
     settings |= _click_type(parameter.hint)
-    if parameter.hint == tuple[str, ...]:
-        attributes.setdefault("multiple", True)
-    if attributes.get("multiple") and isinstance(settings["type"], NameList):
+    repeated = SEVERAL_TIMES in attributes.get("help", settings["help"])
+    attributes.setdefault("multiple", repeated or parameter.hint == tuple[str, ...])
+    if attributes["multiple"] and isinstance(settings["type"], NameList):
         settings["type"] = str
     usual = f"--{name.replace('_', '-')}"
     if flag and flag != usual:
@@ -366,7 +355,7 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
         settings["default"] = ()
     elif isinstance(default, (tuple, list)):
         text: str | bool = True
-        if not attributes.get("multiple"):
+        if not attributes["multiple"]:
             # With spaces, help can break lines between many names.
             text, default = ", ".join(map(str, default)), ",".join(map(str, default))
         settings |= {"default": default, "show_default": text if default else False}
@@ -378,3 +367,12 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> Deco
 def options_from(function: str, names: str, /, **changes: Any) -> Decorator:
     """Make a decorator that adds the options of :func:`options_of` to a command."""
     return with_options(options_of(function, names, **changes))
+
+
+def own_options(names: str, /, **changes: Any) -> Decorator:
+    """Make a decorator that adds options declared by the command: its signature and docstring."""
+
+    def add(command: Any) -> Any:
+        return options_from(f"{command.__module__}.{command.__name__}", names, **changes)(command)
+
+    return add

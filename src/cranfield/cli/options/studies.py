@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, Decorator, option, refuse_options, with_options
+import cranfield as cf
+from cranfield.cli.options.declaring import Decorator, option, refuse_options, with_options
 from cranfield.cli.options.judging import (
     DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
     Reading,
     judging_options,
-    requested_measures,
 )
 from cranfield.cli.options.output import ResultOutput, progress_bar, result_options
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, combine_results
 
 if TYPE_CHECKING:
-    from cranfield.collection.files.many_runs import Runs
-    from cranfield.measures.base import Measure
     from cranfield.meta.test_studies.fast_tests import TestChoice
 
 StudyResult = TypeVar("StudyResult", bound=Result)
@@ -72,12 +69,6 @@ def refuse_for_pools() -> None:
     )
 
 
-def single_measure(measures: list[Measure]) -> Measure:
-    if len(measures) != 1:
-        raise PolicyError(f"expected a single --measure, got {len(measures)}")
-    return measures[0]
-
-
 @dataclass(frozen=True)
 class StudyOptions:
     """Options that all studies share; `judging` has those of reading and judging, and `jobs`."""
@@ -92,12 +83,12 @@ class StudyOptions:
     def reading(self) -> Reading:
         return Reading.from_options(self.judging)
 
-    def inputs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> tuple[Runs, Any]:
+    def inputs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> tuple[cf.Runs, Any]:
         """Find the runs, which are read on first use, and read the judgments."""
         return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
 
-    def measures(self, names: Iterable[str | Measure]) -> list[Measure]:
-        return requested_measures(names, self.judging["rel"], self.judging["compat"])
+    def measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
+        return cf.parse_measures(names, rel=self.judging["rel"], compat=self.judging["compat"])
 
     def policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}
@@ -160,7 +151,6 @@ _PLOT = option(
     "chart",
     help="File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for"
     " studies with several charts (cranfield plot --list).",
-    type=WRITTEN,
     group="Output",
 )
 
@@ -171,7 +161,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
     runs and to parts of the study.
     """
-    seeds = options_of("cranfield.meta.stability", "seed", seed={"help": SEED_HELP}) if seed else ()
+    seeds = options_of("cranfield.compare", "seed") if seed else ()
     common = (*seeds, *((_RESUME,) if work else ()), result_options(), _PLOT)
 
     def add(command: Any) -> Any:
@@ -183,27 +173,14 @@ def study_options(*, seed: bool = True, work: bool = True) -> Decorator:
             resume: str | None = None,
             **others: Any,
         ) -> Any:
-            judging = {name: others.pop(name) for name in JUDGING}
+            judging = {name: others.pop(name) for name in judging_names}
             options = StudyOptions(seed, resume, result_output, chart, judging)
             return command(options=options, **others)
 
-        return with_options(common)(judging_options(wrapper))
+        judging_names = [param.name for param in judging_options(wrapper).__click_params__]
+        return with_options(common)(wrapper)
 
     return add
-
-
-SEED_HELP = "Seed of the random numbers."
-
-
-def _judging_names() -> tuple[str, ...]:
-    def command() -> None: ...
-
-    judging_options(command)
-    return tuple(param.name for param in command.__click_params__)  # type: ignore[attr-defined]
-
-
-JUDGING = _judging_names()
-"""Parameters of reading and judging."""
 
 
 def folder_name(text: str) -> str:

@@ -1,0 +1,66 @@
+"""Options of commands on campaigns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import cranfield as cf
+from cranfield.cli.options.declaring import READ, Decorator, option, with_options
+from cranfield.cli.options.output import format_option, output_option, write
+from cranfield.cli.options.signatures import options_of, parse_pairs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CAMPAIGN = "cranfield.campaign"
+"""Package whose functions declare the options of these commands."""
+
+task_option, judgments_option = options_of(
+    f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
+)
+
+
+def on_campaign(function: Callable[..., int | None]) -> Any:
+    """Add the argument FOLDER to a command, whose function takes the campaign.
+
+    If the function returns None, the exit status is 1 if a run could not be read.
+    """
+
+    @functools.wraps(function)
+    def with_folder(folder: str, **options: Any) -> int:
+        campaign = cf.campaign.open(folder)
+        status = function(campaign, **options)
+        return int(bool(campaign.unreadable)) if status is None else status
+
+    return click.argument("folder", type=READ)(with_folder)
+
+
+def output_to(metavar: str, help: str) -> Decorator:
+    """Make the required option of the file or folder that a command writes."""
+    return option("--output", required=True, metavar=metavar, help=help)
+
+
+reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
+
+listing_options = with_options((format_option(("text", "csv", "json")), output_option))
+"""Options of commands that write a list."""
+
+
+def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:
+    """Write a list as text, CSV or JSON."""
+    if format == "csv":
+        text = frame.write_csv()
+    elif format == "json":
+        text = frame.write_json() + "\n"
+    write(text, output)
+
+
+def parse_name_values(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> Mapping[str, str]:
+    """Parse the values NAME=TEXT of an option; a callback of click."""
+    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)

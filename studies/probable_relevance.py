@@ -28,8 +28,7 @@ import cranfield as cf
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK
-from cranfield.evaluation.probable_scores import mean_intervals
-from cranfield.evaluation.probable_scores import ProbableRuns
+from cranfield.evaluation.probable_scores import ProbableRuns, mean_intervals
 
 SEED = 20261129
 MEASURES = ("P@10", "RR", "AP", "nDCG@10", "Rprec")

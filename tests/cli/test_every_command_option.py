@@ -144,7 +144,7 @@ def world(folder: Path) -> None:
         + "\n",
         "pages.csv": "page,query\np1,q1\np2,q2\n",
         "marks.csv": "page,label\n" + "".join(f"p{k},{k % 2}\n" for k in range(40)),
-        "users.csv": "user,variant,arm,m,n,pre,big,day,seg\n"
+        "users.csv": "user,variant,side,m,n,pre,big,day,seg\n"
         + "".join(
             f"u{k},{'ab'[k % 2]},{'ba'[k % 3 == 0]},{draw.integers(0, 9)},{k % 4 + 1},{draw.integers(0, 9)},{k % 2 * 5 + k % 3},2026-01-{k // 10 + 1:02}T10:{k % 10:02}:00,{'xy'[k // 2 % 2]}\n"
             for k in range(60)
@@ -190,7 +190,7 @@ def world(folder: Path) -> None:
         "references.csv": "topic,text\nq1,a b c-d e\n",
         "preferences.csv": "topic,first,second,preferred\n"
         + "".join(f"q{t},{x},{y},{x}\n" for t in range(1, 6) for x, y in ("ab", "bc"))
-        + "q1,a,b,b\nq1,a,b,b\n",
+        + "q1,a,b,b\nq1,a,b,b\nq1,a,c,c\n",
         "template.txt": "{topic} {document}",
         "topics.csv": "id,query\nq1,x\n",
         "prompts.jsonl": '{"id": "1", "topic": "q1", "doc": "d01"}\n',

@@ -48,7 +48,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
         [[1, 0, 0], [0, 1, 0], [2, 1, 1]], names=["a", "b", "c"]
     ),
     "side-by-side": lambda: online.side_by_side(
-        [("q1", "a", "b", "a", "a"), ("q1", "a", "b", "b", "b"), ("q2", "b", "a", "tie", "a")],
+        [("q1", "x", "y", "a", "a"), ("q1", "x", "y", "b", "b"), ("q2", "y", "x", "tie", "a")],
         resamples=20,
     ),
     "clicks": lambda: online.coec(LOG),

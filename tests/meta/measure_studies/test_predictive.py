@@ -76,7 +76,7 @@ def test_majority() -> None:
     assert found.summary["preferences", "correct", "wrong", "tied"].row(0) == (5, 3, 1, 1)
     assert found.by_assessor.is_empty() and found.majority
     even = predictive_power(
-        {"good": GOOD}, [("q0", "a", "b", "a"), ("q0", "b", "a", "b")], majority=True
+        {"good": GOOD}, [("q0", "a", "b", "a"), ("q0", "a", "b", "b")], majority=True
     )
     assert even.summary["preferences", "no preference"].row(0) == (0, 1)
     assert even.summary["predicted", "low", "of decided", "p"].row(0) == (None, None, None, 1.0)
@@ -175,9 +175,21 @@ def test_tables_of_any_kind(tmp_path: Path) -> None:
 
 def test_numbers_as_labels() -> None:
     scores = Scores(np.array([[1.0, 2.0]]), ("401",), ("1", "2"))
-    frame = pl.DataFrame({"topic": [401.0], "left": [2], "right": [1], "preferred": [2]})
-    # Systems are called 1 and 2: their names count before the words.
+    frame = pl.DataFrame({"topic": [401.0], "left": [1], "right": [2], "preferred": [2]})
     assert predictive_power({"M": scores}, frame).summary["correct"][0] == 1
+    # Systems are called 1 and 2: here the name and the word differ.
+    swapped = frame.with_columns(left=2, right=1)
+    with pytest.raises(InputError, match="preferred '2' is a system, but also a word for the sec"):
+        predictive_power({"M": scores}, swapped)
+    # Only a name may be a label that is no word, so all labels are names.
+    scores = Scores(np.array([[1.0, 2.0, 3.0]]), ("401",), ("1", "2", "7"))
+    more = pl.DataFrame({"topic": [401.0], "left": [1], "right": [7], "preferred": [7]})
+    assert (
+        predictive_power(
+            {"M": scores}, swapped.vstack(more[:, :4].cast(dict(swapped.schema)))
+        ).summary["correct"][0]
+        == 2
+    )
 
 
 def test_errors(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(description: str, default: Any) -> str:
-    """Return the first sentence of a description, and what it says of a default of None."""
+    """Return the first sentence of a description, and the description of a default of None."""
     first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []

@@ -295,19 +295,21 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     words |= {word: sign for word, sign in WORDS.items() if sign or not is_order}
     signs = []
     names = {*table.frame["first"], *table.frame["second"]}
-    rows = table.frame.select("first", "second", pl.col(column).fill_null("")).iter_rows()
+    labels = table.frame[column].fill_null("")
+    may_be_words = all(label.lower() in words for label in labels.unique())
+    rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
     for number, (first, second, label) in enumerate(rows):
         if first == second:
             raise table.wrong(number, f"system {quoted(first)} is compared with itself")
-        # If a system has one of the words as its name, the word means this system in all rows;
-        # it is refused where it would have another meaning as a word.
+        # If a system has one of the words as its name, the word means this system in all rows. If
+        # all labels may be words, too, it is refused where the word has another meaning.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
             raise table.wrong(number, f"{column} must be {expected}, got {quoted(label)}")
         sign, word_sign = systems.get(label), words.get(label.lower())
-        if sign is not None and word_sign is not None and sign != word_sign:
+        if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
             problem = f"{quoted(label)} is a system, but also a word for {meaning}"
             raise table.wrong(number, f"{column} {problem}; rename the systems")

@@ -300,7 +300,10 @@ class Sample(Result):
         rows = np.flatnonzero(self.drawn | ("stratum" in columns))
         values = {"stratum": self.stratum.astype(np.str_), "inclusion": self.inclusion}
         return Qrels(
-            *(self.pool.topics, self.pool.topic[rows], self.pool.docs.gather(rows), grades[rows]),
+            self.pool.topics,
+            self.pool.topic[rows],
+            self.pool.docs.gather(rows),
+            grades[rows],
             origin=Origin("judgments of a sample"),
             columns={name: values[name][rows] for name in columns},
         )

@@ -234,7 +234,14 @@ class MeanEstimates:
             [column[0] for column in columns] if is_single else columns
         )
         return PPIMeans(
-            *(estimate, error, low, high, lambda_, human, items, freedom),
+            estimate,
+            error,
+            low,
+            high,
+            lambda_,
+            human,
+            items,
+            freedom,
             alpha=fit.alpha,
             folds=fit.folds if fit.lambda_ is None else 0,
             seed=fit.seed,

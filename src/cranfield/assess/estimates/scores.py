@@ -353,13 +353,24 @@ def ppi_scores(
     size = {"judged by people": int(means.human[0]), "of": means.items}
     settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
     scores = Scores(
-        *(values, topics, judge_scores.systems, f"PPI {parsed}"),
+        values,
+        topics,
+        judge_scores.systems,
+        f"PPI {parsed}",
         settings=judge_scores.settings | settings,
         lower_is_better=judge_scores.lower_is_better,
     )
     return PPIScores(
-        *(str(parsed), judges[0].name, unit, means, judge_scores.mean(), scores),
-        *(len(judge_scores.topics), fixed_topics, notes + means.notes, estimates),
+        measure=str(parsed),
+        judge=judges[0].name,
+        unit=unit,
+        means=means,
+        by_judge=judge_scores.mean(),
+        scores=scores,
+        topics=len(judge_scores.topics),
+        fixed_topics=fixed_topics,
+        notes=notes + means.notes,
+        _data=estimates,
     )
 
 

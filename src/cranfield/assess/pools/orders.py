@@ -247,8 +247,15 @@ def order(
         starts = document_pool.starts[document_pool.topic[by_topic]]
         sequence = by_topic[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
     return Order(
-        *(document_pool, parsed_method, int(seed), by_topic, sequence, grades),
-        *(int(rel), unjudged, int(batch)),
+        pool=document_pool,
+        method=parsed_method,
+        seed=int(seed),
+        documents=by_topic,
+        sequence=sequence,
+        grades=grades,
+        rel=int(rel),
+        unjudged=unjudged,
+        batch=int(batch),
     )
 
 

@@ -160,7 +160,11 @@ def release(
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
     sizes = payload.about
     return Release(
-        *(release_id, name, version, target, manifest),
+        id=release_id,
+        task=name,
+        judgments=version,
+        path=target,
+        manifest=manifest,
         runs=sizes["runs"],
         teams=sizes["teams"],
         hidden=sizes["hidden_teams"],

@@ -305,7 +305,14 @@ def read_run(
         place = replace(rows.place, tag=tag)
     try:
         run = Run(
-            *(name, rows.topics, rows.codes, rows.frame["doc"], scores, ranks, rows.origin, place),
+            name,
+            rows.topics,
+            rows.codes,
+            rows.frame["doc"],
+            scores,
+            ranks,
+            rows.origin,
+            place,
             unranked=unranked,
         )
     except InputError as error:

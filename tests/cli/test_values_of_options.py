@@ -12,6 +12,7 @@ import pytest
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.judging import parse_columns
 from cranfield.cli.options.signatures import (
     NameList,
     NumberList,
@@ -121,3 +122,9 @@ def test_help_is_the_first_sentence_and_that_on_a_default_of_none() -> None:
 
 def test_a_parameter_of_a_public_function() -> None:
     assert read_parameter("cranfield.meta.pooling", "repeats").default == 10
+
+
+def test_a_column_named_twice_is_refused() -> None:
+    assert parse_columns("doc=a, topic=b") == {"doc": "a", "topic": "b"}
+    with pytest.raises(PolicyError, match="--columns must name each column once, got a second doc"):
+        parse_columns("doc=a,doc=b")

@@ -39,6 +39,8 @@ def parse_columns(text: str) -> dict[str, str]:
         column, sign, name = pair.partition("=")
         if not (sign and column.strip() and name.strip()):
             raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(pair)}")
+        if column.strip() in columns:
+            raise PolicyError(f"--columns must name each column once, got a second {column.strip()}")
         columns[column.strip()] = name.strip()
     return columns
 

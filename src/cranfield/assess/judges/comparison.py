@@ -193,7 +193,9 @@ class JudgeComparison(Result):
                 "Proportion of this grade among pairs with this label; null for an unused label.", 3
             ),
             "low": Column(
-                "Lower bound of its Wilson interval, adjusted by the design effect of topics.", 3
+                "Lower bound of the Wilson interval of the proportion, adjusted by the design"
+                " effect of topics.",
+                3,
             ),
             "high": Column("Upper bound of the interval.", 3),
         },

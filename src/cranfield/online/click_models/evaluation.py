@@ -154,7 +154,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of several models; the column `of` has the keys of a value as text."""
+    """Return the parameters of several models; `of` has their keys, such as 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:

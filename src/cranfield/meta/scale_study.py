@@ -197,7 +197,7 @@ class ScaleStudy(Study):
                 "Mean over topics of Kendall's tau of the orders of systems by the two"
                 " versions on a topic."
             ),
-            "lowest": Column("Lowest of these values of Kendall's tau over topics."),
+            "lowest": Column("Lowest Kendall's tau on a topic of the orders by the two versions."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
@@ -212,7 +212,7 @@ class ScaleStudy(Study):
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column(
-                "Number of these pairs that do not differ significantly by the"
+                "Number of pairs that differ significantly by the measure, but not by its"
                 " interval-scaled version."
             ),
             "NS2S": Column(

@@ -470,8 +470,8 @@ class RatePrediction(TableResult):
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
         "pages": Column("Number of pages with the document at the first rank."),
-        "rate": Column("Observed click rate on these pages."),
-        "predicted": Column("Rate predicted from the other pages."),
+        "rate": Column("Observed click rate on pages with the document at the first rank."),
+        "predicted": Column("Click rate predicted from the other pages."),
     }
 
     model: str

@@ -140,7 +140,7 @@ def test_samples(campaign: Path) -> None:
         ("--next 2 --format csv", "--format of documents to judge must be"),
         ("--format trec", "--format of this report must be"),
         ("--format prels", "--format of this report must be"),
-        ("--next 2 --table topics", "--table requires a report"),
+        ("--next 2 --table topics", "--table applies to reports, not to lists"),
         ("--table systems", "unknown table 'systems'"),
         ("--arranged id", "--arranged requires --next or --budget or --unjudged or --sample"),
         ("--next 2 --assessors a,a", "distinct names"),

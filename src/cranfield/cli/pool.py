@@ -307,7 +307,9 @@ def _check_output(
         )
     if table is not None:
         if is_list or format in OF_SAMPLES:
-            raise PolicyError("--table requires a report, got a list of documents")
+            raise PolicyError(
+                "--table applies to reports, not to lists of documents; remove --table"
+            )
         check_table(table, tables)
 
 

@@ -140,7 +140,10 @@ class Policies:
     def require_order(self, subject: str) -> None:
         """Refuse `expected` ties for a computation from one order of the documents."""
         if self.ties == "expected":
-            raise PolicyError(f"{subject} require one order of tied documents, got ties='expected'")
+            raise PolicyError(
+                f"{subject} require one order of tied documents, got ties='expected'; use"
+                " ties='trec' or another order"
+            )
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""

@@ -81,7 +81,7 @@ class Qrels(ReadPairs):
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
         """The subtopics, and the index of each judgment's subtopic."""
         if self.subtopics is None:
-            raise CranfieldError("these judgments have no subtopics")
+            raise CranfieldError("expected judgments of subtopics, got judgments without them")
         names = self.subtopics.unique(maintain_order=True)
         numbers = np.arange(len(names))
         codes = self.subtopics.replace_strict(names, numbers, return_dtype=pl.Int64)

@@ -60,7 +60,7 @@ _BLOCK_PAIRS = 1 << 22  # maximum number of document pairs to compare at a time
 
 
 class RankSum(Fusion):
-    """Base class of sums of a weight of the document's rank over the runs that have it."""
+    """Base class of fusion methods that sum a weight of the rank of a document over its runs."""
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         """Return the exact weight of each rank from 1 to `n_ranks`."""
@@ -108,7 +108,7 @@ class RankBiasedCentroid(RankSum):
 
 
 class InverseSquareRank(RankSum):
-    """The sum of 1/rank^2 over the runs that have the document, times their number."""
+    """The sum of 1/rank^2 over the n runs that have the document, times n."""
 
     name = "ISR"
     aliases = ("inverse-square-rank",)
@@ -122,7 +122,7 @@ class InverseSquareRank(RankSum):
 
 
 class LogInverseSquareRank(InverseSquareRank):
-    """The sum of 1/rank^2 over the runs that have it, times log(their number + sigma)."""
+    """The sum of 1/rank^2 over the n runs that have the document, times log(n + sigma)."""
 
     name = "LogISR"
     aliases = ("logn-ISR",)

@@ -101,7 +101,7 @@ def _concatenate_ranges(first: Ints, sizes: Ints) -> Ints:
 
 
 _MAX_SPARSITY = 4
-"""Maximum ratio of cells to values for sorting values in a table of documents by systems."""
+"""Maximum cells per value of a documents-by-systems table; sparser values are sorted as a list."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -183,7 +183,7 @@ class ClickU(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         clicks = judged.clicks(str(self))
         if self.judged_only:
-            raise MeasureError(f"{self}: judged_only is not available for clicks")
+            raise MeasureError(f"{self}: judged_only cannot be combined with clicks; remove it")
         is_counted = ~clicks.is_repeated if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
         is_unknown = np.isnan(length) & is_counted

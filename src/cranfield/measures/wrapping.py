@@ -282,7 +282,7 @@ class ByClasses(Wrapping):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, ByClasses):
-            raise MeasureError(f"Classes: {inner} already uses equivalence classes")
+            raise MeasureError(f"Classes: {inner} already uses equivalence classes; use {inner}")
 
     @property
     def scale(self) -> Scale:

@@ -48,16 +48,16 @@ MEASURES = (
     "nDCG(discount='max(1,log2(rank))')",
     "nDCG(discount='max(1,log10(rank))')",
 )
-"""The measures of the paper, in the order of its table 2."""
+"""Measures of Ferrante, Ferro and Fuhr (2021), in the order of their table 2."""
 
 CUTOFFS = (5, 10, 20, 30)
-"""The cutoffs of the paper."""
+"""Cutoffs of Ferrante, Ferro and Fuhr (2021)."""
 
 TESTS = (
     *((test, "none") for test in ("sign", "rank-sum", "signed-rank", "t")),
     *((test, "tukey") for test in ("anova-1", "kruskal-wallis", "anova-2", "friedman")),
 )
-"""The tests of the paper, with their corrections, in the order of its table 5."""
+"""Tests of Ferrante, Ferro and Fuhr (2021), with corrections, in the order of their table 5."""
 
 _TRIAL_SCORES = label_scores(
     np.array([[0.1, 0.4, 0.9], [0.5, 0.6, 0.3], [0.2, 0.3, 0.8], [0.7, 0.2, 0.1]])
@@ -197,7 +197,7 @@ class ScaleStudy(Study):
                 "Mean over topics of Kendall's tau of the orders of systems by the two"
                 " versions on a topic."
             ),
-            "lowest": Column("Lowest of these values of Kendall's tau over topics."),
+            "lowest": Column("Lowest Kendall's tau on a topic of the orders by the two versions."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
@@ -212,7 +212,7 @@ class ScaleStudy(Study):
             "test": Column("Test and correction.", key=True),
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column(
-                "Number of these pairs that do not differ significantly by the"
+                "Number of pairs that differ significantly by the measure, but not by its"
                 " interval-scaled version."
             ),
             "NS2S": Column(

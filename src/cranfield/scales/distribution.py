@@ -336,7 +336,7 @@ class FourierInversion:
 
     @property
     def added_error(self) -> float:
-        """Error bound besides D_K: the tails, errors of phi, and a shift of x by rounding.
+        """Bound of the errors other than that of D_K: tails, errors of phi, and rounding of x.
 
         The shift is doubled to cover the errors of the mean and of (x - middle) / period.
         """

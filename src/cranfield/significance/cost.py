@@ -56,9 +56,9 @@ class CostEffectiveness(TableResult):
         "system": Column("System, in ascending order of the cost.", key=True),
         "mean": Column("Mean score over topics."),
         "amount": Column("Cost of the system, in the unit of the input; lower is better."),
-        "on front": Column("Whether no other system dominates it."),
+        "on front": Column("Whether no other system dominates the system."),
         "dominated by": Column(
-            "Most effective system that dominates it (the cheapest if several are equally"
+            "Most effective system that dominates the system (the cheapest if several are equally"
             " effective); null on the front."
         ),
         "front proportion": Column(

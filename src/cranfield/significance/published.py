@@ -48,7 +48,7 @@ class PublishedPower(TableResult):
 
     name: ClassVar[str] = "power"
     columns: ClassVar[Columns] = {
-        "name": Column("Name of the test, or its number if it has none.", key=True),
+        "name": Column("Name of the test, or the number of an unnamed test.", key=True),
         "t": Column("The published t statistic of a paired t-test."),
         "topics": Column("Number of topics n."),
         "p": Column("p-value of t.", pvalue=True),

@@ -131,7 +131,7 @@ repeat a test thousands of times; their default is `TestInfo.correction`.
 
 
 def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
-    """Register a function as a correction; its docstring has the texts of the declaration."""
+    """Register a function as a correction, with the descriptions in its docstring."""
 
     def register(function: Corrector) -> Corrector:
         texts = read_declaration(function)

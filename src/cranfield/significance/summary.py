@@ -50,7 +50,7 @@ class Summary(TableResult):
         "group": Column("Group of topics; only if topics have groups.", key=True),
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
-        "mean": Column("Mean score over these topics."),
+        "mean": Column("Mean score over topics with a score."),
         "low": Column("Lower bound of the confidence interval of the mean, by Student's t."),
         "high": Column("Upper bound of the confidence interval of the mean."),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),

@@ -99,7 +99,7 @@ def check_size(size: int, compressed_size: int, max_ratio: int | None = None) ->
 
 
 def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
-    """Return a stream of the content of an archive, limited by the maximum ratio."""
+    """Return a stream of decompressed content, limited by the maximum compression ratio."""
     max_ratio = limit("CRANFIELD_MAX_RATIO")
     size = compressed_size = 0
 

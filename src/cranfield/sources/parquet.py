@@ -124,7 +124,7 @@ def check_parquet(data: memoryview) -> None:
         for column, is_flat in zip(columns, leaves, strict=True):
             chunk = _chunk(_struct(column), end)
             if is_flat and chunk.values != height:
-                raise _DamagedError("the number of values of a column is not the number of rows")
+                raise _DamagedError(f"expected {height} values in each column, got {chunk.values}")
             compressed += chunk.end - chunk.start
             if compressed > len(data):
                 # Reading repeated pages could take forever.

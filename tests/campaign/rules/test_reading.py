@@ -160,7 +160,11 @@ REPLACED = [
     ("[campaign]", "[campain]", ":1: campain: .*'campain'; did you mean campaign"),
     ('id = "news-2026"\n', "", ":1: campaign: .*id"),
     ("priorities = 5\n", "", "priority 1 .*no priorities"),
-    (CHOICES, "", "tasks.adhoc.categories: question 'fields' has no choices"),
+    (
+        CHOICES,
+        "",
+        "tasks.adhoc.categories: expected a question with choices, or 'type', got 'fields'",
+    ),
     ("tasks.adhoc", 'tasks."CON"', ":6: tasks.CON: .*'CON'"),
     ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': .*'../x'"),
     ("[tasks.adhoc]", "[tasks.Adhoc]\n[tasks.adhoc]", ":7: tasks.adhoc: .*Adhoc"),

@@ -50,8 +50,8 @@ class PPIGrades(Result):
         "strata": {
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
-            "pairs": Column("Number of pairs with this label."),
-            "human": Column("Number of these pairs that people judged."),
+            "pairs": Column("Number of pairs with this grade by the judge."),
+            "human": Column("Number of pairs with this grade by the judge that people judged."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single one."),
             "allocation": Column(

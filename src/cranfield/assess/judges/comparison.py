@@ -188,12 +188,16 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
-            "pairs": Column("Number of pairs with these two grades."),
+            "pairs": Column(
+                "Number of pairs with this grade by the judge and this grade by people."
+            ),
             "share": Column(
-                "Proportion of this grade among pairs with this label; null for an unused label.", 3
+                "Proportion of the grade among pairs with the label; null for an unused label.", 3
             ),
             "low": Column(
-                "Lower bound of its Wilson interval, adjusted by the design effect of topics.", 3
+                "Lower bound of the Wilson interval of the proportion, adjusted by the design"
+                " effect of topics.",
+                3,
             ),
             "high": Column("Upper bound of the interval.", 3),
         },

@@ -132,7 +132,7 @@ class Decisions(TableResult):
         "measure": Column("Measure; empty for agreement of grades.", key=True),
         "system": Column("System whose score bias decides; empty for other quantities."),
         "estimate": Column("Estimate of the quantity."),
-        "low": Column("Lower bound of its confidence interval; null if undefined."),
+        "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
         "high": Column("Upper bound of the interval."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),

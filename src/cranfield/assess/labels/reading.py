@@ -436,7 +436,7 @@ _GOLD_ITEMS = schema_of_lines(
 
 
 def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
-    """Read gold judgments; for labels without topics also items with their grades."""
+    """Read gold judgments; for labels without topics, grades by item are accepted, too."""
     has_items = False
     if labels.topics == (NO_TOPIC,) and isinstance(data, Mapping):
         has_items = not any(isinstance(value, Mapping) for value in data.values())

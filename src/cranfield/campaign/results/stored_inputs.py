@@ -401,5 +401,7 @@ def _mark(
             # The run may have been withdrawn meanwhile.
             submission = current[run.id]
             if submission.state != "accepted":
-                raise PolicyError(f"run {quoted(run.tag)} was withdrawn while the pool was made")
+                raise PolicyError(
+                    f"run {quoted(run.tag)} was withdrawn while the pool was made; make it again"
+                )
             change.update(replace(submission, pooled=True))

@@ -147,7 +147,8 @@ def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) 
                 file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
-                        raise WrongValueError(f"differs from {other_name} only in case")
+                        reason = f"differs from {other_name} only in case; rename one of the tasks"
+                        raise WrongValueError(reason)
                 fields = _task_fields(values, file.parent, files)
                 line_of = partial(_line_of, text, "tasks", name)
                 tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
@@ -207,7 +208,7 @@ def _check_consistency(task: TaskRules) -> None:
         if category not in questions:
             raise WrongValueError(unknown_name(category, questions, "question"), "categories")
         if category != "type" and not task.questions[category].choices:
-            reason = f"question {quoted(category)} has no choices to group by"
+            reason = f"expected a question with choices, or 'type', got {quoted(category)}"
             raise WrongValueError(reason, "categories")
     if "type" in task.questions:
         reason = "a question must not be named type; use the key types"
@@ -267,7 +268,7 @@ def template() -> str:
 
 
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
-    """Return the rules of tasks, by default all, as TOML, without the private field.
+    """Return the public rules of some tasks, or of all if `tasks` is None, as TOML.
 
     `folder` is the folder of the files that the rules name.
     """

@@ -481,7 +481,9 @@ def record_run_within(
         # The bytes are stored before the run is recorded.
         sha256, _ = records.put_object(campaign.folder, copy.file)
         if sha256 != run.object:
-            raise CranfieldError("the copy of the run changed while it was checked")
+            raise CranfieldError(
+                "the copy of the run changed while it was checked; submit it again"
+            )
         run = replace(run, kept=True)
     replaced_run = decision.replaced_run if run.state == ACCEPTED else None
     if replaced_run is not None:

@@ -537,7 +537,10 @@ def _with_grades(
         yield from frames
         return
     if layout.has_levels:
-        raise InputError("has grades L0, L1, ..., which are not mapped", source=origin.name)
+        raise InputError(
+            "has grades L0, L1, ..., which cannot be mapped; remove grades=",
+            source=origin.name,
+        )
     start = 0
     for frame in frames:
         values = grades.grades_of(frame["grade"])
@@ -616,7 +619,7 @@ def _scores_or_ranks(
     is_far_from_1 = lowest.min() > longest and not is_dense
     if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
-    numbers = "whole numbers that neither count from 1 nor fall in each topic"
+    numbers = "whole numbers that neither count up from 1 nor decrease within each topic"
     reason = f"the third column may be ranks or scores ({numbers})"
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 

@@ -147,7 +147,9 @@ def _key(run: Run, ties: str) -> Key:
     """Return the sort key, higher values first: the scores, or values from ranks or rows."""
     if ties == "rank":
         if run.ranks is None:
-            raise InputError("has no rank column to order by", source=run.origin.name)
+            raise InputError(
+                "has no rank column, which ties='rank' requires", source=run.origin.name
+            )
         if run.unranked is not None and run.unranked.any():
             reason = "the rank is not an integer, and ranks decide the order (ties='rank')"
             raise row_error(run, reason, int(run.unranked.argmax()))

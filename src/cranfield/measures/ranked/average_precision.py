@@ -25,7 +25,9 @@ class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=T
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
-        "R", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
+        "R",
+        choice("R", "min"),
+        "divisor of the sum: the number RB of relevant documents ('R'), or min(RB, cutoff) ('min')",
     )
 
     def mean_at_rank(self, hits: Any, rank: Any) -> Any:

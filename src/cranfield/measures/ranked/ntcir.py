@@ -102,7 +102,9 @@ class QMeasure(_Blended):
     """Q-measure; with beta 0 it is `AP(denominator='min')`."""
 
     denominator: str = parameter(
-        "min", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
+        "min",
+        choice("R", "min"),
+        "divisor of the sum: the number RB of relevant documents ('R'), or min(RB, cutoff) ('min')",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -122,7 +124,7 @@ class QMeasure(_Blended):
     beyond_length="how many relevant documents the topic has",
 )
 class RMeasure(_Blended):
-    """R-measure; 1 if the top RB documents are the relevant ones, in any order."""
+    """R-measure; 1 if all RB relevant documents of a topic are at ranks 1 to RB, in any order."""
 
     def evenly_spaced(self, highest: int) -> bool:
         """Return True if sums of 1 + beta * gain of relevant documents are evenly spaced."""

@@ -303,7 +303,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
 class AllScore(_NuggetScore):
-    """Score "All" of the track; with `strict=True` the score "All Strict"."""
+    """Score "All" of the TREC RAG track; with `strict=True` "All Strict"."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         return self._mean(judged, np.ones(len(judged.nuggets.ids)))
@@ -319,7 +319,7 @@ class AllScore(_NuggetScore):
     },
 )
 class VitalScore(_NuggetScore):
-    """Score "Vital" of the track; with `strict=True` "Vital Strict", its main score.
+    """Score "Vital" of the TREC RAG track; with `strict=True` "Vital Strict", its main score.
 
     It is 0 for a topic without vital nuggets, where it is undefined.
     """
@@ -337,7 +337,7 @@ class VitalScore(_NuggetScore):
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
 )
 class WeightedScore(_NuggetScore):
-    """Score "Weighted" of the track; with `strict=True` the score "Weighted Strict"."""
+    """Score "Weighted" of the TREC RAG track; with `strict=True` "Weighted Strict"."""
 
     okay: float = parameter(0.5, number(0, 1e6), "weight of okay nuggets; vital nuggets have 1")
 

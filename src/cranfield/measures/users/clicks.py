@@ -213,7 +213,7 @@ class Effort(ClickMeasure):
     """Base class of measures of the expected reciprocal rank of a satisfying click."""
 
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        """Return the probability that a clicked document satisfies."""
+        """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
     def deciding_probabilities(self) -> Probabilities | None:

@@ -223,4 +223,5 @@ def user_model(measure: Measure | str) -> UserModel:
     for kind in type(measure).__mro__:
         if kind in _MODELS:
             return _MODELS[kind](measure)
-    raise MeasureError(f"{measure} has no user model")
+    names = ", ".join(kind.info.name for kind in _MODELS)
+    raise MeasureError(f"{measure} has no user model; use a measure such as RBP, {names}")

@@ -336,16 +336,18 @@ class LeaveOneOut(Study):
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
             "system": Column("System.", key=True),
-            "team": Column("Its team.", key=True),
-            "contributes": Column("Whether its run contributes to the pool.", display=False),
+            "team": Column("Team of the system.", key=True),
+            "contributes": Column(
+                "Whether the run of the system contributes to the pool.", display=False
+            ),
             "before": Column("Overall score with all judgments."),
-            "after": Column("Overall score without the unique judgments of its team."),
+            "after": Column("Overall score without the unique judgments of the team."),
             "difference": Column("after minus before; null without a score."),
             "change %": Column(
                 "Difference in percent of the score before; null if that is 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
-            "rank after": Column("Rank without the unique judgments of its team."),
+            "rank after": Column("Rank without the unique judgments of the team."),
             "rank change": Column("rank after minus rank before; positive if the system fell."),
         },
     }

@@ -330,7 +330,7 @@ class Pooling(Study):
             "full score": Column("Overall score by all judgments."),
             "full rank": Column("Rank by the score by all judgments."),
             "score without": Column(
-                "Overall score without the documents that only runs of its team have in the pool."
+                "Overall score without the documents that only runs of the team have in the pool."
             ),
             "rank without": Column("Rank by that score among the scores of other systems."),
         },

@@ -44,7 +44,9 @@ def read_by_measure(data: Any) -> dict[str, Scores]:
         raise PolicyError("expected at least one measure, got none")
     scores = {str(name): as_scores(table) for name, table in data.items()}
     if len(scores) < len(data):
-        raise PolicyError("two measures have the same name")
+        names = [str(name) for name in data]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(f"expected measures with different names, got {quoted(repeated)} twice")
     return scores
 
 

@@ -115,9 +115,12 @@ class PredictivePower(Study):
         "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
         "versus": {
             **MEASURE_PAIR,
-            "first only": Column("Number of preferences that only the first predicts."),
-            "second only": Column("Number of preferences that only the second predicts."),
-            "p": Column("p-value of the exact two-sided sign test of these numbers.", pvalue=True),
+            "first only": Column("Number of preferences that only the first measure predicts."),
+            "second only": Column("Number of preferences that only the second measure predicts."),
+            "p": Column(
+                "p-value of the exact two-sided sign test of `first only` and `second only`.",
+                pvalue=True,
+            ),
         },
     }
 

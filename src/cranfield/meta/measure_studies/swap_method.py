@@ -29,7 +29,9 @@ MAX_RATE = 0.05
 
 _SIZE_COLUMNS = {**MEASURE_COLUMN, "size": Column("Number of topics of each set.", key=True)}
 _COUNTS = {
-    "comparisons": Column("Number of these pairs that passed the test, if there is one."),
+    "comparisons": Column(
+        "Number of compared pairs of systems; with a test, of significant pairs only."
+    ),
     "swaps": Column("Number of comparisons that the second set orders differently."),
     "ties": Column("Number of comparisons without a difference on one of the sets."),
     "rate": Column("swaps / comparisons; null without comparisons.", decimals=1, percent=True),

@@ -354,7 +354,7 @@ class PowerOfTests(Study):
         "power": {
             **_TEST_COLUMNS,
             "from": Column("Lower end of the range of true differences."),
-            "to": Column("Upper end of that range; it may be infinite.", key=True),
+            "to": Column("Upper end of the range of true differences; may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
             "power": Column(
                 "Power: proportion of pairs rejected in the right direction, over all repeats."

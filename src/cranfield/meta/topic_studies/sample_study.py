@@ -162,8 +162,12 @@ class Stability(Study):
             ),
             "significant": Column("Mean number of significant pairs.", 1),
             "significant median": Column("Median number of significant pairs.", 1, display=False),
-            "significant low": Column("Lower quantile of this number over the samples.", 0),
-            "significant high": Column("Upper quantile of this number over the samples.", 0),
+            "significant low": Column(
+                "Lower quantile over samples of the number of significant pairs.", 0
+            ),
+            "significant high": Column(
+                "Upper quantile over samples of the number of significant pairs.", 0
+            ),
             "confirmed": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
                 " sample, in the same direction; null if there are no such pairs.",
@@ -201,7 +205,9 @@ class Stability(Study):
             "rank": Column("Rank by all topics.", decimals=1),
             "low": Column("Lower bound of the bootstrap interval of the rank.", decimals=1),
             "high": Column("Upper bound of the interval.", decimals=1),
-            "best": Column("Proportion of bootstrap samples in which it is first.", decimals=3),
+            "best": Column(
+                "Proportion of bootstrap samples in which the system is first.", decimals=3
+            ),
         },
     }
 

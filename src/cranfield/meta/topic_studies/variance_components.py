@@ -90,11 +90,19 @@ class Generalizability(Study):
             **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "relative": _COEFFICIENTS["relative"],
-            "relative low": Column("Lower bound of its confidence interval.", decimals=3),
-            "relative high": Column("Upper bound of its confidence interval.", decimals=3),
+            "relative low": Column(
+                "Lower bound of the confidence interval of `relative`.", decimals=3
+            ),
+            "relative high": Column(
+                "Upper bound of the confidence interval of `relative`.", decimals=3
+            ),
             "absolute": _COEFFICIENTS["absolute"],
-            "absolute low": Column("Lower bound of its confidence interval.", decimals=3),
-            "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
+            "absolute low": Column(
+                "Lower bound of the confidence interval of `absolute`.", decimals=3
+            ),
+            "absolute high": Column(
+                "Upper bound of the confidence interval of `absolute`.", decimals=3
+            ),
         },
         "topics needed": {
             **MEASURE_COLUMN,

@@ -154,7 +154,7 @@ def evaluate_models(
 
 
 def parameter_table(models: Iterable[ClickModel]) -> pl.DataFrame:
-    """Return the parameters of several models; the column `of` has the keys of a value as text."""
+    """Return the parameters of several models; `of` has their keys, such as 'grade 1, rank 2'."""
     frames = []
     value_columns = ("value", "error", "hits", "trials")
     for model in models:
@@ -470,8 +470,8 @@ class RatePrediction(TableResult):
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
         "pages": Column("Number of pages with the document at the first rank."),
-        "rate": Column("Observed click rate on these pages."),
-        "predicted": Column("Rate predicted from the other pages."),
+        "rate": Column("Observed click rate on pages with the document at the first rank."),
+        "predicted": Column("Click rate predicted from the other pages."),
     }
 
     model: str

@@ -52,7 +52,7 @@ def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
-    """Hash salt and unit twice as version 2 of GrowthBook's SDKs, in 1/10,000."""
+    """Return the hashes of GrowthBook's version 2, multiples of 1/10,000 from 0 to 0.9999."""
     first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
     return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
 

@@ -305,7 +305,7 @@ def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -
 
 
 SUMS = ("total", "number", "values", "censored", "without")
-"""Columns that are summed over the rows of a measure: two sums, and three numbers of values."""
+"""Columns that are summed over the rows of a measure: numerator, denominator and three counts."""
 
 
 _ZERO = pl.lit(0.0)

@@ -163,7 +163,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
 
 
 def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
-    """Select each measure's first and last point in each column of a chart with ranks up to end."""
+    """Select the first and last point of each measure in each of `columns` intervals of ranks."""
     rank = pl.col("rank")
     with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
     is_end = (rank == rank.min()) | (rank == rank.max())
@@ -375,7 +375,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     titles = {
         "significant": ("Significant pairs", f"pairs of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics}", "Kendall's tau"),
-        "confirmed": (f"Confirmed significant pairs of all {topics}", "proportion"),
+        "confirmed": (f"Pairs significant by all {topics}, confirmed by a sample", "proportion"),
     }
     marks = colour_channels("measure", names)
     if len(names) == 1:

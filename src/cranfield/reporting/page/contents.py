@@ -50,11 +50,11 @@ class ScalingEffect:
     """Comparisons by a measure and by its interval-scaled version."""
 
     name: str
-    """Name of the version."""
+    """Name of the interval-scaled version."""
     n_before: int
     """Number of significant pairs by the measure."""
     n_after: int
-    """Number of significant pairs by the version."""
+    """Number of significant pairs by the interval-scaled version."""
     n_lost: int
     """Number of pairs that lose significance (S2NS)."""
     n_gained: int
@@ -62,7 +62,7 @@ class ScalingEffect:
     tau: float
     """Kendall's tau of the means."""
     note: str
-    """Note on the version."""
+    """Notes on the scale and the computation of the interval-scaled version."""
 
 
 @dataclass(frozen=True)

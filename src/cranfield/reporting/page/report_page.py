@@ -22,7 +22,7 @@ from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
 KINDS = (JudgeComparison, JudgeRankings, SelfPreference)
-"""Results about judges that a page can show."""
+"""Classes of results about LLM judges that a report page can show."""
 
 
 def check_judges(results: Any) -> tuple[Any, ...]:

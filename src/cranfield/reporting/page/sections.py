@@ -257,7 +257,7 @@ def answers_table(contents: Contents) -> Table:
         )
     heads = [baseline_head(comparison) for comparison in comparisons if comparison.baselines]
     head = ["measure", "best", heads[0] if heads else "top group", "pairs that differ"]
-    head.append("of them, order of means holds on any scale")
+    head.append("pairs that differ and keep their order on any scale")
     return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
 
 

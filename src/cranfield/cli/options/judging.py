@@ -39,9 +39,10 @@ def parse_columns(text: str) -> dict[str, str]:
         column, sign, name = pair.partition("=")
         if not (sign and column.strip() and name.strip()):
             raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(pair)}")
-        if column.strip() in columns:
-            raise PolicyError(f"--columns must name each column once, got a second {column.strip()}")
-        columns[column.strip()] = name.strip()
+        column = column.strip()
+        if column in columns:
+            raise PolicyError(f"--columns must name each column once, got a second {column}")
+        columns[column] = name.strip()
     return columns
 
 

@@ -36,7 +36,6 @@ from cranfield.campaign.rules.task_rules import (
     unknown_name,
     within_keys,
 )
-from cranfield.sources.text import encoding_reason
 
 NAMES = ("campaign.toml", "rules.toml")
 """File names of the rules, in a campaign's folder and in the pack of participants."""
@@ -65,6 +64,9 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
+        # Imported here as only errors need it.
+        from cranfield.sources.text import encoding_reason
+
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(encoding_reason(data), source=file.name, line=line) from None
     except ValueError as error:

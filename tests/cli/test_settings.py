@@ -89,6 +89,13 @@ def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
     assert "write on-duplicate: VALUE to a file" in err
 
 
+def test_the_key_of_a_short_flag_is_the_long_name(folder: Path) -> None:
+    words = ("plot", "intervals", "qrels", "a.run", "b.run", "-c", "holm")
+    status, _, err = ended_with(folder, *words)
+    assert status == 2
+    assert "-c is a setting of this command: write correction: VALUE to a file" in err
+
+
 def test_help_lists_settings_with_their_values(folder: Path) -> None:
     short, _ = cranfield(folder, "compare", "--help")
     whole, _ = cranfield(folder, "compare", "--help-all")

@@ -376,6 +376,9 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {new_release.manifest}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
+    for record in campaign.registry.releases():
+        if record.manifest == new_release.manifest and record.id != new_release.id:
+            print(f"note: {new_release.id} has the same bytes as {record.id}")
 
 
 @release.command()

@@ -266,6 +266,8 @@ def _invalid_measure(text: str) -> MeasureError:
         hint = f"separate several measures by commas: {quoted(','.join(names))}"
     else:
         hint = "the form is Name(param=value)@cutoff"
+    if match := re.fullmatch(r"[A-Za-z]\w*(?:\([^()]*\))?@(?P<cutoff>\d*[A-Za-z]\w*)", text):
+        hint = f"cutoff must be an integer, got {quoted(match['cutoff'])}"
     identifier = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
     if identifier != text:
         if reason := UNSUPPORTED_NAMES.get(identifier.partition("@")[0].lower()):
@@ -291,6 +293,9 @@ def _build(node: ast.expr, text: str) -> Measure:
             raise MeasureError(
                 f"{quoted(text)}: parameters must come before the @, as in AP(rel=2)@100"
             )
+        if isinstance(node.right, ast.Name):
+            cutoff_text = quoted(node.right.id)
+            raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got {cutoff_text}")
         tree, cutoff = node.left, literal(node.right, text, MeasureError)
         if cutoff is None:
             raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got None")

@@ -69,7 +69,13 @@ def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
         return raw.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first_line
-        raise InputError("is not UTF-8 text", source=source, line=line) from None
+        raise InputError(encoding_reason(raw), source=source, line=line) from None
+
+
+def encoding_reason(raw: bytes) -> str:
+    """Describe the encoding of bytes that are not UTF-8 text."""
+    is_utf16 = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return f"{'is UTF-16 text' if is_utf16 else 'is not UTF-8 text'}; save it as UTF-8"
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:
@@ -96,6 +102,10 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
                 if len(row) < width or any(map(str.strip, row[width:])):
                     got = f"{len(row)} separated by {SEPARATORS[separator]}"
                     reason = f"expected {width} cells as in the header, got {got}"
+                    if width == 1 and separator != ";" and ";" in (rows[0] if rows else row)[0]:
+                        # Semicolons separate the cells where the comma is the decimal sign.
+                        reason = "expected commas or tabs between columns, got semicolons"
+                        start = (lines or [start])[0]
                     raise InputError(reason, source=source, line=start)
                 # The garbage collector does not track tuples of text.
                 rows.append(tuple(row[:width]))

@@ -105,6 +105,7 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
     )
     assert verdicts[3] == "undecided"
     assert decisions.verdict[3].startswith(f"{pair} of nDCG@10, judge judge: 0.0079 (95% interval")
+    assert "its own lambda" in decisions.verdict[3] and "lambda" not in decisions.verdict[0]
 
 
 def test_the_system_with_the_deciding_bias() -> None:

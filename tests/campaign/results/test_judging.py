@@ -47,6 +47,9 @@ def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> Non
 def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "foreign").write_text("q9 0 x 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 a 1 2 t\n")
+    with pytest.raises(InputError, match="expected 4 columns.* can be read as a run"):
+        campaign.add_judgments(tmp_path / "a.run", version="1")
     with pytest.raises(InputError, match="the judgments have no topic of task 'adhoc'"):
         campaign.add_judgments(tmp_path / "foreign", version="1")
     (tmp_path / "bad").write_text("q1 0 x one\n")

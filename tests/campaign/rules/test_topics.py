@@ -92,7 +92,8 @@ def test_no_topics_are_named() -> None:
         ("t.json", "[true]", "has a topic without an id"),
         ("t.jsonl", '{"id": 1}\n{"id": "a b"}\n', "t.jsonl:2: 'a b' is not a valid topic id"),
         ("t.csv", "id,text\n1,x\n", "t.csv: is not a supported format"),
-        ("t.txt", "\udcff", "t.txt:1: is not UTF-8 text"),
+        ("t.txt", "\udcff", "t.txt:1: is not UTF-8 text; save it as UTF-8"),
+        ("t.txt", "\udcff\udcfe1\0", "t.txt:1: is UTF-16 text; save it as UTF-8"),
     ],
 )
 def test_what_is_wrong(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -45,6 +45,8 @@ def test_what_cannot_be(news: News) -> None:
         opened.add_team("Padua")
     with pytest.raises(PolicyError, match="unknown team 'ghent'"):
         opened.change_team("ghent", name="x")
+    with pytest.raises(PolicyError, match="team add FOLDER ID; did you mean 'padua'?"):
+        opened.change_team("Padua", name="x")
     with pytest.raises(PolicyError, match="expected a name"):
         opened.change_team("ghent")
     for name in ("a\x1b[31mb", "a\nb", "a\u202eb", "x" * 201):

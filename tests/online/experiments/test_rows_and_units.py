@@ -271,6 +271,19 @@ def test_columns_that_change_what_a_row_is(name: str, values: list[Any], reason:
     analyse_experiment({"variant": arms, "value": value, "variation": copy}, "value")
 
 
+def test_a_usual_name_of_variants_is_suggested() -> None:
+    table = {"bucket": ["a", "b"] * 2, "value": [1, 2, 3, 4]}
+    with pytest.raises(InputError, match="are in 'bucket', set variant='bucket'"):
+        analyse_experiment(table, "value")
+
+
+def test_the_margin_names_the_worse_direction() -> None:
+    table = {"variant": ["control", "new"] * 4, "value": [1, 2, 3, 4, 5, 6, 7, 9]}
+    for good, side in (("up", "lower"), ("down", "higher")):
+        report = analyse_experiment(table, {"value": Metric("value", margin=2, good=good)})
+        assert any(f"value is worse ({side}) by at least 2" in line for line in report.heading())
+
+
 def test_unused_labels_are_noted() -> None:
     arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     table = {

@@ -73,6 +73,12 @@ def test_unequal_variants_are_a_mismatch() -> None:
     assert report.verdicts == (("no verdict",),)
 
 
+def test_totals_separated_by_a_blank_are_quoted_as_written() -> None:
+    text = "control=5/10 new=6/10"
+    with pytest.raises(cf.PolicyError, match=f"separated by commas, got '{text}'"):
+        module.parse_totals(text)
+
+
 @pytest.mark.parametrize(
     ("totals", "message"),
     [

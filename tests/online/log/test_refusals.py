@@ -52,6 +52,7 @@ BAD_FILES = {
         ("rank\n1\n", "clicks.csv: has no page column"),
         ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
         ('page,rank,"x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv:1: is not a valid table"),
+        ("page;rank\n1;1,5\n", "clicks.csv:1: expected commas or tabs between columns"),
         ("page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the header, got 2"),
     ],
 }

@@ -179,6 +179,8 @@ class Decisions(TableResult):
                 f" About {counted(row['topics'], 'topic')} in total would decide with this estimate"
                 " and standard deviation."
             )
+        if str(row["quantity"]).startswith("difference("):
+            text += " A difference has its own lambda, so it may differ from that of two estimates."
         return text
 
     def heading(self) -> list[str]:

@@ -37,6 +37,7 @@ from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judging import can_be_read
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -93,7 +94,12 @@ def add_judgments(
             " assessors: cranfield labels ann=ann.tsv bob=bob.tsv --qrels FILE"
         )
         raise InputError(reason, source=str(path))
-    judgments = read_qrels(path)
+    try:
+        judgments = read_qrels(path)
+    except InputError as error:
+        if can_be_read(path, "run"):
+            raise InputError(f"{error}; the file can be read as a run") from None
+        raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
     for topic_note in _topic_notes(judgments, rules, str(path)):

@@ -64,13 +64,18 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
+        # Imported here as only errors need it.
+        from cranfield.sources.text import encoding_reason
+
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("is not UTF-8 text", source=file.name, line=line) from None
+        raise InputError(encoding_reason(data), source=file.name, line=line) from None
     except ValueError as error:
         # A TOML error, or a number with too many digits.
         reason, _, position = str(error).split(";")[0].partition(" (at line ")
         line = int(position.split(",")[0]) if position else 0
         message = f"is not valid TOML: {plain(reason)}"
+        if reason == "Invalid value":
+            message += "; text must be in quotes"
         raise InputError(message, source=file.name, line=line or None) from None
     except RecursionError:
         raise InputError("is not valid TOML: it is nested too deeply", source=file.name) from None

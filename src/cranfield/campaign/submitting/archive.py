@@ -246,7 +246,7 @@ def submit_archive(
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
-        raise PolicyError(unknown_teams_message(new_ids))
+        raise PolicyError(unknown_teams_message(new_ids, known_ids))
     for row in table.rows:
         received_at(row.declaration, campaign.clock())
 

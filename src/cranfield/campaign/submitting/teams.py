@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import some_of
+from cranfield.base.text import did_you_mean, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import is_safe_name, utc_text
 from cranfield.campaign.store.records import Team
@@ -131,13 +131,14 @@ def require_team(registry: RegistryReader, id: str) -> Team:
     """Return a team; the error for an unknown team has the command that adds it."""
     team = registry.team(id)
     if team is None:
-        raise PolicyError(unknown_teams_message([id]))
+        raise PolicyError(unknown_teams_message([id], [team.id for team in registry.teams()]))
     return team
 
 
-def unknown_teams_message(ids: Sequence[str]) -> str:
-    """Return the message for unknown teams, with the command that adds them."""
+def unknown_teams_message(ids: Sequence[str], known_ids: Collection[str]) -> str:
+    """Return the message for unknown teams: the command that adds them, and similar ids."""
+    hint = did_you_mean(ids[0], known_ids, 1, show=quoted)
     teams = f"team {quoted(ids[0])}; add it"
     if len(ids) > 1:
         teams = f"teams {some_of(map(quoted, ids), 10)}; add them"
-    return f"unknown {teams} with: cranfield campaign team add FOLDER ID"
+    return f"unknown {teams} with: cranfield campaign team add FOLDER ID{hint}"

@@ -30,9 +30,10 @@ def describe_unknown(error: click.NoSuchOption, command: click.Command) -> str:
     name = error.option_name
     replacement, advice = HABITS.get(name, ("", ""))
     in_settings = (param for param in command.params if getattr(param, "in_file", False))
-    in_file = {flag for param in in_settings for flag in param.opts}
-    if name in in_file or replacement in in_file:
-        key = (name if name in in_file else replacement).removeprefix("--")
+    # The key of a setting is the long name of the option.
+    keys = {flag: max(param.opts, key=len) for param in in_settings for flag in param.opts}
+    if name in keys or replacement in keys:
+        key = keys[name if name in keys else replacement].removeprefix("--")
         return f"{name} is a setting of this command: write {key}: VALUE to a file for --settings"
     options = {flag for param in command.params for flag in param.opts}
     names = options | {param.human_readable_name.strip("[].") for param in command.params}

@@ -361,6 +361,7 @@ def analyse_units(
         variants=units.variants,
         metrics=tuple(arms),
         margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
+        lower_is_better=tuple(name for name in metrics if metrics[name].good == "down"),
         sample_ratio=ratio_test,
         units=by_arm.count.astype(np.intp),
         means=np.stack([means.value for means in arms.values()]),

@@ -190,6 +190,8 @@ class ExperimentReport(Result):
     margins
         Non-inferiority margin of each metric: a number in the unit of the metric, a percentage of
         the mean of the control, or None if it was not set.
+    lower_is_better
+        Names of the metrics of which lower values are better.
     sample_ratio
         The test of the numbers of units.
     units
@@ -267,6 +269,7 @@ class ExperimentReport(Result):
     variants: tuple[str, ...]
     metrics: tuple[str, ...]
     margins: tuple[float | str | None, ...]
+    lower_is_better: tuple[str, ...]
     sample_ratio: SampleRatio
     units: Indices
     means: Floats
@@ -349,7 +352,8 @@ class ExperimentReport(Result):
         for name, margin in zip(self.metrics, self.margins, strict=True):
             if margin is not None:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
-                hypothesis = f"{plain(name)} is worse by at least {loss}"
+                side = "higher" if name in self.lower_is_better else "lower"
+                hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
                 lines.append(f"p not worse: p-value of the null hypothesis that {hypothesis}")
         if self.difference.size > 1:
             correction = CORRECTIONS[self.correction].title

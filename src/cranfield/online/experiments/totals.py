@@ -168,6 +168,9 @@ def parse_totals(text: str) -> dict[str, Total]:
         if name.strip() in totals:
             raise PolicyError(f"expected one total per variant, got two for {quoted(name.strip())}")
         totals[name.strip()] = total  # type: ignore[assignment]
+    if len(totals) < 2:
+        expected = "expected totals of two or more variants, separated by commas"
+        raise PolicyError(f"{expected}, got {quoted(text)}")
     return totals
 
 

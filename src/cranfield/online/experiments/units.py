@@ -302,7 +302,11 @@ def _read_table(
     if variant is not None and variant in columns.names:
         _check_second_variants(columns, list(columns.names).index(variant))
     if variant is not None and spelt(variant) not in map(spelt, columns.names):
-        schema = replace(schema, hint="; variant=... names another column")
+        named = [quoted(name) for name in columns.names if spelt(name) in _VARIANT_NAMES]
+        hint = f"if the variants are in {named[0]}, set variant={named[0]}" if named else ""
+        # Braces in a hint are replaced.
+        hint = hint.replace("{", "{{").replace("}", "}}") or "variant=... names another column"
+        schema = replace(schema, hint=f"; {hint}")
     if unit == ROW and ROW not in map(spelt, columns.names):
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:

@@ -207,6 +207,48 @@ def test_pictures_fit(browser: Any, report: Path, width: int, scheme: str) -> No
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [
+        (0.104, ["−0.10", "−0.05", "0", "0.05", "0.10"]),
+        (0.2, ["−0.2", "−0.1", "0", "0.1", "0.2"]),
+        (3e-7, ["−0.0000002", "0", "0.0000002"]),
+        (25, ["−20", "−10", "0", "10", "20"]),
+    ],
+)
+def test_ticks_have_the_decimals_of_their_step(
+    browser: Any, tmp_path: Path, largest: float, expected: list[str]
+) -> None:
+    values = np.outer([1, -0.5, 0.25, 0.1], [largest, 0.0])
+    scores = cf.Scores(values, tuple("1234"), ("a", "b"), measure="m")
+    path = cf.report(cf.compare(scores, test="t"), tmp_path / "r.html", scales=False)
+    page = opened(browser, path).page
+    texts = seen(page, "topics").locator("line.grid + text").all_text_contents()
+    assert texts == expected
+    page.close()
+
+
+def test_low_cells_of_the_matrix_leave_no_gap(browser: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    topics, systems = tuple(map(str, range(6))), tuple(f"system {k}" for k in range(90))
+    scores = cf.Scores(random.random((6, 90)), topics, systems, measure="m")
+    file = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
+    page = opened(browser, file, viewport={"width": 390, "height": 800}).page
+    seen(page, "matrix")
+    paths = page.locator("#pic-matrix path").all()
+    # All cells but those of the diagonal, as left, top, right, bottom.
+    cells = [
+        tuple(cell)
+        for path in paths[:3]
+        for cell in re.findall(r"M(\S+) (\S+)H(\S+)V(\S+)H", path.get_attribute("d") or "")
+    ]
+    assert len(cells) == 90 * 89
+    lefts, rights = ({cell[k] for cell in cells} for k in (0, 2))
+    assert len(lefts) == 90
+    assert len(lefts & rights) == 89
+    page.close()
+
+
 READABLE = """() => {
   const parts = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = (text) => {

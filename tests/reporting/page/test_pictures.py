@@ -202,6 +202,8 @@ def test_pictures_fit(browser: Any, report: Path, width: int, scheme: str) -> No
         box = seen(page, name).bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    boxes = [caption.bounding_box() for caption in page.locator("caption:visible").all()]
+    assert max(box["x"] + box["width"] for box in boxes) <= width
     found = page.evaluate(READABLE)
     assert {kind: value for kind, value in found.items() if value < 4.5} == {}
     page.close()

@@ -137,6 +137,17 @@ def test_a_report(tmp_path: Path) -> None:
     assert not page.exists()
 
 
+def test_the_command_of_a_report_has_the_values_of_its_options(tmp_path: Path) -> None:
+    units, page = tmp_path / "u.csv", tmp_path / "page.html"
+    rows = [f"{'ab'[k % 2]},{'xy'[k // 20]},{k % 7},{k % 3}" for k in range(40)]
+    units.write_text("\n".join(["variant,place,revenue,before", *rows]))
+    options = "--metric revenue --covariate revenue=before --margin revenue=5% --segments place"
+    said("experiment", str(units), *options.split(), "--report", str(page))
+    text = page.read_text()
+    for option in ("--covariate revenue=before", "--margin revenue=5%", "--segments place"):
+        assert option in text
+
+
 def test_a_report_is_not_written_over(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     same = f"{tmp_path}/./page.html"

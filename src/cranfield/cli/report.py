@@ -141,10 +141,17 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
         flag = max(param.opts, key=len)
         if isinstance(value, bool):
             option_words.append(flag if value else param.secondary_opts[0])
-        elif param.multiple:
-            option_words += [word for item in value for word in (flag, str(item))]
         else:
-            option_words += [flag, str(value)]
+            items = (
+                [f"{key}={item}" for key, item in value.items()]
+                if isinstance(value, dict)
+                else [str(item) for item in value]
+                if isinstance(value, list | tuple)
+                else [str(value)]
+            )
+            # An option that is given only once has all items in one word.
+            texts = items if param.multiple else [",".join(items)]
+            option_words += [word for item in texts for word in (flag, item)]
     return [*words, output, OUTPUT, *option_words]
 
 

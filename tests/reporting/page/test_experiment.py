@@ -58,6 +58,8 @@ def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
     assert "Sample ratio as expected: control 100 : treatment 100" in said
     assert "cranfield online 'a b'" in said
     assert "Effects at each level" in said
+    assert found.segments is not None
+    assert all(f"{lift:+.2%}" in said for lift in found.segments["lift"])
     assert "<b>x</b>" in said
     assert page.html.count("<b>") == 0
     # The first screen has one sentence on the sample ratio, and a chart with all lifts.
@@ -77,6 +79,8 @@ def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
     assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
     assert "better" not in said
+    assert "confidence intervals, each" not in said
+    assert "Confidence intervals: unadjusted" not in said
     assert "<svg" not in page.html
     chart = charts.experiment_chart(found)
     assert "SAMPLE RATIO MISMATCH" in str(spec_of(chart)["title"])

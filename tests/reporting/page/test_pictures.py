@@ -202,8 +202,52 @@ def test_pictures_fit(browser: Any, report: Path, width: int, scheme: str) -> No
         box = seen(page, name).bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    boxes = [caption.bounding_box() for caption in page.locator("caption:visible").all()]
+    assert max(box["x"] + box["width"] for box in boxes) <= width
     found = page.evaluate(READABLE)
     assert {kind: value for kind, value in found.items() if value < 4.5} == {}
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [
+        (0.104, ["−0.10", "−0.05", "0", "0.05", "0.10"]),
+        (0.2, ["−0.2", "−0.1", "0", "0.1", "0.2"]),
+        (3e-7, ["−0.0000002", "0", "0.0000002"]),
+        (25, ["−20", "−10", "0", "10", "20"]),
+    ],
+)
+def test_ticks_have_the_decimals_of_their_step(
+    browser: Any, tmp_path: Path, largest: float, expected: list[str]
+) -> None:
+    values = np.outer([1, -0.5, 0.25, 0.1], [largest, 0.0])
+    scores = cf.Scores(values, tuple("1234"), ("a", "b"), measure="m")
+    path = cf.report(cf.compare(scores, test="t"), tmp_path / "r.html", scales=False)
+    page = opened(browser, path).page
+    texts = seen(page, "topics").locator("line.grid + text").all_text_contents()
+    assert texts == expected
+    page.close()
+
+
+def test_low_cells_of_the_matrix_leave_no_gap(browser: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    topics, systems = tuple(map(str, range(6))), tuple(f"system {k}" for k in range(90))
+    scores = cf.Scores(random.random((6, 90)), topics, systems, measure="m")
+    file = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
+    page = opened(browser, file, viewport={"width": 390, "height": 800}).page
+    seen(page, "matrix")
+    paths = page.locator("#pic-matrix path").all()
+    # All cells but those of the diagonal, as left, top, right, bottom.
+    cells = [
+        tuple(cell)
+        for path in paths[:3]
+        for cell in re.findall(r"M(\S+) (\S+)H(\S+)V(\S+)H", path.get_attribute("d") or "")
+    ]
+    assert len(cells) == 90 * 89
+    lefts, rights = ({cell[k] for cell in cells} for k in (0, 2))
+    assert len(lefts) == 90
+    assert len(lefts & rights) == 89
     page.close()
 
 

@@ -176,7 +176,7 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     if statement.verdict == MEANINGFUL or not n_significant:
         return (first,)
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
-    nouns = ("run that differs from it", "runs that differ from it")
+    nouns = ("significantly different run", "significantly different runs")
     order = describe_order(n_significant, n_ordered, *nouns)
     return (first, f"{capitalised(order)}.")
 

@@ -481,7 +481,7 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
-            f"without any effect, Welch's test would find {variant} worse in about {worse:.2g} and"
+            f"without any effect, Welch's test would call {variant} worse in about {worse:.2g} and"
             f" better in about {better:.2g} of experiments, instead of {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""

@@ -59,7 +59,7 @@ def experiment_page(
         "metrics": "Metrics",
         **({"looks": "Over time"} if looks else {}),
         **({"segments": "Segments"} if segments else {}),
-        **({"log": "Anomalies"} if report.notes else {}),
+        **({"notes": "Notes"} if report.notes else {}),
         "settings": "Settings",
     }
     return sections_page(
@@ -124,12 +124,13 @@ def _ratio_table(report: ExperimentReport) -> Table:
 
 
 def _level_ratio_tables(report: ExperimentReport) -> list[Table]:
-    rows = [
-        [by, level, f"{units:,}", f"{p:.4g}", f"{q:.4g}{' MISMATCH' if q < ALARM_PVALUE else ''}"]
-        for by, level, units, p, q in report.sample_ratios.iter_rows()
-    ]
-    head = ["by", "level", f"{report.unit}s", "p", "p with Holm's correction"]
-    return [Table("Sample ratio by level", head, rows, (0, 1))] if rows else []
+    rows = []
+    for by, level, units, p, adjusted in report.sample_ratios.iter_rows():
+        remark = " MISMATCH" if adjusted < ALARM_PVALUE else ""
+        rows.append([by, level, f"{units:,}", _format_p(p), f"{_format_p(adjusted)}{remark}"])
+    head = ["by", "level", f"{report.unit}s", "p", "adjusted p"]
+    title = "Sample ratio by level (adjusted p: Holm's correction)"
+    return [Table(title, head, rows, (0, 1))] if rows else []
 
 
 def _metrics_table(report: ExperimentReport) -> Table:
@@ -151,15 +152,16 @@ def _metrics_table(report: ExperimentReport) -> Table:
                 _format_p(row["adjusted p"]),
             ]
         )
-    level = f"{100 - 100 * report.alpha:g}% confidence intervals"
-    control = f"{label(report.control)} (control)"
+    level = f", with {100 - 100 * report.alpha:g}% confidence intervals"
+    title = f"Metrics by variant{'' if report.stopped else level}"
+    control = "control" if report.control == "control" else f"{label(report.control)} (control)"
     head = ["metric", "variant", "verdict", control, "mean", "difference", "lift", "p"]
-    return Table(f"Metrics by variant, with {level}", head, rows, (0, 1, 2))
+    return Table(title, head, rows, (0, 1, 2))
 
 
 def _describe_adjustment(report: ExperimentReport) -> str:
-    """Describe the correction and the scope of intervals; empty for a single comparison."""
-    if report.difference.size == 1:
+    """Describe the correction and the scope of intervals; empty if no test was reported, or one."""
+    if report.stopped or report.difference.size == 1:
         return ""
     scope = "" if report.interval_scope == "simultaneous" else ", each for its row alone"
     intervals = f"Confidence intervals: {report.interval_scope or 'unadjusted'}{scope}."
@@ -198,14 +200,21 @@ def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         "Tests that effects are the same at all levels": report.interactions,
         "Effects at each level": report.segments,
     }
-    return [
-        (
-            table_from_frame(frame, title),
-            [k for k, kind in enumerate(frame.dtypes) if kind == pl.String],
+    tables = []
+    for title, frame in frames.items():
+        if frame is None or not frame.height:
+            continue
+        names = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+        left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+        # Lifts are percentages, as in the table of metrics.
+        lifts = {name: frame[name].to_list() for name in frame.columns if name.startswith("lift")}
+        formatted = frame.with_columns(
+            pl.Series(name, ["" if x is None or not np.isfinite(x) else f"{x:+.2%}" for x in lift])
+            for name, lift in lifts.items()
         )
-        for title, frame in frames.items()
-        if frame is not None and frame.height
-    ]
+        table = table_from_frame(formatted, title, left=left)
+        tables.append((table, [frame.columns.index(name) for name in names]))
+    return tables
 
 
 def _settings_table(report: ExperimentReport) -> Table:
@@ -220,4 +229,4 @@ def _settings_table(report: ExperimentReport) -> Table:
         "sequential": report.sequential or "no: one look",
     }
     rows = [[name, value] for name, value in settings.items()]
-    return Table("How the experiment was analysed", ["setting", ""], rows, (0, 1))
+    return Table("How the experiment was analysed", ["setting", "value"], rows, (0, 1))

@@ -251,13 +251,13 @@ def answers_table(contents: Contents) -> Table:
     parts = contents.parts
     comparisons = [part.comparison for part in parts if part.comparison is not None]
     if comparisons and len(contents.systems) == 2:
-        head = ["measure", "best", "differ", "order of means holds on any scale"]
+        head = ["measure", "best", "significantly different", "order of means holds on any scale"]
         return Table(
             "By measure", head, [[part.name, *pair_cells(part)] for part in parts], range(4)
         )
     heads = [baseline_head(comparison) for comparison in comparisons if comparison.baselines]
-    head = ["measure", "best", heads[0] if heads else "top group", "pairs that differ"]
-    head.append("pairs that differ and keep their order on any scale")
+    head = ["measure", "best", heads[0] if heads else "top group", "significant pairs"]
+    head.append("significant pairs that keep their order on any scale")
     return Table("By measure", head, [[part.name, *answer_cells(part)] for part in parts], (0, 1))
 
 
@@ -349,7 +349,7 @@ def interval_versions(parts: Iterable[MeasurePart]) -> Table:
         rows.append([part.name, version.name, *(f"{count:,}" for count in counts), tau])
         if version.note:
             notes.append(f"{version.name}: {version.note}")
-    head = ["measure", "interval-scaled version", "pairs that differ", "by the version"]
+    head = ["measure", "interval-scaled version", "significant pairs", "by the version"]
     head += ["S2NS", "NS2S", "Kendall's tau"]
     return Table("Effect of interval scaling", head, rows, (0, 1), notes)
 

@@ -272,8 +272,9 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     if frame.is_empty():
         return Html("<p>No look has a confidence interval.</p>")
     sizes, values, low, high = frame.select(columns).to_numpy().astype(np.float64).T
-    width, height = 640.0, 220.0
-    left, right, top, bottom = 70.0, width - 10, 10.0, height - 26
+    # Text remains legible when a phone scales the drawing down.
+    width, height = 440.0, 220.0
+    left, right, top, bottom = 62.0, width - 10, 10.0, height - 40
     lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
     first, last = sizes.min(), sizes.max()
     x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
@@ -281,7 +282,8 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
     texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
     for value, anchor in ((first, "start"), (last, "end")):
-        texts.append(make_text(f"{value:,.0f}", float(x(value)), height - 8, anchor))
+        texts.append(make_text(f"{value:,.0f}", float(x(value)), bottom + 18, anchor))
+    texts.append(make_text(units, (left + right) / 2, height - 6))
     return fill_template(
         "looks.html",
         title=f"{title}: difference with confidence intervals, by number of {units}",

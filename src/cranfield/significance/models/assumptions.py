@@ -200,9 +200,8 @@ class Assumptions(Result):
                 "The systems differ in variance. "
                 + (
                     "The Type I errors of the F-test of all systems are then too frequent: use its"
-                    " corrected p, above its table. For pairs use the correction bootstrap-tukey,"
-                    " which does not assume equal variances, or the test t, which uses each pair's"
-                    " own variance."
+                    " corrected p, above its table. For pairs, the correction bootstrap-tukey and"
+                    " the test t do not assume equal variances."
                     if self.balanced
                     else "Without a score of every system for every topic this may matter: compare"
                     " with a paired test or a randomisation test."

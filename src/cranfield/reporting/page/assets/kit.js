@@ -39,9 +39,10 @@ function columnName(name, x, y, width, anchor) {
   return text;
 }
 
-/** Return path commands of a rectangle. */
+/** Return path commands of a rectangle; edges are rounded, so that neighbours leave no gap. */
 function rectanglePath(x, y, width, height) {
-  return `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h${(-width).toFixed(1)}z`;
+  const [left, top, right, bottom] = [x, y, x + width, y + height].map((edge) => edge.toFixed(1));
+  return `M${left} ${top}H${right}V${bottom}H${left}z`;
 }
 
 /** Return round values within a range. */
@@ -52,6 +53,13 @@ function computeTicks(low, high, maximum = 5) {
   const first = Math.ceil(low / step - 1e-9);
   const count = Math.floor(high / step + 1e-9) - first + 1;
   return Array.from({ length: count }, (_, k) => +((first + k) * step).toPrecision(12));
+}
+
+/** Format ticks with as many decimals as their step needs. */
+function formatTicks(ticks) {
+  const decimals = (value) => Math.min(100, Math.max(0, (`${value}`.split("e")[0].split(".")[1] ?? "").length - Number(`${value}`.split("e")[1] ?? 0)));
+  const places = Math.max(...ticks.map(decimals));
+  return ticks.map((value) => (value ? fixed(value, places) : "0"));
 }
 
 /** Return the value of a colour of the style sheet. */

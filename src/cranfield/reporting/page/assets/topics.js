@@ -26,9 +26,11 @@ addPicture({
       const [from, to] = [Math.min(y(difference), middle), Math.max(y(difference), middle)];
       if (difference) paths[look] += rectanglePath(left + c * w + (w > 4 ? 0.75 : 0), from, w - (w > 4 ? 1.5 : 0), Math.max(0.5, to - from));
     });
-    const parts = computeTicks(-largest, largest, 6).flatMap((value) => [
+    const ticks = computeTicks(-largest, largest, 6);
+    const tickTexts = formatTicks(ticks);
+    const parts = ticks.flatMap((value, k) => [
       svgElement("line", { class: "grid", x1: left, x2: width, y1: y(value), y2: y(value) }),
-      textElement(fixed(value, Math.abs(largest) < 0.1 ? 3 : 1), left - 6, y(value) + 4, "end", "soft"),
+      textElement(tickTexts[k], left - 6, y(value) + 4, "end", "soft"),
     ]);
     parts.push(...Object.entries(paths).map(([look, d]) => svgElement("path", { d, class: `for-${look}` })));
     parts.push(svgElement("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.keys import first_repeat, pair_keys
+from cranfield.collection.keys import find_duplicate, pair_keys
 from cranfield.sources.chunks import Source
 from cranfield.sources.values import is_number
 
@@ -45,4 +45,4 @@ def test_a_repeat_is_found_among_many(alike: bool) -> None:
         if alike:
             keys[:] = 7
         expected = None if first == again else (first, again)
-        assert first_repeat(keys, pl.Series(some), of) == expected
+        assert find_duplicate(keys, pl.Series(some), of) == expected

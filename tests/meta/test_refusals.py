@@ -162,10 +162,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: study.concordance(3, "G"), "int"),
         (lambda: study.concordance({}, "G"), "at least one measure"),
-        (
-            lambda: study.concordance({1: SOME, "1": SOME}, "1"),
-            "expected measures with different names",
-        ),
+        (lambda: study.concordance({1: SOME, "1": SOME}, "1"), "must be unique, got '1' twice"),
         (lambda: study.concordance(dict.fromkeys("ABG", ONE_SYSTEM), "G"), "1"),
     ],
     "correlations": [

@@ -21,7 +21,7 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
     bootstrap_t_interval,
-    count_reaching,
+    count_as_extreme,
     tail_rank,
 )
 
@@ -111,8 +111,8 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
             )
             assert (low[0] <= 0 <= high[0]) == reached
             found = np.array([[3.0 * t]])
-            count = count_reaching(
-                found, difference / error, "two-sided", relative=RELATIVE_TOLERANCE
+            count = count_as_extreme(
+                found, difference / error, "two-sided", rtol=RELATIVE_TOLERANCE
             )
             assert count[0] == reached
 
@@ -176,7 +176,7 @@ def test_counting() -> None:
         ("less", -1.0, 2),
         ("greater", -np.inf, 6),
     ):
-        assert count_reaching(found.copy(), np.array([observed]), side).tolist() == [least]
+        assert count_as_extreme(found.copy(), np.array([observed]), side).tolist() == [least]
     # A value that misses by rounding counts, in the direction of the alternative.
     for side in SIDES:
         sign = -1.0 if side == "less" else 1.0
@@ -187,7 +187,7 @@ def test_counting() -> None:
             (1.9, 0.0, 0.2, 1),
         ):
             near, target = np.array([[1.6 * sign]]), np.array([observed * sign])
-            reached = count_reaching(near, target, side, slack=slack, relative=relative)
+            reached = count_as_extreme(near, target, side, atol=slack, rtol=relative)
             assert reached.tolist() == [count]
 
 

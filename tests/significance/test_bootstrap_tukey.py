@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance import rank_sets
-from cranfield.significance.resampling import topic_counts
+from cranfield.significance.resampling import draw_topic_counts
 from tests.significance import reference_tukey_bootstrap as reference
 
 RESAMPLES = 199
@@ -30,7 +30,9 @@ def scores_of(kind: str, topics: int, systems: int, seed: int) -> Any:
 def exact(values: Any, resamples: int, seed: int, *rest: Any) -> tuple[Any, Any]:
     """Return p-values and intervals of exact arithmetic, on the library's resamples."""
     rows = [[Fraction(float(value)) for value in row] for row in values]
-    counts = [[int(count) for count in row] for row in topic_counts(resamples, len(values), seed)]
+    counts = [
+        [int(count) for count in row] for row in draw_topic_counts(resamples, len(values), seed)
+    ]
     return reference.outcome(rows, counts, *rest)
 
 

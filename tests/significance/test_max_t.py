@@ -11,7 +11,7 @@ import cranfield as cf
 from cranfield.significance.corrections.resampled import CentredPairs, max_t_pvalues, step_down
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
-from cranfield.significance.resampling import random_signs, topic_counts
+from cranfield.significance.resampling import draw_topic_counts, random_signs
 
 SIDES = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 FIRST, SECOND = np.triu_indices(4, 1)
@@ -55,7 +55,7 @@ def test_resampled_topics_against_a_plain_version(side: str) -> None:
     for seed in range(3):
         values = four_systems(12, seed)
         d = values[:, FIRST] - values[:, SECOND]
-        rows = topic_counts(99, 12, seed).astype(int)
+        rows = draw_topic_counts(99, 12, seed).astype(int)
         resampled = [student(np.repeat(d - d.mean(axis=0), row, axis=0)) for row in rows]
         options = Options(side, resamples=99, seed=seed)
         pvalue, largest = step_down([CentredPairs(all_pairs(values))], options)

@@ -11,7 +11,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import compare_measures, rank_sets
-from cranfield.significance.resampling import topic_counts
+from cranfield.significance.resampling import draw_topic_counts
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_medians_by_hand(topics: int, alternative: str) -> None:
         values, statistic="median", alternative=alternative, baseline=baseline, resamples=199
     )
     assert (found.test, found.correction) == ("bootstrap-median", "bootstrap-max")
-    counts = topic_counts(199, topics, 0).astype(int)
+    counts = draw_topic_counts(199, topics, 0).astype(int)
     medians = np.median(values, axis=0)
     np.testing.assert_allclose(found.means, medians)
     centred = np.array(

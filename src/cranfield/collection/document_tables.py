@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import Indexed
+from cranfield.collection.keys import IndexedTable
 from cranfield.collection.qrels import sorted_codes
 from cranfield.sources.columns import Table, read_table, transposed, two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
@@ -20,7 +20,7 @@ from cranfield.sources.values import ID, NUMBER
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DocumentTable(Indexed):
+class DocumentTable(IndexedTable):
     """Lengths or groups of documents; made by :func:`read_lengths` and :func:`read_groups`.
 
     docs: document id of each row.

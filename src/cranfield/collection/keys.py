@@ -20,37 +20,37 @@ from cranfield.base.parallel import state_without_caches
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
-ODD = np.uint64(0x9E3779B97F4A7C15)
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Multiplier for hashing: the odd number next to 2^64 / golden ratio."""
 
 
-def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
-    """Return the distinct topics in order of appearance, and the index of each row's topic."""
-    segments = topics.rle().struct.unnest()
-    values, lengths = segments["value"], segments["len"].to_numpy()
-    names = values.unique(maintain_order=True)
-    if len(names) == len(values):
+def number_values(values: pl.Series) -> tuple[pl.Series, Codes]:
+    """Return the distinct values in order of appearance, and the index of each row's value."""
+    segments = values.rle().struct.unnest()
+    segment_values, lengths = segments["value"], segments["len"].to_numpy()
+    names = segment_values.unique(maintain_order=True)
+    if len(names) == len(segment_values):
         codes = np.arange(len(names), dtype=np.int32)
     else:
         numbers = pl.Series(np.arange(len(names), dtype=np.int32))
-        codes = values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
+        codes = segment_values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
     return names, np.repeat(codes, lengths)
 
 
-def positions_of(names: Sequence[str], labels: Sequence[str]) -> NDArray[np.int64]:
-    """Return the position of each name among the labels; -1 if it is not there."""
+def find_label_positions(names: Sequence[str], labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return the position of each name among the labels; -1 for an unknown name."""
     position_of = {label: position for position, label in enumerate(labels)}
     return np.array([position_of.get(name, -1) for name in names], dtype=np.int64)
 
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Compute the key of each (topic, document) pair; it does not depend on the file."""
-    topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
+    topic_hashes = pl.Series(topics, dtype=pl.String).hash().to_numpy() * HASH_MULTIPLIER
     return np.asarray(docs.hash().to_numpy() ^ topic_hashes[codes])
 
 
-def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
-    """Return the two rows of the first repeated (topic, document) pair, or None."""
+def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
+    """Return the two rows of the first duplicate (topic, document) pair, or None."""
     # Polars counts by hash tables, faster than a sort in NumPy.
     if pl.Series(keys).n_unique() == keys.size:
         return None
@@ -61,7 +61,7 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
     return repeats.select("first", "row").row(0) if repeats.height else None
 
 
-def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
+def find_first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
     """Return the first row with the same (topic, document) pair, for each row."""
     rows = pl.DataFrame({"row": np.arange(keys.size), "key": keys, "topic": codes, "doc": docs})
     first = rows.select(pl.col("row").min().over("key"))["row"].to_numpy()
@@ -72,7 +72,7 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
 
 
 class KeyIndex:
-    """Index of a set of keys by their leading bits; fast if most queries are absent."""
+    """Index of a set of keys by their leading bits; fast if most compared keys are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys)
@@ -91,7 +91,7 @@ class KeyIndex:
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of the index) of equal keys, in no order."""
+        """Return pairs (row, row of the index) of equal keys, in any order."""
         first = self._first[(keys >> self._shift).view(np.int64)]
         rows = np.flatnonzero(first >= 0)
         positions, keys = first[rows].astype(np.intp), keys[rows]
@@ -103,11 +103,11 @@ class KeyIndex:
         rows, positions = rows[equal], positions[equal]
         if not self._unique:
             counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - positions
-            rows, positions = spread(rows, positions, counts)
+            rows, positions = expand_rows(rows, positions, counts)
         return rows, self._order[positions]
 
 
-class Indexed:
+class IndexedTable:
     """Base class of tables with an index of documents, which is not sent to workers."""
 
     docs: pl.Series
@@ -132,14 +132,14 @@ class DocIndex:
         self._index = KeyIndex(docs.hash().to_numpy())
 
     def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of the index) of the same document, in no order."""
-        queries, rows = self._index.candidates(docs.hash().to_numpy())
+        """Return pairs (row, row of the index) of the same document, in any order."""
+        positions, rows = self._index.candidates(docs.hash().to_numpy())
         # Different documents may have equal keys, so compare the documents.
-        is_equal = (docs[queries] == self._docs[rows]).to_numpy()
-        return queries[is_equal], rows[is_equal]
+        is_equal = (docs[positions] == self._docs[rows]).to_numpy()
+        return positions[is_equal], rows[is_equal]
 
 
-def spread(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
+def expand_rows(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
     """Repeat each row `counts` times, with consecutive integers from its `first` on."""
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(rows, counts), np.repeat(first, counts) + offsets

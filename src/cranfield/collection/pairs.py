@@ -15,7 +15,14 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import state_without_caches
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys, positions_of
+from cranfield.collection.keys import (
+    Codes,
+    KeyIndex,
+    Keys,
+    find_duplicate,
+    find_label_positions,
+    pair_keys,
+)
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import FrameMixin, frame_html
 
@@ -53,7 +60,7 @@ class Pairs:
 
     def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
         """Return the codes of topics; -1 for a topic without a row."""
-        return positions_of(topics, self.topics)
+        return find_label_positions(topics, self.topics)
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in no order."""
@@ -146,7 +153,7 @@ def refuse_repeats(
     table: ReadPairs, keys: Keys, codes: NDArray[Any], noun: str = "document"
 ) -> None:
     """Raise an error for a document that occurs twice with one code."""
-    repeat = first_repeat(keys, table.docs, codes)
+    repeat = find_duplicate(keys, table.docs, codes)
     if repeat is not None:
         line = table.origin.line(repeat[0])
         reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
-from cranfield.collection.keys import ODD, Codes, first_rows
+from cranfield.collection.keys import HASH_MULTIPLIER, Codes, find_first_rows
 from cranfield.collection.pairs import ReadPairs, refuse_repeats, topic_column, unchecked
 from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
@@ -74,7 +74,7 @@ class Qrels(ReadPairs):
             # A document may occur once for each subtopic.
             names, numbers = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + numbers
-            keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
+            keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * HASH_MULTIPLIER)
             refuse_repeats(self, keys, codes, "document judged (for one subtopic)")
 
     @cached_property
@@ -90,7 +90,7 @@ class Qrels(ReadPairs):
     @cached_property
     def documents(self) -> Indices:
         """Index of each judgment's (topic, document) pair, in order of appearance."""
-        first = first_rows(self.keys, self.docs, self.codes)
+        first = find_first_rows(self.keys, self.docs, self.codes)
         return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
 
     @cached_property

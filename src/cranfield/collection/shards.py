@@ -25,7 +25,7 @@ from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_r
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.keys import Indexed, Keys
+from cranfield.collection.keys import IndexedTable, Keys
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
@@ -275,7 +275,7 @@ _SHARDS = Schema(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TableShards(Indexed, Sharding):
+class TableShards(IndexedTable, Sharding):
     """Shards from a table: see :func:`read_shards`.
 
     `labels` are in numeric order if all are numbers, else sorted; `codes` is the shard of each

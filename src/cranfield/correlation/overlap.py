@@ -222,7 +222,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     >>> rbo(["red", {"blue", "green"}, "yellow"], {"red": 3.5, "blue": 1.5}, p=0.5)
     RBO(ext=0.9115, min=0.8238, res=0.1137, p=0.5)
     """
-    p = check(p, ties)
+    p = check_overlap_options(p, ties)
     first_groups, second_groups = _groups(first), _groups(second)
     codes: dict[Any, int] = {}
     for group in (*first_groups, *second_groups):
@@ -257,7 +257,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     >>> rbo_of_scores([0.5, 0.4, 0.1], [0.3, 0.4, 0.1]).ext == rbo([*"abc"], [*"bac"]).ext
     True
     """
-    p = check(p, ties)
+    p = check_overlap_options(p, ties)
     a, b = paired_values(x, y)
     if len(a) > 1:
         raise CranfieldError(f"scores must have shape (items,), got {a.shape}")
@@ -268,7 +268,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     return RBO(*overlap(groups_of_scores(a[0]), groups_of_scores(b[0]), p, ties), p, ties)
 
 
-def check(p: Any, ties: Any) -> float:
+def check_overlap_options(p: Any, ties: Any) -> float:
     """Check the options and return p as a float."""
     check_choice("ties", ties, TIES)
     check_share("p", p)
@@ -370,7 +370,7 @@ def rbo_of_runs(
     >>> rbo_of_runs(first, second).select("topic", pl.col("ext").round(4), "first", "second").rows()
     [('q1', 0.685, 3, 3), ('q2', None, 1, 0)]
     """
-    p = check(p, ties)
+    p = check_overlap_options(p, ties)
     first_ranks, second_ranks = _tie_ranks(first), _tie_ranks(second)
     joined = first_ranks.join(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"

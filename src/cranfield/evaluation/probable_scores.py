@@ -56,7 +56,7 @@ class ProbableRuns:
         return replace(
             self.judged,
             documents=Rows(rows.cell, rows.rank, grade[rows.judgment], rows.shape),
-            judgments=Judgments(judgments.topics, topic, grade[order], *scale),
+            judgments=Judgments(judgments.n_topics, topic, grade[order], *scale),
             ties=NO_TIES,
             views={},
         )
@@ -120,7 +120,7 @@ def _score_on_topic(
     """Score rankings on one topic with the grades of `judgments`; see :func:`score_rankings`."""
     on_topic = replace(
         judged.judgments,
-        topics=1,
+        n_topics=1,
         topic=np.zeros(judgments.size, dtype=np.int64),
         grade=np.sort(judgments)[::-1],
         columns={},

@@ -78,8 +78,8 @@ class _Compatibility(
         rows = judged.relevant(self.rel) if sign == 1 else judged_rows.where(is_harmful)
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
-        base = np.bincount(topics, minlength=judgments.topics)[:, None]
-        ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.topics)
+        base = np.bincount(topics, minlength=judgments.n_topics)[:, None]
+        ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.n_topics)
         ideal_rank += _positions_in_grade(rows)
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:

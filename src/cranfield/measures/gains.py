@@ -269,18 +269,18 @@ def ideal_rows(
     """
     judgments = judged.judgments
     key = ("ideal", gains, rel)
-    rows: Rows | None = judgments.cached.get(key)
+    rows: Rows | None = judgments.cache.get(key)
     if rows is None:
         judgment_gains = gains.for_grades(judgments.grade)
         if rel is not None:
             judgment_gains[judgments.grade < max(rel, judgments.judged_from)] = 0.0
-        rows = judgments.cached[key] = judgments.ideal(judgment_gains)
+        rows = judgments.cache[key] = judgments.ideal(judgment_gains)
     return rows if cutoff is None else rows.where(rows.rank <= cutoff)
 
 
 def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
     """Sum values of judgments by topic; shape (topics, 1)."""
-    sums = np.bincount(judgments.topic, values, minlength=judgments.topics)
+    sums = np.bincount(judgments.topic, values, minlength=judgments.n_topics)
     return sums.astype(np.float64)[:, None]
 
 
@@ -336,7 +336,7 @@ def highest_gain(
 ) -> float | Floats:
     """Return the highest gain of the scale; for a scale by topic, one for each row."""
     if isinstance(max_grade, str):
-        topic_max = np.zeros((judged.judgments.topics, 1))
+        topic_max = np.zeros((judged.judgments.n_topics, 1))
         np.maximum.at(
             topic_max[:, 0], judged.judgments.topic, gains.for_grades(judged.judgments.grade)
         )

@@ -166,7 +166,7 @@ def set_global_gains(
             source=number[documents.judgment],
         ),
         judgments=Judgments(
-            judgments.topics,
+            judgments.n_topics,
             judgments.topic[order],
             grade[order],
             min_judged,

@@ -296,17 +296,17 @@ def greedy_ranking(
     answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], intent] > 0])
     # By topic, then by id in descending order: of documents with the same gain the first is taken.
     answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
-    starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.topics + 1))
-    gains = [np.empty(0)] * judgments.topics
-    for topic in range(judgments.topics):
+    starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
+    gains = [np.empty(0)] * judgments.n_topics
+    for topic in range(judgments.n_topics):
         docs = answers[starts[topic] : starts[topic + 1]]
         if docs.size:
             weight = intents.probability[topic]
             hits = (intents.grades(docs) >= min_grade) & (weight > 0)
             gains[topic] = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
     sizes = np.array([topic_gains.size for topic_gains in gains], dtype=np.int64)
-    cell, gain = np.repeat(np.arange(judgments.topics), sizes), np.concatenate(gains)
-    return Rows(cell, number_rows(cell), np.ones_like(cell), (judgments.topics, 1), gain)
+    cell, gain = np.repeat(np.arange(judgments.n_topics), sizes), np.concatenate(gains)
+    return Rows(cell, number_rows(cell), np.ones_like(cell), (judgments.n_topics, 1), gain)
 
 
 def _greedy_gains(

@@ -25,8 +25,8 @@ from cranfield.measures.base import Measure
 from cranfield.scales.admissible import admitted_statistics, admitted_tests
 from cranfield.scales.forms.exact_values import (
     TOLERANCE,
+    RunValues,
     TooManySumsError,
-    Values,
     exact_values,
     form_values,
     split,
@@ -154,7 +154,7 @@ def lowest_runs(length: int, grades: int) -> Ints:
     return rows
 
 
-def find_unequal_lowest_steps(values: Values, runs: Ints, sign: int) -> Witness | None:
+def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witness | None:
     """Return two unequal steps among the lowest values of a monotone measure; None if all agree.
 
     Let h be the lowest grade with a gain, and b the run with a single h at the last rank but one.
@@ -232,7 +232,9 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int) -> Verdict:
+def judge_order(
+    order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
+) -> Verdict:
     """Judge a measure for a weak order of runs, from the rank of each run."""
     indices = values.index if sign > 0 else values.size - 1 - values.index
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
@@ -259,7 +261,7 @@ def judge_order(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sig
     return judge_spacing(order, values, runs)
 
 
-def judge_spacing(order: str, values: Values, runs: Ints) -> Verdict:
+def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
     """Judge a measure by the spacing of its values; unequal gaps are witnesses."""
     gap = values.find_uneven_gap()
     if gap is None:
@@ -269,7 +271,7 @@ def judge_spacing(order: str, values: Values, runs: Ints) -> Verdict:
     return Verdict(order, Scale.ORDINAL, True, witness)
 
 
-def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[Verdict]:
+def judge_total_orders(candidates: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
     """Judge a measure for the set-based and for the rank-based total order."""
     return [
         judge_order(order, ranks(runs, candidates.grades), values, runs, candidates.sign)
@@ -277,7 +279,7 @@ def judge_total_orders(candidates: RunSet, values: Values, runs: Ints) -> list[V
     ]
 
 
-def _make_witness(kind: str, values: Values, runs: Ints, indices: Any) -> Witness:
+def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Witness:
     numbers: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), numbers)
 

@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import Values, exact_values
+from cranfield.scales.forms.exact_values import RunValues, exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.runs import (
@@ -309,7 +309,7 @@ class RunSet:
             ]
         return sum(n_ways)
 
-    def values(self, runs: Ints) -> Values:
+    def values(self, runs: Ints) -> RunValues:
         return exact_values(self.measure, runs, self.grades, self.documents)
 
     def form(self) -> Form | None:

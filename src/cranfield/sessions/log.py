@@ -30,7 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
-from cranfield.collection.keys import positions_of
+from cranfield.collection.keys import find_label_positions
 from cranfield.collection.pairs import unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -563,7 +563,7 @@ def match_clicks(
 
 def _topic_indices(sessions: Sessions, judged: JudgedRuns) -> Ints:
     """Return the index of each session among the judged topics; -1 if it is not judged."""
-    return positions_of(sessions.names, judged.topics)
+    return find_label_positions(sessions.names, judged.topics)
 
 
 def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
@@ -677,7 +677,7 @@ def followed_by(
 
 def _ranking(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
     """Return the results of a run as rows of sessions, without their query."""
-    session_codes = positions_of(run.topics, names)
+    session_codes = find_label_positions(run.topics, names)
     is_unknown = session_codes < 0
     if is_unknown.all():
         raise InputError(

@@ -30,41 +30,41 @@ EXACT_BITS = 52  # bits of integers that are exact as floats
 DRAWS_PER_BLOCK = 2**21  # random numbers at a time; a seed's results depend on it: never change it
 
 
-def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
-    """Scale and round values to integers (as floats), such that sums of `terms` values are exact.
+def as_integers(values: Floats, n_terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
+    """Scale and round values to integers (as floats), so that sums of `n_terms` are exact.
 
     Also returns the unit: the value of the integer 1. NaN remains NaN.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest <= MIN_DIFFERENCE:
         return np.zeros_like(values), 1.0
-    exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, terms)))))
+    exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, n_terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))
     return np.rint(values / unit), unit
 
 
-def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
+def random_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
     """Return random signs, shape (resamples, topics)."""
-    bits = stream(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
+    bits = stream(seed).integers(0, 2, size=(resamples, n_topics), dtype=np.int8)
     return 2 * bits - 1
 
 
-def count_reaching(
+def count_as_extreme(
     resampled: Floats,
     observed: Floats,
     alternative: str,
     *,
-    slack: float = 0.0,
-    relative: float = 0.0,
+    atol: float = 0.0,
+    rtol: float = 0.0,
 ) -> NDArray[np.intp]:
     """Count, by pair, the resampled values that are at least as extreme as the observed value.
 
     `resampled`, shape (pairs, resamples), is changed in place. Values count as equal if they differ
-    by at most `slack` plus a fraction `relative` of the observed value.
+    by at most `atol` plus `rtol` times the observed value.
     """
     observed = orient(observed, alternative)
     # A factor instead of a difference, so that infinite values remain infinite.
-    threshold = observed * (1 - relative * np.sign(observed)) - slack
+    threshold = observed * (1 - rtol * np.sign(observed)) - atol
     return np.asarray((orient_inplace(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
@@ -89,7 +89,7 @@ def monte_carlo_pvalues(count: NDArray[np.intp], resamples: int) -> Floats:
 RELATIVE_TOLERANCE = 1e-12  # relative difference of statistics that are equal within rounding
 
 MIN_RELATIVE_VARIANCE = 2.0**-44
-"""Smallest variance of a sample, divided by n times the largest square, that is not rounding.
+"""Smallest variance of a sample, divided by n times the largest square, above rounding error.
 
 Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
 squares. The mean square minus the squared mean of a constant sample then has an error of up to
@@ -109,16 +109,16 @@ def draw_counts(
         yield rows, counts.astype(np.float64)
 
 
-def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
+def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Floats:
     """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
-    return np.concatenate([counts for _, counts in draw_counts(stream(seed), resamples, topics)])
+    return np.concatenate([counts for _, counts in draw_counts(stream(seed), resamples, n_topics)])
 
 
 class CentredRows:
     """Rows of n numbers with mean 0, as integers, so that sums do not depend on their order.
 
-    A variance is rounding if it is below the square of `noise`, the rounding error of the row, or
-    below the error of rounding to integers.
+    A variance counts as rounding error if it is below the square of `noise`, the rounding error of
+    the row, or below the error of rounding to integers.
     """
 
     def __init__(self, centred: Floats, noise: Floats) -> None:
@@ -144,7 +144,7 @@ class CentredRows:
         mean *= 1 / (n * self.unit)
         variance *= 1 / (n * self.unit)
         variance -= mean**2
-        # Variances that are rounding become 0, and so do their means.
+        # Variances within rounding error become 0, and so do their means.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0
@@ -169,7 +169,7 @@ def multiply_samples(numbers: Floats, counts: Floats) -> Floats:
 
 
 def studentise(mean: Floats, squared_error: Floats) -> Floats:
-    """Divide resampled means by their errors in place; 0 / 0 is 0, and x / 0 is infinite."""
+    """Divide resampled means by their standard errors in place; 0 / 0 is 0, x / 0 infinite."""
     np.sqrt(squared_error, out=squared_error)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean /= squared_error
@@ -185,7 +185,7 @@ def bootstrap_t_interval(
     options: Options,
     level: Level,
 ) -> Bounds:
-    """Return bootstrap-t intervals, with order statistics of the t of `resample` as quantiles.
+    """Return bootstrap-t intervals, with order statistics of resampled t statistics.
 
     The test rejects at level alpha if at most floor(alpha (B + 1)) - 1 resampled t are as extreme
     as the observed one. Bounds use the t of that rank, and are infinite with too few resamples. The

@@ -83,7 +83,7 @@ def test_refusals() -> None:
     with pytest.raises(CranfieldError, match="people labelled an answer of 'x'"):
         ppi_answers(human, judge, "NuggetRecall")
     cited = cf.texts.read_citations({"x": {"q1": [["full"]]}})
-    with pytest.raises(CranfieldError, match="must label with the same type"):
+    with pytest.raises(CranfieldError, match="must have the same type"):
         ppi_answers(human, cited, "NuggetRecall")
 
 

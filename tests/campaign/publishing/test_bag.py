@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cranfield.campaign.publishing.bag import MANIFEST, TAG_MANIFEST, validate, write_bag
+from cranfield.campaign.publishing.bag import MANIFEST, TAG_MANIFEST, validate_bag, write_bag
 
 FILES = {
     "data/a.txt": b"a\n",
@@ -60,7 +60,7 @@ def test_what_is_written(bag: Path) -> None:
     assert [line.split()[1] for line in (bag / TAG_MANIFEST).read_text().splitlines()] == [
         *("bag-info.txt", "bagit.txt", MANIFEST)
     ]
-    assert validate(bag) == []
+    assert validate_bag(bag) == []
 
 
 def test_sha256sum_agrees(tmp_path: Path) -> None:
@@ -82,20 +82,20 @@ def test_a_flipped_bit_in_any_file_is_named(bag: Path) -> None:
         for place in range(0, len(content), max(1, len(content) // 50)):
             path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
             name = path.relative_to(bag).as_posix()
-            found = validate(bag)
+            found = validate_bag(bag)
             if name == TAG_MANIFEST:
                 assert found
             else:
                 assert any(line.startswith(f"{name}: ") for line in found), (name, place, found)
         path.write_bytes(content)
-    assert validate(bag) == []
+    assert validate_bag(bag) == []
 
 
 def test_each_missing_file_is_named(bag: Path) -> None:
     for path in sorted(path for path in bag.rglob("*") if path.is_file()):
         content = path.read_bytes()
         path.unlink()
-        assert f"{path.relative_to(bag).as_posix()}: is missing" in validate(bag)
+        assert f"{path.relative_to(bag).as_posix()}: is missing" in validate_bag(bag)
         path.write_bytes(content)
 
 
@@ -103,7 +103,7 @@ def test_each_missing_file_is_named(bag: Path) -> None:
 def test_extra_files_are_named(bag: Path, name: str) -> None:
     (bag / name).parent.mkdir(exist_ok=True)
     (bag / name).write_text("new")
-    [found] = validate(bag)
+    [found] = validate_bag(bag)
     assert "is not listed in a manifest" in found
     assert "\n" not in found
 
@@ -111,7 +111,7 @@ def test_extra_files_are_named(bag: Path, name: str) -> None:
 def test_links_are_no_files(bag: Path) -> None:
     (bag / "data/a.txt").rename(bag.parent / "a.txt")
     (bag / "data/a.txt").symlink_to(bag.parent / "a.txt")
-    assert validate(bag) == ["data/a.txt: is not a regular file"]
+    assert validate_bag(bag) == ["data/a.txt: is not a regular file"]
 
 
 @pytest.mark.parametrize("name", [MANIFEST, TAG_MANIFEST])
@@ -119,14 +119,14 @@ def test_a_manifest_outside_the_bag_is_not_read(bag: Path, name: str) -> None:
     (bag / name).rename(bag.parent / name)
     (bag.parent / name).write_text("nonsense")
     (bag / name).symlink_to(bag.parent / name)
-    found = [line for line in validate(bag) if line.startswith(f"{name}: ")]
+    found = [line for line in validate_bag(bag) if line.startswith(f"{name}: ")]
     assert found == [f"{name}: is not a regular file"]
 
 
 def test_links_to_the_right_bytes_are_no_manifests(bag: Path) -> None:
     (bag / TAG_MANIFEST).rename(bag.parent / TAG_MANIFEST)
     (bag / TAG_MANIFEST).symlink_to(bag.parent / TAG_MANIFEST)
-    assert f"{TAG_MANIFEST}: is not a regular file" in validate(bag)
+    assert f"{TAG_MANIFEST}: is not a regular file" in validate_bag(bag)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_lines_that_do_not_belong_in_the_manifest(bag: Path, line: str) -> None:
     with (bag / MANIFEST).open("a") as file:
         file.write(line + "\n")
     tag_again(bag)
-    [found] = validate(bag)
+    [found] = validate_bag(bag)
     assert found.startswith(f"{MANIFEST}: ")
 
 
@@ -154,7 +154,7 @@ def test_the_size_of_the_payload_is_compared(bag: Path) -> None:
     kept = (bag / MANIFEST).read_text("utf-8").splitlines(keepends=True)[1:]
     (bag / MANIFEST).write_text("".join(kept), "utf-8")
     tag_again(bag)
-    assert validate(bag) == ["bag-info.txt: Payload-Oxum is 259.4, but the payload has 257.3"]
+    assert validate_bag(bag) == ["bag-info.txt: Payload-Oxum is 259.4, but the payload has 257.3"]
 
 
 def test_the_same_payload_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -176,4 +176,4 @@ def test_any_names_and_contents_are_valid(
     folder = tmp_path_factory.mktemp("bag")
     (folder / "data").mkdir()
     made(folder, {f"data/{name}": content for name, content in files.items()})
-    assert validate(folder) == []
+    assert validate_bag(folder) == []

@@ -21,7 +21,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import payload, releasing
-from cranfield.campaign.publishing.bag import validate
+from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.payload import released_runs
 from cranfield.campaign.publishing.releasing import _secret, release, retract
 from cranfield.campaign.results import scoring
@@ -87,7 +87,7 @@ def test_scores_only(made: OpenedCampaign, named: Path) -> None:
 
 def test_it_is_a_bag_and_registered(made: OpenedCampaign, named: Path) -> None:
     first, *_ = made.registry.releases()
-    assert validate(named) == []
+    assert validate_bag(named) == []
     assert (first.id, first.task, first.judgments, first.state) == (
         "adhoc-1",
         "adhoc",
@@ -312,7 +312,7 @@ def test_what_a_killed_process_left_is_replaced(tmp_path: Path) -> None:
     (opened.folder / "releases/adhoc-1/old").write_text("old")
     made = release(opened)
     assert made.id == "adhoc-1"
-    assert validate(made.path) == []
+    assert validate_bag(made.path) == []
     assert [path.name for path in (opened.folder / "releases").iterdir()] == ["adhoc-1"]
     assert release(opened).id == "adhoc-2"
 

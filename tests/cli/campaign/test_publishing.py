@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from cranfield.campaign.publishing.bag import validate
+from cranfield.campaign.publishing.bag import validate_bag
 from tests.campaign.publishing.making import make_campaign
 from tests.cli.running import cranfield
 
@@ -93,7 +93,7 @@ def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
         assert line in said
     assert "refused: 6 errors" in said
     release = place / "covid/releases/round5-1"
-    assert validate(release) == []
+    assert validate_bag(release) == []
     runs = pl.read_csv(release / "data/runs.csv")
     assert (runs.height, runs["late"].sum(), runs["team"].n_unique()) == (9, 1, 5)
     assert (place / "site/index.html").is_file()

@@ -175,7 +175,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "lazy tables": [
         (lambda: scan(page=[1, 1], rank=[1, 0], doc=["a", "b"]), "row 2: rank '0' is not"),
         (lambda: scan(page=[1], rank=[None], doc=["a"]), "row 1: has no rank"),
-        (lambda: scan(page=[1], doc=["a"]), "has no rank column"),
+        (lambda: scan(page=[1], doc=["a"]), "expected a column rank, got 'page', 'doc'"),
         (lambda: scan(page=[1], rank=[1]), "has no doc column"),
         (lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]), "rank 1 twice on page '1'"),
         (lambda: scan_log(LAZY, cast(Any, 3)), "cannot be read as a table"),

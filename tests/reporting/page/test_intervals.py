@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.page.contents import NO_QUALITY, collect
+from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 from cranfield.reporting.page.svg_charts import axis_range
 from cranfield.reporting.summary import shared_lines
@@ -42,7 +42,7 @@ def test_an_outlier_does_not_squeeze_the_axis() -> None:
     random = np.random.default_rng(1)
     values = 0.7 + 0.05 * random.random((20, 9))
     values[:, 8] = 0.001 * random.random(20)
-    [part] = collect(scores(values), title="x").parts
+    [part] = collect_contents(scores(values), title="x").parts
     figure = str(answer_figure(part))
     assert "1 system lies beyond the axis" in figure
     assert figure.count('class="beyond"') == 1
@@ -58,7 +58,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
     values = 0.2 + 0.01 * random.random((20, 9))
     values[:, 0] += 0.1
     values[:, 1] += 0.099
-    figure = str(answer_figure(collect(scores(values), title="x", scales=False).parts[0]))
+    figure = str(answer_figure(collect_contents(scores(values), title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 9
     assert 'class="beyond"' not in figure
     assert "The best system has no line." in figure
@@ -67,7 +67,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
 def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate([covid.runs[0], covid.runs[30]], covid.qrels, ["nDCG@20", "RR", "NumRelRet"])
-    contents = collect(ev, title="x", scales=False)
+    contents = collect_contents(ev, title="x", scales=False)
     figure = str(two_systems_figure(contents))
     found = cf.compare(ev["nDCG@20"])
     assert f"{abs(found.difference[0]):.4f}" in figure
@@ -80,9 +80,9 @@ def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
 def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["P@5", "Judged@10"])
-    _, judged = collect(ev, title="x", scales=False).parts
+    _, judged = collect_contents(ev, title="x", scales=False).parts
     assert judged.comparison is None
-    assert judged.refusal == NO_QUALITY
+    assert judged.comparison_reason == NO_QUALITY
     page = read(cf.report(ev, tmp_path / "r.html", scales=False))
     assert NO_QUALITY in page.shown
     assert "Read this first" not in page.shown
@@ -102,12 +102,14 @@ def test_axis_of_two_systems_holds_all_limits() -> None:
     low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
     assert axis_range(middle, low, middle + 0.03, zero=True, is_whole=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
-    figure = str(two_systems_figure(collect(scores(alike), title="x", scales=False)))
+    figure = str(two_systems_figure(collect_contents(scores(alike), title="x", scales=False)))
     assert "no finite bound" not in figure
     few = cf.evaluate({"a": {"1": {"d": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}},
                        "b": {"1": {"e": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}}},
                       {"1": {"d": 1}, "2": {"e": 1}, "3": {"e": 1}}, "P@1")  # fmt: skip
-    assert "no finite bound" in str(two_systems_figure(collect(few, title="x", scales=False)))
+    assert "no finite bound" in str(
+        two_systems_figure(collect_contents(few, title="x", scales=False))
+    )
 
 
 def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> None:
@@ -123,21 +125,21 @@ def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> No
     one = cf.compare(scores(values), test="t", correction="holm", baseline=0)
     assert one.is_significant().all()
     assert np.isnan(one.interval).any(axis=0).tolist() == [False, True]
-    figure = str(answer_figure(collect(one, title="x", scales=False).parts[0]))
+    figure = str(answer_figure(collect_contents(one, title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 2
     # Axis lines are in the back; only rows have a line of constant height.
     rows = re.findall(r'<line x1="[^"]+" x2="[^"]+" y1="([^"]+)" y2="([^"]+)"', figure)
     assert sum(start == end for start, end in rows) == 1
     assert "A dot without a line: an interval would contradict the decision." in figure
     clear = cf.compare(scores(values), test="t", correction="bonferroni", baseline=0)
-    assert "A dot without" not in str(answer_figure(collect(clear, title="x").parts[0]))
+    assert "A dot without" not in str(answer_figure(collect_contents(clear, title="x").parts[0]))
 
 
 def test_long_names_are_cut_in_their_middle() -> None:
     values = np.random.default_rng(1).random((20, 3))
     names = tuple(f"a-long-name-of-one-team-that-ends-in-{end}" for end in ("one", "two", "three"))
     one = cf.Scores(values, tuple(map(str, range(20))), names, measure="m")
-    figure = str(answer_figure(collect(one, title="x", scales=False).parts[0]))
+    figure = str(answer_figure(collect_contents(one, title="x", scales=False).parts[0]))
     assert {"ds-in-one", "ds-in-two", "in-three"} <= {
         end for end in ("ds-in-one", "ds-in-two", "in-three") if f"{end}<" in figure
     }

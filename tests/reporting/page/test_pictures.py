@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.report_page import page as written
 from tests.reporting.page.opening import opened
 from tests.reporting.page.reading import floats, read
@@ -295,9 +295,9 @@ def test_size_of_126_runs_and_8_measures(browser: Any, tmp_path: Path) -> None:
     values = np.round(random.random((50, 126)), 4)
     scores = cf.Scores(values, topics, systems, measure="m0")
     found = cf.compare(scores, resamples=200)
-    parts = collect(found, title="Large").parts
+    parts = collect_contents(found, title="Large").parts
     eight = tuple(replace(parts[0], name=f"m{k}") for k in range(8))
-    text = written(replace(collect(found, title="Large"), parts=eight))
+    text = written(replace(collect_contents(found, title="Large"), parts=eight))
     assert len(text.encode()) < 4_000_000
     path = tmp_path / "large.html"
     path.write_text(text)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
-from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.sections import (
     answer,
     answer_cells,
@@ -25,7 +25,7 @@ def evaluation() -> cf.Evaluation:
 
 
 def test_the_bundled_collection() -> None:
-    contents = collect(evaluation(), title="x", scales=False)
+    contents = collect_contents(evaluation(), title="x", scales=False)
     assert count_items(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
@@ -46,7 +46,7 @@ def test_the_bundled_collection() -> None:
 def test_coverage() -> None:
     qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     runs = {"x": {"q": {"a": 2.0, "c": 1.0}}, "y": {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}}
-    contents = collect(cf.evaluate(runs, qrels, "AP"), title="x")
+    contents = collect_contents(cf.evaluate(runs, qrels, "AP"), title="x")
     assert any("no results for some judged topics" in line for line in warning_lines(contents))
     assert coverage_lines(contents) == [
         "Relevant documents by topic: 1 to 1, on average 1.0.",
@@ -54,7 +54,7 @@ def test_coverage() -> None:
         " count as not relevant.",
         "1 system has documents with tied scores, most y (2 of 3); the policy for ties is trec.",
     ]
-    elsewhere = collect(
+    elsewhere = collect_contents(
         cf.Scores(np.array([[0.1, 0.2], [0.2, 0.2]]), tuple("12"), tuple("ab")), title="x"
     )
     assert "are unknown" in coverage_lines(elsewhere)[0]
@@ -67,7 +67,7 @@ def scores(*columns: list[float], name: str = "m") -> cf.Scores:
 
 
 def first_of(given: cf.Scores, **options: Any) -> list[str]:
-    [part] = collect(given, title="x", **options).parts
+    [part] = collect_contents(given, title="x", **options).parts
     return answer(part)
 
 
@@ -112,7 +112,7 @@ def test_scales(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     measures = ["RR@5", "AP@100", "RR", "Judged@10", "interval(RR@5)", "P@5"]
     ev = cf.evaluate(covid.runs[:12], covid.qrels, measures)
-    parts = {part.name: part.scaling for part in collect(ev, title="x").parts}
+    parts = {part.name: part.scaling for part in collect_contents(ev, title="x").parts}
     before = cf.compare(ev["RR@5"]).is_significant()
     after = cf.compare(ev["interval(RR@5)"]).is_significant()
     found = parts["RR@5"].effect
@@ -127,7 +127,7 @@ def test_scales(tmp_path: Path) -> None:
     assert parts["RR"].effect_reason == "it has no cutoff"
     assert parts["Judged@10"].effect_reason == "systems are not compared by it"
     assert parts["interval(RR@5)"].effect_reason == "it is already interval-scaled"
-    assert parts["AP@100"].by_topic is True
+    assert parts["AP@100"].differs_by_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page
     assert "it has no cutoff" in page
@@ -136,22 +136,22 @@ def test_scales(tmp_path: Path) -> None:
 def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     values = np.random.default_rng(4).random((8, 4)) + [0, 0, 0, 2]
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
-    [part] = collect(scores, title="x", alternative="greater", baseline="z").parts
+    [part] = collect_contents(scores, title="x", alternative="greater", baseline="z").parts
     assert answer(part)[0].endswith(
         "on AP: none is significantly better; whether one is worse was not tested."
     )
-    [part] = collect(scores, title="x", alternative="less", baseline="z").parts
+    [part] = collect_contents(scores, title="x", alternative="less", baseline="z").parts
     assert "3 are significantly worse; whether one is better was" in answer(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.
     apart = np.random.default_rng(4).random((8, 3)) / 100 + [0, 1, 2]
-    [part] = collect(
+    [part] = collect_contents(
         cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
     ).parts
     assert answer(part)[0].endswith("on AP: 1 is significantly better, 1 is significantly worse.")
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
-    [part] = collect(alike, title="x").parts
+    [part] = collect_contents(alike, title="x").parts
     assert answer_cells(part)[-1] == "–"
     assert "None of the assumptions could be tested." in (
         read(cf.report(np.full((5, 3), 0.5), tmp_path / "r.html")).shown

@@ -53,10 +53,10 @@ class PPIGrades(Result):
             "pairs": Column("Number of pairs with this grade by the judge."),
             "human": Column("Number of pairs with this grade by the judge that people judged."),
             "mean": Column("Mean grade by people."),
-            "deviation": Column("Standard deviation of grades by people; null for a single one."),
+            "deviation": Column("Standard deviation of grades by people; null for a single grade."),
             "allocation": Column(
-                "Number of judgments by people, of the same total, that minimises the standard"
-                " error of the mean grade."
+                "Optimal allocation of the same total number of judgments by people: the one with"
+                " the smallest standard error of the mean grade."
             ),
         },
     }
@@ -87,8 +87,8 @@ def ppi_grades(
     A judge labels all pairs of a topic and a document; of the pairs with each of its grades, people
     judge a random sample. The mean grade by people, and the proportions of pairs with at least
     grade g, are estimated by :func:`stratified_mean` with the grades of the judge as strata. The
-    table `strata` shows how the same number of judgments would be distributed best
-    (:func:`allocation`, with the observed standard deviations).
+    table `strata` has the optimal allocation of the same number of judgments (:func:`allocation`,
+    with the observed standard deviations).
 
     Parameters
     ----------
@@ -131,9 +131,11 @@ def ppi_grades(
     for judge in panel.judges:
         label, grade = _match_grades(people, judge, panel.scale.low)
         # A missing grade stays missing in each of the quantities.
-        exceeds = [np.where(np.isnan(grade), np.nan, grade >= limit) for limit in thresholds]
-        estimates = stratified_mean(np.stack([grade, *exceeds]), label, alpha=alpha)
-        by_judge = [label.mean(), *((label >= limit).mean() for limit in thresholds)]
+        reaches = [
+            np.where(np.isnan(grade), np.nan, grade >= threshold) for threshold in thresholds
+        ]
+        estimates = stratified_mean(np.stack([grade, *reaches]), label, alpha=alpha)
+        by_judge = [label.mean(), *((label >= threshold).mean() for threshold in thresholds)]
         names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
         sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
         means.append(names.hstack(estimates.to_polars().select(_MEANS)).hstack(sizes))
@@ -159,7 +161,7 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
 
 
 def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
-    """Return a row for each grade of a judge, with the best allocation of people's judgments."""
+    """Return a row for each grade of a judge, with the optimal allocation of judgments."""
     grades = pl.col("grade").fill_nan(None)
     rows = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
     strata = rows.agg(
@@ -168,6 +170,6 @@ def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
         mean=grades.mean(),
         deviation=grades.std(),
     ).sort("label")
-    spreads = strata["deviation"].fill_null(0.0)
-    best = allocation(strata["pairs"], spreads, int(strata["human"].sum()))
+    deviations = strata["deviation"].fill_null(0.0)
+    best = allocation(strata["pairs"], deviations, int(strata["human"].sum()))
     return strata.select(pl.lit(judge).alias("judge"), "*", pl.Series("allocation", best))

@@ -379,21 +379,21 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
     """Return the estimates, the topics that people judged, and the scores by the judge."""
     [judge] = panel.judges
-    topics = [judged_topics(qrels) for qrels in (judge.labels, panel.human)]
-    if missing_topics := sorted(topics[1] - topics[0]):
+    labelled_topics = [judged_topics(qrels) for qrels in (judge.labels, panel.human)]
+    if missing_topics := sorted(labelled_topics[1] - labelled_topics[0]):
         raise InputError(
             "the judge has no label for a topic that people judged", topic=missing_topics[0]
         )
     collection = read_runs(runs)
 
-    def score_labels(qrels: Qrels, labelled_topics: set[str]) -> Scores:
+    def score_labels(qrels: Qrels, topics_with_labels: set[str]) -> Scores:
         judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
         scores = score(judged, [measure])[measure]
         # Judgments may list topics without documents.
-        topics = [topic for topic in scores.topics if topic in labelled_topics]
+        topics = [topic for topic in scores.topics if topic in topics_with_labels]
         return scores.select(topics).complete()[0]
 
-    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), topics)
+    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), labelled_topics)
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
@@ -405,11 +405,11 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
     [judge] = panel.judges
     people = panel.human.to_polars().select("topic", "doc")
     labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
-    gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
-    if gaps <= MAX_GAPS * len(labels):
+    n_gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
+    if n_gaps <= MAX_GAPS * len(labels):
         return ()
     return (
-        f"people did not judge {gaps:,} of {len(labels):,} documents that the judge labelled in"
+        f"people did not judge {n_gaps:,} of {len(labels):,} documents that the judge labelled in"
         " their topics; these documents count as not relevant, so estimates are too low if some of"
         " them are relevant; if people judged a random sample of documents, use unit='document'"
         " (--ppi document)",
@@ -479,7 +479,7 @@ def ppi_answers(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> PPIAnswers:
-    """Estimate mean scores of answers from people's labels of a sample and a judge's of all.
+    """Estimate mean scores of answers from people's labels of some and a judge's labels of all.
 
     People label a random sample of the answers of each system, as completely as the judge: all
     nuggets, or all sentences with their citations. The score of an answer is y by people and f by
@@ -518,17 +518,17 @@ def ppi_answers(
     """
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
-        raise PolicyError(f"people and judge must label with the same type, got {kinds}")
+        raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
     [parsed] = parse_measures(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values
     with collected_warnings():
         # Answers outside the sample are not missing.
         sampled_scores = evaluate_answers(human, parsed)[name].values
-    has_answer = _is_answered(judge)
+    has_answer = _has_answer(judge)
     index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(has_answer)}
     people_scores = np.full(has_answer.shape, np.nan)
-    for t, s in np.argwhere(_is_answered(human)):
+    for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
             raise InputError(
@@ -541,7 +541,7 @@ def ppi_answers(
     for k, system in enumerate(judge.systems):
         is_answered = has_answer[:, k]
         means = estimate_means(people_scores[is_answered, k], judge_scores[is_answered, k], fit)
-        # Missing answers have the score 0, without error.
+        # Missing answers have the score 0, without sampling error.
         scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
         sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
@@ -550,6 +550,6 @@ def ppi_answers(
     return PPIAnswers(pl.concat(frames).select(*PPIAnswers.columns), name, tuple(notes))
 
 
-def _is_answered(judged: JudgedAnswers | JudgedCitations) -> Bools:
+def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
     """Return whether a system has an answer; shape (topics, systems)."""
     return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

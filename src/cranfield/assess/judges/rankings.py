@@ -84,7 +84,9 @@ def score_by_judges(
         raise PolicyError("expected at least one measure, got none")
     panel = read_panel(human, judges, scale, cut)
     if options.get("aspects"):
-        raise PolicyError("aspects cannot be combined with judges, where each judge is an aspect")
+        raise PolicyError(
+            "aspects cannot be combined with judges, as each judge is scored as an aspect"
+        )
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
@@ -324,10 +326,10 @@ def judge_rankings(
         size = len(scores[0])
         if not size:
             raise CranfieldError(f"no topic has scores of {measure} by people and by {judge}")
-        mean = [round_for_ranking(values.mean(axis=0)) for values in scores]
-        means[:, m, k, name_order] = mean
-        signs = [np.sign(values[:, None] - values) for values in mean]
-        taus = np.array([kendall_tau(*mean), tau_ap(*mean[::-1])])
+        system_means = [round_for_ranking(values.mean(axis=0)) for values in scores]
+        means[:, m, k, name_order] = system_means
+        signs = [np.sign(values[:, None] - values) for values in system_means]
+        taus = np.array([kendall_tau(*system_means), tau_ap(*system_means[::-1])])
         bounds = np.full((2, 2), np.nan)
         if size > 1 and n_systems > 1:
             replicates = [
@@ -342,7 +344,7 @@ def judge_rankings(
             row |= {name: value, f"{name} low": low, f"{name} high": high}
         topic_taus = kendall_tau(*map(round_for_ranking, scores))
         is_defined = not np.isnan(topic_taus).all()
-        row["RBO"] = rbo_of_scores(mean[1], mean[0], p).ext
+        row["RBO"] = rbo_of_scores(system_means[1], system_means[0], p).ext
         row["tau by topic"] = np.nanmean(topic_taus) if is_defined else np.nan
         rows.append(row | {"flips": int((signs[0] * signs[1] < 0).sum()) // 2})
     ranks = [compute_ranks(values) for values in means]
@@ -370,5 +372,5 @@ def judge_rankings(
 
 
 def compute_ranks(values: Floats) -> Ints:
-    """Rank values along the last axis, from 1; equal values share the best of their ranks."""
+    """Rank values along the last axis, from 1; equal values share the smallest of their ranks."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

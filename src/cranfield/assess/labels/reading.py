@@ -81,7 +81,7 @@ _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
 ITERATIONS = ("0", "Q0")
 """Values of the second column of TREC qrels, which no collection has as its only document ids."""
 
-_FIELDS_BY_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
+_FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
 def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: str) -> Table:
@@ -90,13 +90,13 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     lines = (line.strip() for line in start.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_tab_fields = len(first_line.split(b"\t"))
-    width = n_tab_fields if n_tab_fields in _FIELDS_BY_WIDTH else len(first_line.split())
-    if not width:
+    n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_NUMBER else len(first_line.split())
+    if not n_fields:
         raise LABELS.empty(source.name)
-    fields = _FIELDS_BY_WIDTH.get(width) if columns is None else columns
+    fields = _FIELDS_BY_NUMBER.get(n_fields) if columns is None else columns
     if fields is None:
         raise InputError(
-            f"expected lines of 4 or 5 fields, got {width}; name the fields, such as"
+            f"expected lines of 4 or 5 fields, got {n_fields}; name the fields, such as"
             " columns='worker doc grade'",
             source=source.name,
         )
@@ -147,9 +147,10 @@ def read_labels(
         any of their usual names (`item`, `task`, `annotator`, `assessor`, `rater`, `label` ...).
         Files are CSV, TSV, JSON lines, JSON or Parquet by their suffix; with any other suffix, they
         are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
-        mappings or named tuples. Or a dict `{worker: judgments}` with any input of `read_qrels`.
-        JSON exports of Label Studio, Prodigy and doccano are read unchanged (from doccano, a file
-        for each worker). Without topics, all items belong to one topic, `all`, with a note.
+        mappings or named tuples. Or a dict `{worker: judgments}`, whose values are any input of
+        `read_qrels`. JSON exports of Label Studio, Prodigy and doccano are read unchanged (from
+        doccano, a file for each worker). Without topics, all items belong to one topic, `all`, with
+        a note.
     columns
         For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
         field. By default lines of four or five fields are topic, doc, worker, grade and order;
@@ -201,7 +202,7 @@ def read_labels(
     reader = _Reader(columns, encoding, repeats, missing, grade_map, scale)
     if not isinstance(data, Mapping):
         worker_list = None if worker_columns is None else [*worker_columns]
-        table, notes = reader.apply_policies(reader.table(data, LABELS, worker_list))
+        table, notes = reader.apply_policies(reader.read(data, LABELS, worker_list))
         return _make_labels(table.frame, table.source, notes, scale)
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
@@ -213,7 +214,7 @@ def read_labels(
             raise InputError(
                 f"worker must be text or an integer, got {quoted(worker)}", source="labels"
             )
-        table = reader.table_of_worker(judgments)
+        table = reader.read_worker(judgments)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
         table, worker_notes = reader.apply_policies(table)
         frames.append(table.frame)
@@ -282,7 +283,7 @@ class _Reader:
     grade_map: GradeMap | None
     scale: NDArray[np.int32] | None
 
-    def table(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
+    def read(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
         """Read a table of a schema from lines of text, a file or data in memory."""
         columns, encoding = self.columns, self.encoding
         is_field_list = columns is not None and not isinstance(columns, Mapping)
@@ -318,7 +319,7 @@ class _Reader:
             table = _unpivot(table, schema, workers)
         return map_grades(table.table(schema, own_names), self.grade_map)
 
-    def table_of_worker(self, judgments: Any) -> Table:
+    def read_worker(self, judgments: Any) -> Table:
         """Read the judgments of one worker."""
         source = Source(fspath(judgments)) if isinstance(judgments, (str, PathLike)) else None
         is_judgments = isinstance(judgments, (Qrels, Mapping))
@@ -329,7 +330,7 @@ class _Reader:
             if form == "tsv" and not is_judgments:
                 is_judgments = detect_layout(source, form, "qrels")[1] is not None
         if not is_judgments:
-            return self.table(judgments, WORKER_JUDGMENTS)
+            return self.read(judgments, WORKER_JUDGMENTS)
         if self.columns is not None:
             got = "judgments" if source is None else f"lines of judgments in {source.name}"
             raise PolicyError(f"columns applies to tables and lines of labels, got {got}")

@@ -35,12 +35,14 @@ class DocumentState(MethodState):
         self.cells = pool.cell[pool.by_document]
 
     def rows_of(self, docs: Indices) -> Ints:
-        """Return the rows of documents in `cells`; the number of each is in `pool.holders`."""
+        """Return the rows of documents in `cells`; document d has `pool.holders[d]` rows."""
         return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
 
 
 class WeightedSumState(DocumentState):
-    """State of methods that choose the largest sum of values by rank times weights of runs.
+    """State of methods that choose the document with the largest weighted sum over runs.
+
+    The sum is of the value of the document's rank in a run times the weight of the run.
 
     Values and weights are nonnegative, so that sums lose no digits by cancellation.
     """
@@ -394,8 +396,10 @@ class BanditState(DocumentState):
 
     def choose(self, groups: Indices) -> Indices:
         values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
-        best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
-        run = best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(best, groups)
+        is_best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
+        run = (
+            is_best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(is_best, groups)
+        )
         cells = groups * values.shape[1] + run
         docs = self._next_free(cells)
         self._source[docs] = cells
@@ -437,9 +441,9 @@ class BanditState(DocumentState):
         docs, pending = np.empty(cells.size, dtype=np.intp), np.arange(cells.size)
         while pending.size:
             window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
-            free = self._free[window]
-            offset, rows = free.argmax(axis=1), np.arange(pending.size)
-            is_found = free[rows, offset]
+            is_free = self._free[window]
+            offset, rows = is_free.argmax(axis=1), np.arange(pending.size)
+            is_found = is_free[rows, offset]
             docs[pending] = window[rows, offset]
             self._next[cells[pending]] += np.where(is_found, offset, _WINDOW)
             pending = pending[~is_found]
@@ -478,9 +482,9 @@ class EpsilonGreedy(Bandit):
     def values(self, state: BanditState, topics: Indices) -> Floats:
         # Divide twice, as the square of a small d underflows to 0.
         probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
-        explores = state.random(topics) < probability
+        is_exploring = state.random(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
-        return np.where(explores[:, None], state.random_run_values(topics), state.mean(topics))
+        return np.where(is_exploring[:, None], state.random_run_values(topics), state.mean(topics))
 
 
 class UcbTuned(Bandit):
@@ -508,7 +512,7 @@ class UcbTuned(Bandit):
 class Thompson(Bandit):
     """Choose from the run with the highest draw from Beta(1 + R, 1 + N - R), N judged, R relevant.
 
-    N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
+    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
     """
 
@@ -528,7 +532,7 @@ class Thompson(Bandit):
 class MaxMean(Bandit):
     """Choose from the run with the highest (1 + R)/(2 + N), N judged documents, R relevant.
 
-    N is the number of judged documents of the run, R of relevant ones. Each judgment of a run
+    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
     """
 

@@ -29,7 +29,7 @@ from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.layouts import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.keys import DocIndex, numbered
+from cranfield.collection.keys import DocIndex, number_values
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.run import Run
@@ -288,7 +288,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     rows = rows.filter(pl.col("score").is_not_null())
     if not rows.height:
         return None
-    topics, codes = numbered(rows["topic"])
+    topics, codes = number_values(rows["topic"])
     run = Run(
         name="",
         topics=tuple(topics),

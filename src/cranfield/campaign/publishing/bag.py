@@ -18,26 +18,30 @@ _LINE = re.compile(r"([0-9a-f]{64})[ \t]+(.+)", re.IGNORECASE)
 _OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
-def write_bag(folder: Path, about: Mapping[str, str]) -> str:
-    """Make a folder that has only `data/` a bag; return the SHA-256 of its tag manifest.
+def write_bag(folder: Path, info: Mapping[str, str]) -> str:
+    """Turn a folder with only `data/` into a bag; return the SHA-256 of its tag manifest.
 
-    `about` has the labels and values of `bag-info.txt`, in order; the size of the payload is added.
+    `info` has the labels and values of `bag-info.txt`, in order; the size of the payload is added.
     No times are added, so that the same payload gives the same bytes.
     """
-    payload = {name: folder / name for name in _files(folder)}
+    payload = {name: folder / name for name in _list_files(folder)}
     size = sum(path.stat().st_size for path in payload.values())
-    values = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
+    values = {**info, "Payload-Oxum": f"{size}.{len(payload)}"}
     # Each value is one line, so that no text can begin another label.
     lines = (f"{label}: {' '.join(value.split())}\n" for label, value in values.items())
-    texts = {"bagit.txt": DECLARATION, "bag-info.txt": "".join(lines), MANIFEST: _manifest(payload)}
+    texts = {
+        "bagit.txt": DECLARATION,
+        "bag-info.txt": "".join(lines),
+        MANIFEST: _format_manifest(payload),
+    }
     for name, text in texts.items():
         (folder / name).write_bytes(text.encode())
-    tag_manifest = _manifest({name: folder / name for name in texts})
+    tag_manifest = _format_manifest({name: folder / name for name in texts})
     (folder / TAG_MANIFEST).write_bytes(tag_manifest.encode())
     return file_sha256(folder / TAG_MANIFEST)
 
 
-def validate(folder: Path) -> list[str]:
+def validate_bag(folder: Path) -> list[str]:
     """Return the problems of a bag, one line per file, in order of path; empty for a valid bag.
 
     Every file that a manifest lists must exist with its SHA-256; other files must not exist.
@@ -48,10 +52,10 @@ def validate(folder: Path) -> list[str]:
         for path, sha256 in _read_manifest(folder / name, problems):
             is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
             if is_payload != (name == MANIFEST) or path in checksums:
-                problems[name] = f"lists {quoted(path)}, which does not belong there"
+                problems[name] = f"lists {quoted(path)} twice or in the wrong manifest"
             else:
                 checksums[path] = sha256
-    files = set(_files(folder))
+    files = set(_list_files(folder))
     for path in sorted(files | set(checksums)):
         file = folder / path
         if path not in files:
@@ -87,13 +91,13 @@ def _check_tag_files(folder: Path, files: set[str], problems: dict[str, str]) ->
         )
 
 
-def _files(folder: Path) -> Iterator[str]:
+def _list_files(folder: Path) -> Iterator[str]:
     """Yield the relative paths of all files and links below a folder, in order."""
     files = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     yield from sorted(path.relative_to(folder).as_posix() for path in files)
 
 
-def _manifest(files: Mapping[str, Path]) -> str:
+def _format_manifest(files: Mapping[str, Path]) -> str:
     """Return lines of hash and escaped path, in order of path."""
     codes = str.maketrans(_ESCAPES)
     lines = (

@@ -21,7 +21,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
+from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate_bag
 from cranfield.campaign.rules.reading import check_rules, read_rules, template
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
@@ -310,7 +310,7 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     findings: list[Finding] = []
     if manifest:
         n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", manifest, _RELEASE_TEXT)
-    for line in validate(bag):
+    for line in validate_bag(bag):
         name, _, reason = line.partition(": ")
         findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
     n_files += sum(file.name != TAG_MANIFEST and file.is_file() for file in bag.rglob("*"))

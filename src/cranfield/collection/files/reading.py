@@ -27,7 +27,7 @@ from cranfield.collection.files.named_columns import (
 )
 from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.keys import Codes, numbered
+from cranfield.collection.keys import Codes, number_values
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import warn_of_pairs
 from cranfield.collection.policies import (
@@ -376,12 +376,12 @@ class _Rows:
         """Concatenate frames, and number their topics in order of appearance."""
         code_of, codes, tags, other_columns = dict[str, int](), [], dict[str, None](), []
         for frame in frames:
-            topics, numbers = numbered(frame["topic"])
+            topics, numbers = number_values(frame["topic"])
             # New topics get the next codes.
             topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in topics.to_list()]
             codes.append(np.array(topic_codes, dtype=np.int32)[numbers])
             if "tag" in frame.columns:
-                tags.update(dict.fromkeys(numbered(frame["tag"])[0].drop_nulls()))
+                tags.update(dict.fromkeys(number_values(frame["tag"])[0].drop_nulls()))
             names = [name for name in frame.columns if name not in {"topic", "tag"}]
             other_columns.append(pl.DataFrame([frame[name] for name in names]))
         # Topics with an empty ranking come last.

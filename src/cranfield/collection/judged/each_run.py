@@ -37,7 +37,7 @@ from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_nam
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
-from cranfield.collection.keys import positions_of
+from cranfield.collection.keys import find_label_positions
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
@@ -136,7 +136,7 @@ def assemble_runs(
         labels = _topics(judged_runs, qrels, policies, is_retrieved)
     position_of = {name: i for i, name in enumerate(labels)}
     # Index of each topic of the judgments in `labels`, or -1.
-    label_index = positions_of(qrels.topics, labels)
+    label_index = find_label_positions(qrels.topics, labels)
     is_used = label_index >= 0
 
     shape = (len(labels), len(judged_runs))

@@ -383,7 +383,7 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
         judged,
         documents=Rows(documents.cell, documents.rank, grade, documents.shape, source=judgment),
         judgments=Judgments(
-            judgments.topics,
+            judgments.n_topics,
             judgments.topic[best_judgments],
             judgments.grade[best_judgments],
             judgments.judged_from,

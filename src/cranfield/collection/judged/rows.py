@@ -1,4 +1,7 @@
-"""Tables of judged documents in order of (system, topic, rank), and judgments by topic."""
+"""Tables of judged documents in order of (system, topic, rank), and judgments by topic.
+
+A cell is the ranking of one system for one topic, numbered as system * topics + topic.
+"""
 
 from __future__ import annotations
 
@@ -145,14 +148,14 @@ class Rows:
         with np.errstate(over="ignore", invalid="ignore"):
             # Sums of whole numbers and their differences are exact, and most gains are whole.
             if np.abs(values).sum() < _EXACT and (values == np.trunc(values)).all():
-                return self._since_start(np.cumsum(values), values)
+                return self._restart_in_cells(np.cumsum(values), values)
             return scan(values, self.seen, np.add)
 
     def counted(self, selected: NDArray[np.bool_]) -> Ints:
         """Return the running count of selected rows within each cell."""
-        return self._since_start(np.cumsum(selected, dtype=np.int64), selected)
+        return self._restart_in_cells(np.cumsum(selected, dtype=np.int64), selected)
 
-    def _since_start(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    def _restart_in_cells(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         """Convert running totals of the whole table to running totals within each cell."""
         is_filled = self.sizes > 0
         first = self.starts[is_filled]
@@ -259,10 +262,10 @@ def condense_ties(ties: Ints, judged: Rows) -> Ints:
     )
 
 
-def find_positions(keys: Ints, queries: Ints) -> tuple[Ints, Bools]:
-    """Return the position of each query in sorted keys, and whether it occurs there."""
-    positions = np.searchsorted(keys, queries)
-    return positions, np.append(keys, -1)[positions] == queries
+def find_positions(keys: Ints, values: Ints) -> tuple[Ints, Bools]:
+    """Return the position of each value in sorted keys, and whether it occurs there."""
+    positions = np.searchsorted(keys, values)
+    return positions, np.append(keys, -1)[positions] == values
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +274,7 @@ class Judgments:
 
     Attributes
     ----------
-    topics
+    n_topics
         Number of topics.
     topic, grade
         Topic and grade of each judgment, ordered by topic and descending grade.
@@ -281,29 +284,29 @@ class Judgments:
         The highest grade of all judgments, those of excluded topics included.
     columns
         Other columns of the judgments by name, such as `class` or `stratum`.
-    cached
+    cache
         Values computed from the judgments, by key.
     """
 
-    topics: int
+    n_topics: int
     topic: Ints
     grade: Ints
     judged_from: int
     max_grade: int = 0
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    cached: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Count the judgments of each topic with low <= grade < high; shape (topics, 1)."""
         check_whole("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
-        counts: Ints | None = self.cached.get(key)
+        counts: Ints | None = self.cache.get(key)
         if counts is None:
             is_counted = self.grade >= max(low, self.judged_from)
             if high is not None:
                 is_counted &= self.grade < high
-            counts = _read_only(np.bincount(self.topic[is_counted], minlength=self.topics)[:, None])
-            self.cached[key] = counts
+            counts = np.bincount(self.topic[is_counted], minlength=self.n_topics)[:, None]
+            self.cache[key] = _read_only(counts)
         return counts
 
     def ideal(self, gains: Floats) -> Rows:
@@ -318,7 +321,7 @@ class Judgments:
         if not is_ordered.all():
             order = order[np.lexsort((-gains[order], self.topic[order]))]
         topic = self.topic[order]
-        return Rows(topic, number_rows(topic), self.grade[order], (self.topics, 1), gains[order])
+        return Rows(topic, number_rows(topic), self.grade[order], (self.n_topics, 1), gains[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +348,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Clicks:
-    """Clicks of sessions, in order of cell, a (system, session) as one number, and of time.
+    """Clicks of sessions, by cell and time; a cell is a (system, session) pair as one number.
 
     query, rank: number of the query whose list was clicked, and the rank in it, both from 1.
     length, grade: characters of the document, NaN if unknown; its grade, 0 if unjudged.

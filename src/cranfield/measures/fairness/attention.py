@@ -142,9 +142,9 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     sums = np.bincount(
         keys,
         weights=np.where(is_judged, groups.weight * values[groups.judgment], 0.0),
-        minlength=judgments.topics * n_groups,
+        minlength=judgments.n_topics * n_groups,
     )
-    return sums.reshape(judgments.topics, n_groups).astype(np.float64)
+    return sums.reshape(judgments.n_topics, n_groups).astype(np.float64)
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:
@@ -242,7 +242,7 @@ def target_distribution(
     judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure: str
 ) -> Floats:
     """Return the target distribution of each topic; shape (topics, groups)."""
-    topics, n_groups = judged.judgments.topics, len(groups.names)
+    topics, n_groups = judged.judgments.n_topics, len(groups.names)
     if isinstance(target, NamedWeights):
         return np.broadcast_to(_fixed_distribution(target, groups, measure), (topics, n_groups))
     if target == "equal":

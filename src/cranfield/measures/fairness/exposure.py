@@ -70,7 +70,7 @@ class ExpectedExposure(
         "how attention decreases with rank: 'geometric' as in RBP, 'cascade' as in ERR",
     )
     by: str = parameter(
-        "document", choice("document", "group"), "whether documents or groups are exposed"
+        "document", choice("document", "group"), "unit of exposure: 'document' or 'group'"
     )
     corpus: str = parameter(
         "judged",
@@ -92,7 +92,7 @@ class ExpectedExposure(
         return self.total(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        """Return the products of exposure with itself, with the target, and of the target, cached.
+        """Return cached products: exposure with itself, exposure with target, target with itself.
 
         The first two have shape (topics, systems), the last (topics, 1).
         """
@@ -110,7 +110,7 @@ class ExpectedExposure(
             if grade < self.rel and self.corpus == "open":
                 continue
             is_level = (level == grade) & is_judged
-            size = np.bincount(judgments.topic[is_level], minlength=judgments.topics)
+            size = np.bincount(judgments.topic[is_level], minlength=judgments.n_topics)
             n_better = judgments.count(int(grade) + 1)[:, 0]
             first = (self.p * continuation) ** n_better
             factor = self.p * continuation if grade >= self.rel else self.p
@@ -176,7 +176,7 @@ _SOURCE = "Singh and Joachims (2018)"
 _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
 
 
-class _Ratio(
+class _ExposureRatio(
     ExposureMeasure,
     inputs=("groups",),
     needs="groups of documents",
@@ -189,11 +189,11 @@ class _Ratio(
     )
     browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
     gains: Gain | None = parameter(
-        None, optional(nonnegative_gains), "utility of a grade; by default 1 of relevant documents"
+        None, optional(nonnegative_gains), "utility of a grade; by default 1 for relevant documents"
     )
 
     def _sides(self, groups: Groups) -> Ints:
-        """Return the side of each group: its index, or else 1 if it is protected and 0 if not."""
+        """Return the side of each group: the group itself, or 1 if it is protected and 0 if not."""
         indices = np.arange(len(groups.names))
         if self.protected is None:
             return indices
@@ -201,29 +201,29 @@ class _Ratio(
         return np.where(indices == protected, 1, 0)
 
     def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
-        """Return rows by cell and side, their exposure per unit, and the units (topics, sides)."""
+        """Return rows by cell and side, their exposure ratios, and divisors (topics, sides)."""
         groups = judged.groups(str(self))
         members = groups.rows
         rows = Rows(members.cell, members.rank, sides[members.grade], members.shape, members.gains)
         n_sides = int(sides.max(initial=0)) + 1
         pairs, exposed = sum_by_group(rows, self._weigh_exposure(judged, groups), n_sides)
-        by_group = self._units(judged, groups)
-        units = np.zeros((by_group.shape[0], n_sides))
-        np.add.at(units.T, sides, by_group.T)
-        units = self._side_units(units)
-        per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
-        return pairs, per_unit, units
+        by_group = self._divisors(judged, groups)
+        divisors = np.zeros((by_group.shape[0], n_sides))
+        np.add.at(divisors.T, sides, by_group.T)
+        divisors = self._side_divisors(divisors)
+        exposure_ratio = ratio(exposed, divisors[pairs.topic, pairs.grade])
+        return pairs, exposure_ratio, divisors
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
 
-    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+    def _divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the divisor of the exposure of each group, its utility; shape (topics, groups)."""
         return sum_judged(judged, groups, self._utility(judged.judgments.grade))
 
-    def _side_units(self, units: Floats) -> Floats:
+    def _side_divisors(self, divisors: Floats) -> Floats:
         """Return the divisor of each side, given the sum over its groups."""
-        return units
+        return divisors
 
     def _utility(self, grades: Ints) -> Floats:
         if self.gains is None:
@@ -231,19 +231,21 @@ class _Ratio(
         return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        pairs, per_unit, units = self._values(judged, self._sides(judged.groups(str(self))))
-        has_units = (units > 0)[pairs.topic, pairs.grade]
-        pairs, per_unit = pairs.where(has_units), per_unit[has_units]
-        n_sides = (units > 0).sum(axis=1)[:, None]
-        highest = pairs.largest(per_unit)
+        pairs, exposure_ratio, divisors = self._values(
+            judged, self._sides(judged.groups(str(self)))
+        )
+        has_divisor = (divisors > 0)[pairs.topic, pairs.grade]
+        pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
+        n_sides = (divisors > 0).sum(axis=1)[:, None]
+        highest = pairs.largest(exposure_ratio)
         # The minimum, as rows only have a maximum: the highest value minus the largest distance.
-        lowest = highest - pairs.largest(pairs.at(highest) - per_unit)
+        lowest = highest - pairs.largest(pairs.at(highest) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
         lowest = np.where(pairs.count < n_sides, 0.0, lowest)
         return np.where(n_sides > 1, ratio(lowest, highest), 0.0)
 
 
-class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
+class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     """Base class of logarithmic measures of parity of exposure."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
@@ -251,15 +253,16 @@ class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
         group_index(groups, self.protected, str(self))
-        pairs, per_unit, units = self._values(judged, self._sides(groups))
-        has_two_sides = (units > 0).sum(axis=1)[:, None] == 2
+        pairs, exposure_ratio, divisors = self._values(judged, self._sides(groups))
+        has_two_sides = (divisors > 0).sum(axis=1)[:, None] == 2
         protected, others = (
-            np.log(pairs.total(per_unit * (pairs.grade == side)) + LOG_OFFSET) for side in (1, 0)
+            np.log(pairs.total(exposure_ratio * (pairs.grade == side)) + LOG_OFFSET)
+            for side in (1, 0)
         )
         return np.where(has_two_sides, protected - others, 0.0)
 
 
-class _Demographic(_Ratio):
+class _DemographicMeasure(_ExposureRatio):
     """Base class of measures of the exposure per document of a group."""
 
     size: str = parameter(
@@ -269,17 +272,17 @@ class _Demographic(_Ratio):
         " ('judged'), or 1 ('none'), as in Raj and Ekstrand (2022)",
     )
 
-    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+    def _divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         if self.size == "none":
-            return np.ones((judged.judgments.topics, len(groups.names)))
+            return np.ones((judged.judgments.n_topics, len(groups.names)))
         return sum_judged(judged, groups, np.ones(judged.judgments.grade.size))
 
-    def _side_units(self, units: Floats) -> Floats:
+    def _side_divisors(self, divisors: Floats) -> Floats:
         # The divisor of a side is 1 for any number of groups.
-        return np.ones(units.shape) if self.size == "none" else units
+        return np.ones(divisors.shape) if self.size == "none" else divisors
 
 
-class _Realised(_Ratio):
+class _RealisedUtilityMeasure(_ExposureRatio):
     """Base class of measures of the realised utility per utility of a group."""
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
@@ -298,7 +301,7 @@ class _Realised(_Ratio):
     source=_SOURCE,
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
 )
-class DemographicParity(_Demographic):
+class DemographicParity(_DemographicMeasure):
     """Demographic parity, regardless of relevance; 1 if all groups have the same mean exposure."""
 
 
@@ -310,7 +313,7 @@ class DemographicParity(_Demographic):
     source=_SOURCE + ", disparate treatment",
     elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
 )
-class ExposedUtilityRatio(_Ratio):
+class ExposedUtilityRatio(_ExposureRatio):
     """Exposed utility ratio; 1 if groups are exposed in proportion to their utility."""
 
 
@@ -321,7 +324,7 @@ class ExposedUtilityRatio(_Ratio):
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",
 )
-class RealisedUtilityRatio(_Realised):
+class RealisedUtilityRatio(_RealisedUtilityMeasure):
     """Realised utility ratio; 1 if the relevant documents of all groups have the same exposure."""
 
 
@@ -330,8 +333,8 @@ class RealisedUtilityRatio(_Realised):
     summary="Log ratio of the mean exposure of a protected group to that of others; 0 is parity.",
     formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
 )
-class LogDemographicParity(_LogRatio, _Demographic):
-    """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
+class LogDemographicParity(_LogExposureRatio, _DemographicMeasure):
+    """Signed demographic parity: below 0 to the disadvantage of the protected group."""
 
 
 @measure(
@@ -339,8 +342,8 @@ class LogDemographicParity(_LogRatio, _Demographic):
     summary="Log ratio of the exposure per utility of a protected group to others; 0 is parity.",
     formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
 )
-class LogExposedUtilityRatio(_LogRatio):
-    """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
+class LogExposedUtilityRatio(_LogExposureRatio):
+    """Signed exposed utility ratio: below 0 to the disadvantage of the protected group."""
 
 
 @measure(
@@ -348,5 +351,5 @@ class LogExposedUtilityRatio(_LogRatio):
     summary="Log ratio of the realised utility of a protected group to others; 0 is parity.",
     formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
 )
-class LogRealisedUtilityRatio(_LogRatio, _Realised):
-    """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""
+class LogRealisedUtilityRatio(_LogExposureRatio, _RealisedUtilityMeasure):
+    """Signed realised utility ratio: below 0 to the disadvantage of the protected group."""

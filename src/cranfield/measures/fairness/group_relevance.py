@@ -52,7 +52,7 @@ from cranfield.measures.users.stopping import SATISFYING_GAINS, cached_stopping_
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
 
-class _GroupFairness(
+class _GroupFairnessMeasure(
     RelevanceMeasure,
     family="fairness",
     source="Sakai, Kim and Kang (2023)",
@@ -149,13 +149,13 @@ def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Float
     formula=r"\sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad"
     r" P(k) = R_k \prod_{i<k} (1 - R_i)",
 )
-class GroupFairness(_GroupFairness):
+class GroupFairness(_GroupFairnessMeasure):
     """Group fairness of GFR; stopping probabilities are those of ERR.
 
     As users stop at relevant documents only, it depends on relevance: a list without a relevant
-    document scores 0, and a perfectly fair list the probability that the user is satisfied, below
-    1. `nmd` and `rnod` take groups in the order of their names. By choice of this library,
-    :math:`a_k` is over the documents with a group, and similarity is 0 if there are none.
+    document scores 0, and a perfectly fair list scores the probability that the user is satisfied,
+    which is below 1. `nmd` and `rnod` take groups in the order of their names. By choice of this
+    library, :math:`a_k` is over the documents with a group, and similarity is 0 if there are none.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -168,7 +168,7 @@ class GroupFairness(_GroupFairness):
     formula=r"\frac{1}{2} \sum_k P(k) \, (u(k) + 1 - Div(a_k \,\|\, \tau)),"
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
-class GroupFairnessAndRelevance(_GroupFairness):
+class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     """GFR of one set of groups; the stopping probabilities of both terms are those of ERR.
 
     The unweighted mean, the highest grade of the collection, and the exclusion of documents without

@@ -46,8 +46,8 @@ class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="gro
 
 @measure(
     "PairParity",
-    summary="Probability that a document of one group is ranked above a document of the other,"
-    " minus the reverse probability.",
+    summary="Absolute difference between the probabilities that a document of one group is ranked"
+    " above a document of the other, and below it.",
     formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
     source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
     " Beutel and others (2019) for relevant documents",
@@ -57,17 +57,19 @@ class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="gro
 class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     """Pairwise parity; 0 is fair, 1 if all documents of one side are above those of the other.
 
-    Only retrieved documents with a known group count. With `pairs='relevant'` a pair consists of a
-    relevant document of one side and a document of the other side that is judged not relevant: 0
-    means that relevant documents of both sides are ranked correctly equally often. The score is 0
-    if a side has no such pairs.
+    The sides are the protected group and all other groups. Only retrieved documents with a known
+    group count. With `pairs='relevant'` a pair consists of a relevant document of one side and a
+    document of the other side that is judged not relevant: 0 means that relevant documents of both
+    sides are ranked correctly equally often. The score is 0 if a side has no such pairs.
 
-    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two proportions whose
-    difference this is, and 1 and 0 if all documents belong to one side.
+    The program of Kuhlman and others (`fare`, `rank_parity`) returns the two proportions instead of
+    their difference, and 1 and 0 if all documents belong to one side.
     """
 
     pairs: str = parameter(
-        "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"
+        "all",
+        choice("all", "relevant"),
+        "pairs that count: 'all', or 'relevant', those of a relevant and a nonrelevant document",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -272,8 +274,8 @@ class RankedGroupFairness(_ProtectedGroup):
         assert self.cutoff is not None
         if self.cutoff > MAX_CUTOFF:
             raise MeasureError(
-                f"{self}: cutoff must be at most {MAX_CUTOFF}, as the test adjusts alpha over"
-                " all prefixes"
+                f"{self}: cutoff must be at most {MAX_CUTOFF}, got {self.cutoff}; the test adjusts"
+                " alpha over all prefixes"
             )
         rows = protected_rows(judged, self.protected, str(self))
         # Required counts increase with the length of the prefix, from 0 at rank 0.

@@ -332,14 +332,16 @@ class InferredNDCG(_Estimate):
             sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
             for level in levels
         ]
-        ends = np.zeros((levels.size + 1, judgments.topics), dtype=np.int64)
+        ends = np.zeros((levels.size + 1, judgments.n_topics), dtype=np.int64)
         if counts:
             ends[1:] = np.cumsum(np.floor(np.array(counts) + 0.5), axis=0)
         if self.cutoff is not None:
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
         sums = np.concatenate([[0.0], np.cumsum(discounts)])[ends]
-        dcg: Floats = levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.topics)
+        dcg: Floats = (
+            levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.n_topics)
+        )
         return dcg[:, None]
 
 

@@ -267,7 +267,7 @@ def pool_depths(
     )
 
 
-_UNIT_COLUMN = {"unit": Column("What is excluded: a `team` or a `run`.", key=True)}
+_UNIT_COLUMN = {"unit": Column("Unit that is excluded: a `team` or a `run`.", key=True)}
 
 
 class LeaveOneOut(Study):
@@ -307,8 +307,8 @@ class LeaveOneOut(Study):
             **LIST_COLUMNS,
             "systems": Column("Number of systems of teams that contributed."),
             "mean drop": Column(
-                "Mean drop of their overall score; a drop is a change for the worse, also if lower"
-                " scores are better."
+                "Mean drop of the overall score of these systems; a drop is a change for the worse,"
+                " also if lower scores are better."
             ),
             "largest drop": Column("Largest drop, 0 if there is none."),
             "mean drop %": Column("Mean drop in percent of the score.", decimals=1),
@@ -365,7 +365,7 @@ class LeaveOneOut(Study):
 
     @property
     def unit(self) -> str:
-        """What is excluded: a `team`, or without teams a `run`."""
+        """Unit that is excluded: a `team`, or without teams a `run`."""
         return self.pools.unit
 
     @property
@@ -391,8 +391,8 @@ class LeaveOneOut(Study):
         n_unpooled = int((~pools.contributes).sum())
         if pools.depth_inferred and n_unpooled:
             lines.append(
-                f"note: {counted(n_unpooled, 'run')} treated as unpooled, because their top"
-                f" {pools.depth} are not all judged; override with depth and contributors"
+                f"note: {counted(n_unpooled, 'run')} treated as unpooled, because not all of the"
+                f" top {pools.depth} are judged; override with depth and contributors"
             )
         if pools.outside:
             treatment = {"keep": "kept", "drop": "removed"}[self.others]

@@ -16,11 +16,11 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
+    compute_sign_pvalues,
     oriented_values,
     pair_columns,
     preference_signs,
-    read_by_measure,
-    sign_pvalue,
+    read_measure_scores,
 )
 from cranfield.meta.study import MEASURE_PAIR, SYSTEM_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
@@ -199,7 +199,7 @@ def innate_orders(
             {
                 **pair_columns(judged.systems),
                 **counts,
-                "p": sign_pvalue(counts["better"], counts["worse"]),
+                "p": compute_sign_pvalues(counts["better"], counts["worse"]),
             }
         ),
         agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
@@ -365,7 +365,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     >>> print(study.matrix().row(0))
     ('nDCG@10', '83%/52%‡ (634)')
     """
-    candidates = read_by_measure(scores_by_measure)
+    candidates = read_measure_scores(scores_by_measure)
     gold_scores = _read_gold(gold, scores_by_measure, candidates)
     if not gold_scores:
         raise PolicyError("the concordance test requires a gold measure")
@@ -398,7 +398,7 @@ def _describe_name(name: Any) -> str:
 
 def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
     if isinstance(gold, Mapping):
-        return read_by_measure(gold)
+        return read_measure_scores(gold)
     scores: dict[str, Scores] = {}
     items = [gold] if isinstance(gold, (str, Measure, Scores)) else gold
     for index, item in enumerate(items, 1):
@@ -468,6 +468,6 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second wins": n_second - n_both,
             "both": n_both,
             "neither": n_disagree - n_first - n_second + n_both,
-            "p": sign_pvalue(n_first - n_both, n_second - n_both),
+            "p": compute_sign_pvalues(n_first - n_both, n_second - n_both),
         }
     ).fill_nan(None)

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, quot
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.correlation.overlap import check, groups_of_scores, overlap
+from cranfield.correlation.overlap import check_overlap_options, groups_of_scores, overlap
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -27,7 +27,7 @@ from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, format_number
 
 
-def read_by_measure(data: Any) -> dict[str, Scores]:
+def read_measure_scores(data: Any) -> dict[str, Scores]:
     """Read scores of several measures, by text form of the measure.
 
     Accepts a mapping of measures to any input of :func:`cranfield.compare`, :class:`Scores` of one
@@ -42,11 +42,12 @@ def read_by_measure(data: Any) -> dict[str, Scores]:
         raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
     if not data:
         raise PolicyError("expected at least one measure, got none")
-    scores = {str(name): as_scores(table) for name, table in data.items()}
-    if len(scores) < len(data):
-        names = [str(name) for name in data]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise PolicyError(f"expected measures with different names, got {quoted(repeated)} twice")
+    scores: dict[str, Scores] = {}
+    for measure, table in data.items():
+        name = str(measure)
+        if name in scores:
+            raise PolicyError(f"names of measures must be unique, got {quoted(name)} twice")
+        scores[name] = as_scores(table)
     return scores
 
 
@@ -63,17 +64,17 @@ def pair_columns(names: Sequence[str]) -> dict[str, Any]:
 
 
 def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return which system of each pair measures prefer on a topic; shape (measures, pairs).
+    """Return the system of each pair that a measure prefers; shape (measures, pairs).
 
-    values: scores, higher is better; shape (measures, systems). The result is 1 for the first
-        system, -1 for the second, 0 for a tie and NaN for a missing score.
+    values: scores on a topic, higher is better; shape (measures, systems). The result is 1 for the
+        first system, -1 for the second, 0 for a tie and NaN for a missing score.
     """
     tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
     return np.asarray(np.where(np.abs(difference) <= tolerance, 0.0, np.sign(difference)))
 
 
-def sign_pvalue(wins: Any, losses: Any) -> Floats:
+def compute_sign_pvalues(wins: Any, losses: Any) -> Floats:
     """Compute exact two-sided p-values of the sign test; 1 without wins and losses."""
     n_decided = np.add(wins, losses)
     tail = 2 * bdtr(np.minimum(wins, losses), n_decided, 0.5)
@@ -106,7 +107,7 @@ def number_levels(values: Floats, tolerance: Floats) -> Floats:
 def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
     """Check the options of a method, and return those that apply to it."""
     if method == "rbo":
-        return {"ties": ties, "p": check(p, ties)}
+        return {"ties": ties, "p": check_overlap_options(p, ties)}
     if method == "tau-ap":
         if ties not in {"a", "b"}:
             raise PolicyError(f"unknown ties {quoted(ties)} for tau-ap; expected one of: a, b")
@@ -143,7 +144,7 @@ def correlation_matrix(
 
 
 def _pearson(values: Floats, levels: Floats) -> Floats:
-    """Compute Pearson's correlation of all rows; NaN for rows without different levels."""
+    """Compute Pearson's correlation of all pairs of rows; NaN for a row with a single level."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # Scaling prevents squares from underflow and overflow.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
@@ -294,7 +295,7 @@ def correlate(
         missing scores as 0.
     ties, p
         For `tau-ap`, ties `a` or `b`; for `rbo`, ties `a`, `b` or `w`, and persistence p between 0
-        and 1. With `a`, the coefficient of a measure with ties and itself is below 1.
+        and 1. With `a`, a measure with ties has a coefficient below 1 with itself.
 
     Returns
     -------
@@ -334,7 +335,7 @@ def correlate(
     call = check_arguments(correlate, locals())
     check_share("p", p)
     options = check_options(method, ties, p)
-    by_name = read_by_measure(scores_by_measure)
+    by_name = read_measure_scores(scores_by_measure)
     if len(by_name) < 2:
         raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
     scores, notes = complete_scores(align_scores(by_name), missing)
@@ -342,7 +343,8 @@ def correlate(
     if len(reference.systems) < 2 or not reference.topics:
         sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")
         raise CranfieldError(
-            f"a correlation requires at least two systems, got {sizes[0]} on {sizes[1]}"
+            "a correlation requires at least two systems and one topic, got"
+            f" {sizes[0]} on {sizes[1]}"
         )
     is_lower_better = np.array([table.lower_is_better for table in scores.values()])
     overall_values = np.array([table.overall() for table in scores.values()])

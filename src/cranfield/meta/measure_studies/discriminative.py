@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
-from cranfield.meta.measure_studies.correlations import read_by_measure
+from cranfield.meta.measure_studies.correlations import read_measure_scores
 from cranfield.meta.study import SYSTEM_PAIR, Study, describe_extremes, percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
@@ -206,7 +206,7 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    aligned_scores = align_scores(read_by_measure(scores_by_measure), shards=True)
+    aligned_scores = align_scores(read_measure_scores(scores_by_measure), shards=True)
     info = find_test(test).info
     correction_name = CORRECTIONS.find(correction)
     parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}

@@ -14,11 +14,11 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
+    compute_sign_pvalues,
     oriented_values,
     pair_columns,
     preference_signs,
-    read_by_measure,
-    sign_pvalue,
+    read_measure_scores,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
 from cranfield.meta.study_options import Proportion
@@ -228,7 +228,7 @@ def predictive_power(
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     call = check_arguments(predictive_power, locals())
-    scores = align_scores(read_by_measure(scores_by_measure))
+    scores = align_scores(read_measure_scores(scores_by_measure))
     reference = next(iter(scores.values()))
     table = read_preferences(preferences, reference)
     if majority:
@@ -285,7 +285,7 @@ def _summarise(
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": sign_pvalue(n_correct, n_wrong),
+            "p": compute_sign_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
@@ -304,6 +304,6 @@ def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl
             **pair_columns(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
-            "p": sign_pvalue(n_only[i, j], n_only[j, i]),
+            "p": compute_sign_pvalues(n_only[i, j], n_only[j, i]),
         }
     )

@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     standard_deviations,
     standardised_difference,
 )
-from cranfield.significance.resampling import as_integers, topic_counts
+from cranfield.significance.resampling import as_integers, draw_topic_counts
 
 SPLITS, SIZES = 100, 20
 """Number of random splits per size of the halves, and maximum number of sizes."""
@@ -167,7 +167,7 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
 def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     """Return the proportion of topic samples with the reverse order; ties count half."""
     integers, _ = as_integers(pairs.values, pairs.topics)
-    counts = topic_counts(resamples, pairs.topics, seed)
+    counts = draw_topic_counts(resamples, pairs.topics, seed)
     total = np.zeros(len(pairs))
     for part in row_slices(resamples, len(pairs), BLOCK):
         total += np.sign(_pair_differences(counts[part] @ integers, pairs)).sum(axis=0)

@@ -132,7 +132,7 @@ def sample_ratio(
     statistic, pvalue = map(float, chi_square(sizes, proportions))
     if is_exact:
         units = zip(sizes, proportions, strict=True)
-        pvalues = [float(binomial_pvalues(n, total - n, expected=p)) for n, p in units]
+        pvalues = [float(binomial_pvalues(n, total - n, probability=p)) for n, p in units]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
     expected = proportions * total
     columns = [[*weights], sizes, expected, sizes / total, expected / total]

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -29,7 +29,7 @@ _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
 }
 
-_TEXTS = {nw.String, nw.Categorical, nw.Enum}
+_TEXT_TYPES = {nw.String, nw.Categorical, nw.Enum}
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("rank", "found", "grade"), ("an integer", lambda t: t.is_integer())),
     **dict.fromkeys(("propensity", "dwell"), ("a number", lambda t: t.is_numeric())),
@@ -37,7 +37,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "censored": ("true or false", lambda t: t == nw.Boolean),
 }
 """Types of columns other than text: a description, and a test of the type."""
-_TEXT = ("text or an integer", lambda t: t.is_integer() or t in _TEXTS)
+_TEXT = ("text or an integer", lambda t: t.is_integer() or t in _TEXT_TYPES)
 
 
 def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
@@ -90,7 +90,9 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         refuse_lazy_counts(lazy, name, source)
     positions = schema.places(names, source)
     if name != "pages" and "rank" not in positions:
-        raise InputError("has no rank column", source=source)
+        raise InputError(
+            f"expected a column rank, got {some_of(map(quoted, names), 8)}", source=source
+        )
     columns = [column for column in schema.columns if column.name in {*positions} - {"end"}]
     fields = [column.name for column in columns]
     # Unknown columns, and further columns of the same meaning, are dropped.

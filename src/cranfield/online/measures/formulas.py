@@ -50,7 +50,7 @@ UNKNOWN_DWELL = parameter(
     "how to treat clicks of unknown dwell: as satisfied, as `not` satisfied, or `drop`"
     " the values that they could change",
 )
-_REPEATS = choice("once", "count"), "whether repeated clicks on a result count `once`"
+_REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: zero, or excluded"
 ONCE, COUNT = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
 ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
@@ -121,7 +121,7 @@ def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
     range=FROM_0,
 )
 def COEC() -> Sums:
-    """Clicked results over the number expected at their ranks by the click rates of the log."""
+    """Clicked results divided by the number expected from the click rates of their ranks."""
     return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
 
 
@@ -144,7 +144,7 @@ def ClickRank(first: str = FIRST) -> Sums:
 
 @online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, "higher")
 def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
-    """Inverse rank of the first click, 0 for pages without a click."""
+    """Reciprocal rank of the first click, 0 for pages without a click."""
     return _reciprocal(1 / _first_rank(first), abandoned)
 
 
@@ -152,7 +152,7 @@ def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
 def MaxRR(abandoned: str = DROP) -> Sums:
-    """Inverse of the highest clicked rank, over pages with a click."""
+    """Reciprocal of the highest clicked rank, over pages with a click."""
     return _reciprocal(1 / pl.col("highest"), abandoned)
 
 
@@ -161,7 +161,7 @@ _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \
 
 @online_measure(_MEAN_RR, RADLINSKI, "higher")
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
-    """Mean inverse rank of the clicks of a page, over pages with a click."""
+    """Mean reciprocal rank of the clicks of a page, over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
     inverse = pl.col(f"inverse_ranks{suffix}") / UNIT / pl.col(_click_column(repeats))
     return _reciprocal(inverse, abandoned)
@@ -171,7 +171,7 @@ def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
 def MinRR(abandoned: str = DROP) -> Sums:
-    """Inverse of the lowest clicked rank, over pages with a click."""
+    """Reciprocal of the lowest clicked rank, over pages with a click."""
     return _reciprocal(1 / LOWEST, abandoned)
 
 
@@ -209,6 +209,9 @@ def _unsure(seconds: float) -> pl.Expr:
     return pl.col(f"unsure@{seconds}")
 
 
+_CLICK = "time to the `first` or to the `last` click of the page"
+
+
 def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
     """Return sums of the seconds from the page to a click; censored without such clicks."""
     next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
@@ -216,7 +219,7 @@ def _time_to(end: pl.Expr, n_clicks: pl.Expr) -> Sums:
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", BOOK, "lower", **TIME_TO_CLICK)
-def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
+def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)) -> Sums:
     """Seconds from the page to its first or last click; censored for pages without a click."""
     return _time_to(pl.col(f"{click}_click"), CLICKS)
 
@@ -301,7 +304,7 @@ def Abandonment() -> Sums:
     return Sums(_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "number that is zero: results `shown`, or results `found`"
+_NO_RESULTS = "number of results that is zero: of those `shown`, or of those `found`"
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, "lower")
@@ -363,7 +366,7 @@ def Reformulation(
 
 @online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, level="session", **QUERIES)
 def QueriesPerSession() -> Sums:
-    """Number of queries of a session: pages."""
+    """Number of queries (pages) of a session."""
     return Sums(pl.len())
 
 
@@ -372,7 +375,9 @@ def QueriesPerSession() -> Sums:
 )
 def SessionLength(
     until_last: str = parameter(
-        "click", choice("click", "page"), "end: the last page or `click`, or the last `page`"
+        "click",
+        choice("click", "page"),
+        "end of the session: its last page or `click`, or its last `page`",
     ),
 ) -> Sums:
     """Seconds from the first page of a session to its last page or click."""
@@ -427,7 +432,7 @@ _DAYS = TIME.dt.date().drop_nulls().n_unique()
 
 @online_measure(r"\frac{1}{|U|} \sum_u |P_u|", LALMAS, "higher", level="user", **QUERIES)
 def QueriesPerUser() -> Sums:
-    """Number of queries of a user: pages."""
+    """Number of queries (pages) of a user."""
     return Sums(pl.len())
 
 
@@ -455,9 +460,8 @@ def QueriesPerActiveDay() -> Sums:
 class AbsenceTime(OnlineMeasure):
     """Seconds from the end of a session to the user's next session; censored after the last one.
 
-    A session ends with its last page or click. The last absence is censored at the end of the log,
-    its last page or click. Means of uncensored absences are biased low: see
-    :func:`survival`.
+    A session ends with its last page or click. The last absence is censored at the last page or
+    click of the log. Means of uncensored absences are biased low: see :func:`survival`.
     """
 
     name = "AbsenceTime"

@@ -36,12 +36,12 @@ from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
 MAX_CUTOFF = 100
-"""Maximum cutoff at which a report interval-scales additive measures."""
+"""Maximum cutoff at which a report interval-scales measures with fast images."""
 
 MAX_OTHER_CUTOFF = 20
 """Maximum cutoff for other measures, such as AP, whose images take longer to compute."""
 
-ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
+FAST_MEASURES = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
 """Measures whose images are computed quickly."""
 
 
@@ -74,7 +74,7 @@ class Scaling:
     """Scale on runs as long as the cutoff of the measure."""
     computed_reason: str
     """Reason for the computed scale, or for its absence."""
-    by_topic: bool | None
+    differs_by_topic: bool | None
     """Whether the scale depends on the topic."""
     effect: ScalingEffect | None
     effect_reason: str
@@ -92,8 +92,8 @@ def compute_scaling(
     """Determine the scale of a measure and, if `with_effect`, the effect of interval scaling."""
     declared = ""
     if comparison is not None and comparison.measure_scale is not None:
-        by_user = comparison.scores.scale_source == "user"
-        declared = f"{comparison.measure_scale}{', by the user' if by_user else ''}"
+        is_by_user = comparison.scores.scale_source == "user"
+        declared = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
     if measure is None:
         reason = "scale unknown: not a measure of cranfield"
         return Scaling(declared, "", reason, None, None, reason)
@@ -140,7 +140,7 @@ def _compare_scaled(
         return "it requires the runs, but only scores are available"
     if measure.cutoff is None:
         return "it has no cutoff"
-    max_cutoff = MAX_CUTOFF if measure.name in ADDITIVE else MAX_OTHER_CUTOFF
+    max_cutoff = MAX_CUTOFF if measure.name in FAST_MEASURES else MAX_OTHER_CUTOFF
     if measure.cutoff > max_cutoff:
         return (
             f"a report interval-scales it only up to cutoff {max_cutoff}; for larger cutoffs use"
@@ -179,7 +179,7 @@ COVERAGE = ("Judged", "Unjudged")
 NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
 """Reason why systems are not compared by measures of coverage."""
 
-MISSING = ("missing score", "excluded: no score")
+MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")
 """Phrases of notes on the policy for missing scores."""
 
 
@@ -188,8 +188,8 @@ class MeasurePart:
     """One measure on the page, with a unique name.
 
     If there is a comparison, `scores` are the compared scores, and `overall` is the compared
-    statistic of each system, otherwise the statistic of the measure. `refusal` is the reason for a
-    missing comparison.
+    statistic of each system, otherwise the statistic of the measure. `comparison_reason` is the
+    reason why a comparison is missing.
     """
 
     name: str
@@ -197,7 +197,7 @@ class MeasurePart:
     scores: Scores
     overall: Floats
     meaning: Meaningfulness | None
-    refusal: str
+    comparison_reason: str
     assumptions: Assumptions | None
     scaling: Scaling
 
@@ -219,11 +219,13 @@ class MeasurePart:
     def missing_notes(self) -> tuple[str, ...]:
         """Notes on missing scores of the comparison."""
         notes = () if self.comparison is None else self.comparison.notes
-        return tuple(note for note in notes if any(word in note for word in MISSING))
+        return tuple(
+            note for note in notes if any(phrase in note for phrase in MISSING_SCORE_PHRASES)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contents:
+class PageContents:
     """Contents of a page.
 
     Parts may have fewer topics than the page. Scores from files have no evaluation. `inputs` are
@@ -243,7 +245,9 @@ class Contents:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
+def collect_contents(
+    results: Any, *, title: str, scales: bool = True, **options: Any
+) -> PageContents:
     """Collect the contents of a report; scores are compared with the options."""
     settings = {name: value for name, value in options.items() if value is not None}
     # Unknown tests and corrections are refused before anything is computed.
@@ -273,7 +277,7 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     topics = dict.fromkeys(topic for part in parts for topic in part.scores.topics)
     if evaluation is not None:
         topics = dict.fromkeys(evaluation.topics)
-    return Contents(title, systems, tuple(topics), parts, evaluation, options=settings)
+    return PageContents(title, systems, tuple(topics), parts, evaluation, options=settings)
 
 
 def _has_rankings(evaluation: Evaluation) -> bool:
@@ -324,14 +328,14 @@ def _make_part(
     scales: bool,
 ) -> MeasurePart:
     measure = _find_measure(item.measure, evaluation)
-    scores, comparison, refusal = _compare_item(item, measure, options)
+    scores, comparison, comparison_reason = _compare_item(item, measure, options)
     return MeasurePart(
         name=name,
         measure=measure,
         scores=scores,
         overall=_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
-        refusal=refusal,
+        comparison_reason=comparison_reason,
         assumptions=None if comparison is None else _check_residuals(comparison),
         scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=scales),
     )

@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting.charts.inputs import box_statistics
 from cranfield.reporting.charts.saving import InScript
-from cranfield.reporting.page.contents import Contents, MeasurePart
+from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import baseline_verdicts, group_letters
 from cranfield.scales.statements import Meaningfulness
@@ -63,7 +63,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
     return ranks, np.where(np.array(ranks)[:, None] <= depth, values, np.nan)
 
 
-def page_data(contents: Contents) -> dict[str, Any]:
+def page_data(contents: PageContents) -> dict[str, Any]:
     """Return the data of the page.
 
     Arrays are encoded by :func:`encode_array`; NaN is a missing score. A comparison of all pairs
@@ -120,7 +120,7 @@ def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
         "boxes": encode_array(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.missing_notes),
-        "refused": part.refusal,
+        "refused": part.comparison_reason,
         "comparison": None if part.meaning is None else _comparison_data(part.meaning),
     }
 
@@ -210,7 +210,7 @@ def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
     }
 
 
-def initial_pair(contents: Contents) -> tuple[int, int]:
+def initial_pair(contents: PageContents) -> tuple[int, int]:
     """Select the initial pair: the best system, and the best that differs from it significantly.
 
     With a baseline, the pair consists of the best other system and the first baseline.

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, best_first
 from cranfield.base.text import counted
-from cranfield.reporting.page.contents import Contents, MeasurePart
+from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
 from cranfield.reporting.page.html import Html, fill_template, label
 from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
@@ -91,7 +91,7 @@ def answer_figure(part: MeasurePart) -> Html | None:
     return _figure(title, chart, [note, axis_note, hint])
 
 
-def two_systems_figure(contents: Contents) -> Html:
+def two_systems_figure(contents: PageContents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
     first, second = initial_pair(contents)
     keys = [k for k, part in enumerate(contents.parts) if part.comparison is not None]

@@ -16,7 +16,7 @@ from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.files import whole_file
 from cranfield.reporting.page import sections
-from cranfield.reporting.page.contents import Contents, collect
+from cranfield.reporting.page.contents import PageContents, collect_contents
 from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
@@ -42,7 +42,7 @@ SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau to
 """Names of the files of the script, in order; they are joined into one function."""
 
 
-def page(contents: Contents) -> str:
+def page(contents: PageContents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
     code, parts = script(), contents.parts
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
@@ -194,7 +194,7 @@ def report(
         heading = "Experiment report" if title == TITLE else title
         text = experiment_page(results, heading, inputs=files, command=command_text, date=date)
     else:
-        contents = collect(results, title=title, scales=scales, jobs=jobs, **options)
+        contents = collect_contents(results, title=title, scales=scales, jobs=jobs, **options)
         contents = replace(contents, inputs=files, command=command_text, date=date)
         text = page(replace(contents, judges=judge_results))
     with whole_file(target) as out:

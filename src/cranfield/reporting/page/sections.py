@@ -19,7 +19,7 @@ from cranfield.base.errors import InputError
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
 from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
-from cranfield.reporting.page.contents import NO_QUALITY, Contents, MeasurePart
+from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.html import Html, label, named, sentence
 from cranfield.reporting.summary import (
@@ -38,7 +38,7 @@ from cranfield.sources.archives import is_url, safe_path
 from cranfield.tabular import Table, as_cell, format_pvalue
 
 
-def count_items(contents: Contents) -> dict[str, int]:
+def count_items(contents: PageContents) -> dict[str, int]:
     """Count systems, topics, judgments and measures."""
     sizes = {"system": len(contents.systems), "topic": len(contents.topics)}
     if contents.evaluation is not None:
@@ -46,7 +46,7 @@ def count_items(contents: Contents) -> dict[str, int]:
     return sizes | {"measure": len(contents.parts)}
 
 
-def coverage_lines(contents: Contents) -> list[str]:
+def coverage_lines(contents: PageContents) -> list[str]:
     """Return sentences on relevant, unjudged and tied documents."""
     if contents.evaluation is None:
         return ["The report is based on scores: unjudged, missing and tied documents are unknown."]
@@ -82,12 +82,14 @@ def coverage_lines(contents: Contents) -> list[str]:
     return lines
 
 
-def warning_lines(contents: Contents) -> list[str]:
+def warning_lines(contents: PageContents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.notes
-    failed = [part for part in parts if part.refusal and part.refusal != NO_QUALITY]
-    notes += [f"{label(part.name)} is not compared: {part.refusal}" for part in failed]
+    failed = [
+        part for part in parts if part.comparison_reason and part.comparison_reason != NO_QUALITY
+    ]
+    notes += [f"{label(part.name)} is not compared: {part.comparison_reason}" for part in failed]
     lines, common = shared_lines(
         {label(part.name): part.missing_notes for part in parts if part.meaning}
     )
@@ -108,7 +110,7 @@ def baseline_head(comparison: PairwiseComparison) -> str:
 def answer(part: MeasurePart) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
-        return [f"{_describe_best(part)} Systems are not compared: {part.refusal}."]
+        return [f"{_describe_best(part)} Systems are not compared: {part.comparison_reason}."]
     comparison = part.meaning.comparison
     meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
     return [
@@ -119,7 +121,7 @@ def answer(part: MeasurePart) -> list[str]:
     ]
 
 
-def measure_answers(contents: Contents) -> tuple[list[list[str]], list[str]]:
+def measure_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]:
     """Return the answer by each measure, and the common lines of all comparisons."""
     answers = [answer(part) for part in contents.parts]
     details = {
@@ -190,7 +192,7 @@ def pairs_table(comparison: PairwiseComparison) -> Table:
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
 
-def judge_notes(contents: Contents) -> list[str]:
+def judge_notes(contents: PageContents) -> list[str]:
     """Return the distinct notes of the results about judges."""
     return [*dict.fromkeys(note for result in contents.judges for note in result.notes)]
 
@@ -246,7 +248,7 @@ def pair_cells(part: MeasurePart) -> list[str]:
     return [answer_cells(part)[0], f"{is_different}, p = {p}", invariant]
 
 
-def answers_table(contents: Contents) -> Table:
+def answers_table(contents: PageContents) -> Table:
     """Return the answers as a table with a row for each measure."""
     parts = contents.parts
     comparisons = [part.comparison for part in parts if part.comparison is not None]
@@ -277,7 +279,7 @@ def measures(parts: Iterable[MeasurePart]) -> Table:
     return Table("Measures", head, rows, range(5))
 
 
-def systems(contents: Contents) -> list[tuple[int, list[tuple[str, bool]]]]:
+def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
     Each value is a text, with True if it is the best by its measure.
@@ -318,7 +320,7 @@ def scales(parts: Iterable[MeasurePart]) -> Table:
         scaling = part.scaling
         verdict = part.meaning.verdict if part.meaning else "not compared"
         declared, computed = scaling.declared or "unknown", scaling.computed or "not known"
-        by_topic = is_by_topic[scaling.by_topic]
+        by_topic = is_by_topic[scaling.differs_by_topic]
         rows.append([part.name, declared, computed, scaling.computed_reason, by_topic, verdict])
         if scaling.effect is None and scaling.effect_reason:
             notes.append(f"{label(part.name)}: {scaling.effect_reason}")
@@ -361,7 +363,7 @@ _READING_SETTINGS = {
 """Explanations of the settings with which files were read."""
 
 
-def policies(contents: Contents) -> Table | None:
+def policies(contents: PageContents) -> Table | None:
     """Return the table of the policies of judging; None for scores from files."""
     if contents.evaluation is None:
         return None
@@ -379,7 +381,7 @@ def policies(contents: Contents) -> Table | None:
     return Table("How rankings were judged", ["policy", "value", "what it does"], rows, range(3))
 
 
-def tests(contents: Contents) -> Table:
+def tests(contents: PageContents) -> Table:
     """Return the table of the options of comparisons."""
     missing = contents.options.get("missing", "by default")
     rows = []

@@ -8,15 +8,15 @@ RBP into its ranks if no difference of gains is a multiple of b (for binary gain
 divides all differences but those of the last rank. The ranks that cannot be separated form one
 part, with the set of their distinct sums, in integers.
 
-In a walk, all contributions are multiplied by their common denominator (for AP the least common
-multiple of 1..N). The values of all runs, or of their first or last ranks, are then sets of
-distinct integers that are joined rank by rank.
+A walk follows the states of a stateful measure rank by rank. All contributions are multiplied by
+their common denominator (for AP the least common multiple of 1..N). The values of all runs, or of
+their first or last ranks, are then sets of distinct integers that are joined rank by rank.
 
 A value is a row of integers: the coefficients of its inverse logarithms over a common denominator,
 or a single integer for measures with rational values. Values and their differences are equal
 exactly if their rows are equal, and their order is computed with as many digits as needed. A
 measure without a form is scored in floats, where values within 2^-40 of the largest value count as
-equal; `Values.exact` is True if there is a form.
+equal; `RunValues.exact` is True if there is a form.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from cranfield.scales.runs import score_runs
 Exact = NDArray[Any]
 """Integers: int64 if all of them fit, otherwise an object array of Python integers."""
 
-MAX_INT64 = 2**61
+INT64_SUM_BOUND = 2**61
 """Sums of magnitude below this are computed in int64."""
 MAX_SUMS = 2**18
 """Maximum number of distinct sums of a part."""
@@ -67,13 +67,13 @@ class TooManySumsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class FormPart:
-    """The distinct sums of the weights of some ranks, which count from 0.
+    """The distinct sums of the weights of some ranks; ranks are counted from 0.
 
     Weights and sums are integers; n stands for the value n * unit / ln(base), or n * unit for the
     base 1. `weights` has shape (ranks, grades + 1), and `keys` are the distinct sums,
-    ascending. `index`, `count` and `runs` have an entry for each combination of a sum and a number
-    of relevant documents: the index of the sum, this number, and how many vectors of grades have
-    both.
+    ascending. `index`, `n_relevant` and `n_runs` have an entry for each combination of a sum and a
+    number of relevant documents: the index of the sum, this number, and how many vectors of grades
+    have both.
     """
 
     ranks: tuple[int, ...]
@@ -82,8 +82,8 @@ class FormPart:
     weights: Exact
     keys: Exact
     index: NDArray[np.int64]
-    count: NDArray[np.int64]
-    runs: Exact
+    n_relevant: NDArray[np.int64]
+    n_runs: Exact
 
     @cached_property
     def values(self) -> Floats:
@@ -94,13 +94,13 @@ class FormPart:
     def min_relevant(self) -> NDArray[np.int64]:
         """Minimum number of relevant documents of each sum."""
         out = np.full(self.keys.size, np.iinfo(np.int64).max)
-        np.minimum.at(out, self.index, self.count)
+        np.minimum.at(out, self.index, self.n_relevant)
         return out
 
     @cached_property
     def key_runs(self) -> Exact:
         """Number of vectors of grades of each sum."""
-        return np.add.reduceat(self.runs, np.searchsorted(self.index, np.arange(self.keys.size)))
+        return np.add.reduceat(self.n_runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
     def find_sums(self, runs: Ints) -> NDArray[np.int64]:
         """Return the index of each run's sum in this part."""
@@ -130,15 +130,15 @@ def split(form: Additive, rel: int) -> list[FormPart]:
 
 def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     """Separate the rows in which tied runs always agree; the remaining rows form one group."""
-    steps = [{a - b for a in row for b in row if a > b} for row in weights]
-    rows = [row for row, differences in enumerate(steps) if differences]
-    constant_rows = [row for row, differences in enumerate(steps) if not differences]
-    common = {row: gcd(*steps[row]) for row in rows}
+    differences = [{a - b for a in row for b in row if a > b} for row in weights]
+    rows = [row for row, distinct in enumerate(differences) if distinct]
+    constant_rows = [row for row, distinct in enumerate(differences) if not distinct]
+    common = {row: gcd(*differences[row]) for row in rows}
     separated: list[list[int]] = []
     while len(rows) > 1:
         before = list(accumulate((common[row] for row in rows), gcd, initial=0))
         # The last rows need no new divisors; for RBP this loop separates all rows.
-        while len(rows) > 1 and all(step % before[len(rows) - 1] for step in steps[rows[-1]]):
+        while len(rows) > 1 and all(d % before[len(rows) - 1] for d in differences[rows[-1]]):
             separated.append([rows.pop()])
         after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
         divisors = [gcd(before[i], after[i + 1]) for i in range(len(rows))]
@@ -146,7 +146,7 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
         separable = [
             row
             for row, divisor in zip(rows, divisors, strict=True)
-            if divisor and all(step % divisor for step in steps[row])
+            if divisor and all(d % divisor for d in differences[row])
         ]
         if not separable:
             break
@@ -160,10 +160,10 @@ def _make_part(
 ) -> FormPart:
     common = gcd(*(weight for row in rows for weight in row)) or 1
     largest = sum(max(map(abs, row)) for row in rows) // common
-    dtype: Any = np.int64 if largest * (len(ranks) + 1) < MAX_INT64 else object
+    dtype: Any = np.int64 if largest * (len(ranks) + 1) < INT64_SUM_BOUND else object
     weights = np.array([[weight // common for weight in row] for row in rows], dtype=dtype)
     n_grades = weights.shape[1]
-    run_dtype: Any = np.int64 if n_grades ** len(ranks) < MAX_INT64 else object
+    run_dtype: Any = np.int64 if n_grades ** len(ranks) < INT64_SUM_BOUND else object
     is_relevant = (np.arange(n_grades) >= rel).astype(np.int64)
     width = len(ranks) + 1
     # A sum and a number of relevant documents are encoded in one integer: sum * width + number.
@@ -186,29 +186,29 @@ def _make_part(
     return FormPart(tuple(ranks), unit, base, weights, keys, index, count, runs)
 
 
-def count_runs(parts: Sequence[FormPart], limit: int | None) -> int:
-    """Count the runs with at most `limit` relevant documents, if there is a limit."""
-    if limit is None:
-        return prod(int(part.runs.sum()) for part in parts)
-    return _count_tuples([(part.count, part.runs) for part in parts], limit)
+def count_runs(parts: Sequence[FormPart], max_relevant: int | None) -> int:
+    """Count the runs with at most `max_relevant` relevant documents, or all runs."""
+    if max_relevant is None:
+        return prod(int(part.n_runs.sum()) for part in parts)
+    return _count_tuples([(part.n_relevant, part.n_runs) for part in parts], max_relevant)
 
 
-def count_sums(parts: Sequence[FormPart], limit: int | None) -> int:
-    """Count the values of runs with at most `limit` relevant documents, if there is a limit."""
-    if limit is None:
+def count_sums(parts: Sequence[FormPart], max_relevant: int | None) -> int:
+    """Count the values of runs with at most `max_relevant` relevant documents, or of all."""
+    if max_relevant is None:
         return prod(part.keys.size for part in parts)
     pairs = [(part.min_relevant, np.ones(part.keys.size, dtype=np.int64)) for part in parts]
-    return _count_tuples(pairs, limit)
+    return _count_tuples(pairs, max_relevant)
 
 
-def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], Exact]], limit: int) -> int:
-    """Count tuples of entries with at most `limit` relevant documents, by polynomial products."""
+def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], Exact]], max_relevant: int) -> int:
+    """Count the tuples with at most `max_relevant` relevant documents, by polynomials."""
     totals: Exact = np.ones(1, dtype=object)
     for counts, weights in parts:
-        is_within = counts <= limit
-        polynomial = np.zeros(limit + 1, dtype=object)
+        is_within = counts <= max_relevant
+        polynomial = np.zeros(max_relevant + 1, dtype=object)
         np.add.at(polynomial, counts[is_within], weights[is_within].astype(object))
-        totals = np.convolve(totals, polynomial)[: limit + 1]
+        totals = np.convolve(totals, polynomial)[: max_relevant + 1]
     return int(totals.sum())
 
 
@@ -217,25 +217,25 @@ MAX_STATES = 2**14
 
 
 @dataclass(frozen=True, eq=False)
-class Bag:
+class ValueCounts:
     """Distinct integers, ascending, and the number of runs of each; empty if not counted."""
 
     values: Exact
-    runs: Exact
+    n_runs: Exact
 
     @classmethod
-    def join(cls, values: Sequence[Exact], runs: Sequence[Exact]) -> Bag:
-        """Make the union of ascending values; runs of equal values are added."""
+    def join(cls, values: Sequence[Exact], n_runs: Sequence[Exact]) -> ValueCounts:
+        """Make the union of ascending values; counts of equal values are added."""
         if len(values) == 1:
-            return cls(values[0], runs[0])
+            return cls(values[0], n_runs[0])
         merged = np.concatenate(values)
-        if not runs[0].size:
+        if not n_runs[0].size:
             merged.sort(kind="stable")
-            return cls(merged[_is_first(merged)], runs[0])
+            return cls(merged[_is_first(merged)], n_runs[0])
         order = np.argsort(merged, kind="stable")
         merged = merged[order]
         first = np.flatnonzero(_is_first(merged))
-        return cls(merged[first], np.add.reduceat(np.concatenate(runs)[order], first))
+        return cls(merged[first], np.add.reduceat(np.concatenate(n_runs)[order], first))
 
 
 def _is_first(ordered: Exact) -> Any:
@@ -316,7 +316,7 @@ class Walk:
         common = gcd(*scaled.values()) or 1
         integers = [[scaled[gain] // common for gain in gains] for gains in contributions]
         largest = sum(max(map(abs, row)) for row in integers)
-        dtype: Any = np.int64 if largest < MAX_INT64 else object
+        dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
         tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
         return cls(Fraction(common, denominator), tables, tuple(after)), steps
 
@@ -337,41 +337,46 @@ class Walk:
                 )
         return value
 
-    def values_from(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
+    def values_from(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values from a rank on by state before it, from those of the next rank."""
         joined = []
         for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
             grades = np.flatnonzero(after >= 0)
-            next_bags = [bags[after[grade]] for grade in grades]
-            sums = [bag.values + gains[grade] for bag, grade in zip(next_bags, grades, strict=True)]
-            joined.append(Bag.join(sums, [bag.runs for bag in next_bags]))
+            next_counts = [counts_by_state[after[grade]] for grade in grades]
+            sums = [c.values + gains[grade] for c, grade in zip(next_counts, grades, strict=True)]
+            joined.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
         return joined
 
-    def values_down_to(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
+    def values_down_to(
+        self, counts_by_state: Sequence[ValueCounts], rank: int
+    ) -> list[ValueCounts]:
         """Return the values down to a rank by state after it, from those of the previous rank."""
         gains, after = self.gains[rank], self.after[rank]
         values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
-        runs: list[list[Exact]] = [[] for _ in values]
+        n_runs: list[list[Exact]] = [[] for _ in values]
         for state, grade in zip(*np.nonzero(after >= 0), strict=True):
             state_after = after[state, grade]
-            values[state_after].append(bags[state].values + gains[state, grade])
-            runs[state_after].append(bags[state].runs)
-        return list(map(Bag.join, values, runs))
+            values[state_after].append(counts_by_state[state].values + gains[state, grade])
+            n_runs[state_after].append(counts_by_state[state].n_runs)
+        return list(map(ValueCounts.join, values, n_runs))
 
-    def end(self, by_runs: bool) -> list[Bag]:
+    def end(self, by_runs: bool) -> list[ValueCounts]:
         """Return the value 0 for each state after the last rank."""
         return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
-    def start(self, by_runs: bool) -> list[Bag]:
+    def start(self, by_runs: bool) -> list[ValueCounts]:
         """Return the value 0 for the state before the first rank."""
         return [self._zero(by_runs)]
 
-    def _zero(self, by_runs: bool) -> Bag:
-        return Bag(np.zeros(1, dtype=self.dtype), np.ones(int(by_runs), dtype=self.run_dtype))
+    def _zero(self, by_runs: bool) -> ValueCounts:
+        return ValueCounts(
+            np.zeros(1, dtype=self.dtype), np.ones(int(by_runs), dtype=self.run_dtype)
+        )
 
     @property
     def run_dtype(self) -> Any:
-        return np.int64 if self.gains[0].shape[1] ** len(self.gains) < MAX_INT64 else object
+        n_runs = self.gains[0].shape[1] ** len(self.gains)
+        return np.int64 if n_runs < INT64_SUM_BOUND else object
 
     def count_runs(self) -> int:
         """Count the possible runs."""
@@ -389,7 +394,7 @@ TOLERANCE = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class RunValues:
     """Values of several runs.
 
     `keys` has the distinct values, ascending, shape (values, bases), and `index` the index of each
@@ -434,7 +439,7 @@ class Values:
 
 def exact_values(
     measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
-) -> Values:
+) -> RunValues:
     """Score runs, of shape (runs, ranks), exactly if the measure has a form."""
     # Scoring one run raises the measure's own errors, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
@@ -446,10 +451,10 @@ def exact_values(
     is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
     group = np.concatenate([[0], np.cumsum(is_new)])
     is_first = np.concatenate([[True], is_new])
-    return Values(distinct[is_first][:, None], group[inverse.ravel()], exact=False)
+    return RunValues(distinct[is_first][:, None], group[inverse.ravel()], exact=False)
 
 
-def form_values(exact_form: Form, runs: Ints) -> Values:
+def form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form on runs, of shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.shape, runs)
     if not exact_form.divisor:
@@ -462,7 +467,7 @@ def form_values(exact_form: Form, runs: Ints) -> Values:
         rank[order] = np.arange(order.size)
         distinct, index = distinct[order], rank[index]
     scaling = exact_form.divisor, exact_form.constant
-    return Values(distinct, index, bases, unit, *scaling, factor=exact_form.factor)
+    return RunValues(distinct, index, bases, unit, *scaling, factor=exact_form.factor)
 
 
 def _sum_form(
@@ -478,7 +483,8 @@ def _sum_form(
     integers = [
         [int(weight * denominator) for weight in shape.coefficients[rank]] for rank in ranks
     ]
-    dtype: Any = np.int64 if sum(max(map(abs, row)) for row in integers) < MAX_INT64 else object
+    largest = sum(max(map(abs, row)) for row in integers)
+    dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
     column = {base: index for index, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=dtype)
     for rank, row in zip(ranks, integers, strict=True):
@@ -491,7 +497,7 @@ def _distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]
     codes, n_codes = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         unique, column_codes = np.unique(column, return_inverse=True)
-        if n_codes * unique.size >= MAX_INT64:
+        if n_codes * unique.size >= INT64_SUM_BOUND:
             distinct, codes = np.unique(codes, return_inverse=True)
             codes, n_codes = codes.ravel(), distinct.size
         codes, n_codes = codes * unique.size + column_codes.ravel(), n_codes * unique.size

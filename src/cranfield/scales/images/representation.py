@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import one_by_one
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import Bag, Exact, Walk
+from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK = 2**17
@@ -289,9 +289,9 @@ class ConstantImage(ListedImage):
 class TableImage(ListedImage):
     """An exact image: a table of integers, and the walk of runs to them."""
 
-    def __init__(self, walk: Walk, bag: Bag) -> None:
-        self.walk, self.keys = walk, bag.values
-        self.size, self.runs = bag.values.size, walk.count_runs()
+    def __init__(self, walk: Walk, counts: ValueCounts) -> None:
+        self.walk, self.keys = walk, counts.values
+        self.size, self.runs = counts.values.size, walk.count_runs()
 
     @cached_property
     def values(self) -> Floats:
@@ -302,11 +302,11 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        bags = self.walk.end(by_runs=True)
+        counts_by_state = self.walk.end(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
-            bags = self.walk.values_from(bags, rank)
+            counts_by_state = self.walk.values_from(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
-        return np.concatenate([zero, np.cumsum(bags[0].runs)])
+        return np.concatenate([zero, np.cumsum(counts_by_state[0].n_runs)])
 
     def extreme_gaps(self) -> tuple[bool, float, float]:
         steps, unit = np.diff(self.keys), self.walk.unit

@@ -231,7 +231,7 @@ def _make_side(
     for index in indices:
         part = parts[index]
         if by_runs and with_counts:
-            key, counts, runs = part.index, part.count, part.runs
+            key, counts, runs = part.index, part.n_relevant, part.n_runs
         else:
             key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()

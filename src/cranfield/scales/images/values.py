@@ -541,9 +541,9 @@ def represent(
     # Integers with many digits need more memory. As they may not fit into windows, they are listed
     # nevertheless if there are few runs.
     has_many_digits = is_wide and walk.count_runs() > MAX_DIGITS
-    rank, bags = cut_ranks(walk, MAX_TABLE // (4 if has_many_digits else 1))
+    rank, counts_by_state = cut_ranks(walk, MAX_TABLE // (4 if has_many_digits else 1))
     if rank == 0:
-        return TableImage(walk, bags[0])
+        return TableImage(walk, counts_by_state[0])
     rank, _ = cut_ranks(walk, memory // (2048 if is_wide else 128))
     try:
         return Windows(walk, rank, jobs)

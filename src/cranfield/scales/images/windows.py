@@ -25,7 +25,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads, one_by_one
-from cranfield.scales.forms.exact_values import Bag, Exact, Walk
+from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.images.representation import ExactImage, Gaps, check_n_runs, flat_ranges
 
 MAX_PAIRS = 2**32
@@ -36,21 +36,21 @@ MAX_HEADS = 2**21
 """Maximum number of values of the first ranks."""
 
 
-def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[Bag]]:
+def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, whose tails are at most `max_values`, and these by state."""
-    rank, bags = len(walk.gains), walk.end(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.end(by_runs=False)
     while rank:
         sizes = [
-            sum(bags[state].values.size for state in row if state >= 0)
+            sum(counts_by_state[state].values.size for state in row if state >= 0)
             for row in walk.after[rank - 1]
         ]
         if sum(sizes) > 2 * max_values:
             break
-        new_bags = walk.values_from(bags, rank - 1)
-        if sum(bag.values.size for bag in new_bags) > max_values:
+        new_counts = walk.values_from(counts_by_state, rank - 1)
+        if sum(counts.values.size for counts in new_counts) > max_values:
             break
-        rank, bags = rank - 1, new_bags
-    return rank, bags
+        rank, counts_by_state = rank - 1, new_counts
+    return rank, counts_by_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,11 @@ class Halves:
     """Number of runs of each value; empty if runs are not counted."""
 
     @classmethod
-    def join(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
+    def join(cls, first: Sequence[ValueCounts], last: Sequence[ValueCounts]) -> Halves:
         """Make the halves from the values of the first and of the last ranks by state."""
-        heads, tails = (np.concatenate([bag.values for bag in bags]) for bags in (first, last))
-        ends = [np.cumsum([bag.values.size for bag in bags]) for bags in (first, last)]
-        runs = [np.concatenate([bag.runs for bag in bags]) for bags in (first, last)]
+        heads, tails = (np.concatenate([c.values for c in counts]) for counts in (first, last))
+        ends = [np.cumsum([c.values.size for c in counts]) for counts in (first, last)]
+        runs = [np.concatenate([c.n_runs for c in counts]) for counts in (first, last)]
         slack = 0.0
         if heads.dtype == object:
             largest = float(max(np.abs(heads))) + float(max(np.abs(tails)))
@@ -157,7 +157,7 @@ def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     heads = walk.start(by_runs)
     for rank in range(cut):
         heads = walk.values_down_to(heads, rank)
-        if sum(bag.values.size for bag in heads) > MAX_HEADS:
+        if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise too_many_runs(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):

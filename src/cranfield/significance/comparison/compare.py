@@ -47,7 +47,7 @@ from cranfield.significance.registry import (
     default_test,
     find_test,
 )
-from cranfield.significance.resampling import topic_counts
+from cranfield.significance.resampling import draw_topic_counts
 
 UNWEIGHTED_TOPICS = (
     "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
@@ -369,7 +369,7 @@ def rank_sets(
 def own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     topics = family.pairs.topics
-    counts = topic_counts(options.resamples, topics, options.seed)
+    counts = draw_topic_counts(options.resamples, topics, options.seed)
     out = np.empty((family.pairs.systems, options.resamples))
     for rows in row_slices(options.resamples, len(out), BLOCK_MEANS):
         means, error = family.resample(counts[rows])

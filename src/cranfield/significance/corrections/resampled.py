@@ -29,12 +29,12 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
     as_integers,
+    draw_topic_counts,
     monte_carlo_pvalues,
     orient_inplace,
     random_signs,
     studentise,
     tail_rank,
-    topic_counts,
 )
 
 BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
@@ -97,7 +97,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
     """
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
-    counts = topic_counts(options.resamples, topics, options.seed)
+    counts = draw_topic_counts(options.resamples, topics, options.seed)
 
     def largest_statistic(rows: slice) -> Floats:
         out = np.full(rows.stop - rows.start, -np.inf)
@@ -246,7 +246,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     Families, such as the pairs by several measures, share the resampled topics.
     """
     distance = np.concatenate([orient(family.t, options.alternative) for family in families])
-    counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
+    counts = draw_topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
     def resample(rows: slice) -> Floats:
         return np.concatenate([family.resample(counts[rows]) for family in families])

@@ -43,7 +43,7 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     as_integers,
     bootstrap_t_interval,
-    count_reaching,
+    count_as_extreme,
     monte_carlo_pvalues,
 )
 from cranfield.tabular import format_pvalue
@@ -381,7 +381,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
 
     def count(rows: slice, block: Pairs) -> tuple[Indices]:
         statistics, side = resample(block), options.alternative
-        return (count_reaching(statistics, t[rows], side, relative=RELATIVE_TOLERANCE),)
+        return (count_as_extreme(statistics, t[rows], side, rtol=RELATIVE_TOLERANCE),)
 
     [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
     return Outcome(

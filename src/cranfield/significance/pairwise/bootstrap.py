@@ -37,12 +37,12 @@ from cranfield.significance.resampling import (
     CentredRows,
     as_integers,
     bootstrap_t_interval,
-    count_reaching,
+    count_as_extreme,
     draw_counts,
+    draw_topic_counts,
     monte_carlo_pvalues,
     studentise,
     tail_rank,
-    topic_counts,
 )
 
 
@@ -113,7 +113,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
         statistics, side = resample(block), options.alternative
         n_infinite = np.isinf(statistics).sum(axis=1)
-        n = count_reaching(statistics, statistic[rows], side, relative=RELATIVE_TOLERANCE)
+        n = count_as_extreme(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
         return n, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
@@ -141,7 +141,7 @@ def paired_interval(
 
 def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    counts = draw_topic_counts(options.resamples, pairs.topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
 
@@ -192,7 +192,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
 
     def count(rows: slice, block: Pairs) -> tuple[Indices]:
         draws, side = centred[block.first] - centred[block.second], options.alternative
-        return (count_reaching(draws, difference[rows], side, relative=RELATIVE_TOLERANCE),)
+        return (count_as_extreme(draws, difference[rows], side, rtol=RELATIVE_TOLERANCE),)
 
     [n_extreme] = pairs.map_blocks(count, options.resamples)
     _, _, zeros = pairs.moments()
@@ -212,7 +212,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
 
 def centred_medians(pairs: Pairs, options: Options) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    counts = draw_topic_counts(options.resamples, pairs.topics, options.seed)
     lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
 
     def resample(scores: Floats) -> Floats:
@@ -307,7 +307,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         sums = pooled_sums(integers, int(n), int(m), options, k)
         observed = totals[subset.first] * m - totals[subset.second] * n
         count = partial(
-            _count_extreme, sums, observed, slack=2.0 * n * m, alternative=options.alternative
+            _count_extreme, sums, observed, atol=2.0 * n * m, alternative=options.alternative
         )
         [n_extreme[indices]] = subset.map_blocks(count, options.resamples, 2**17, options.jobs)
     mean = np.nanmean(pairs.values, axis=0)
@@ -363,7 +363,7 @@ def _count_extreme(
 ) -> tuple[Indices]:
     totals = sums[0][block.first]
     totals += sums[1][block.second]
-    return (count_reaching(totals, observed[rows], **options),)
+    return (count_as_extreme(totals, observed[rows], **options),)
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:

@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
-    count_reaching,
+    count_as_extreme,
     monte_carlo_pvalues,
     random_signs,
     tail_rank,
@@ -290,7 +290,7 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> In
         differences = sums[block.first]
         differences -= sums[block.second]
         extreme = block.subtract(observed)
-        return (count_reaching(differences, extreme, options.alternative, slack=slack),)
+        return (count_as_extreme(differences, extreme, options.alternative, atol=slack),)
 
     return pairs.map_blocks(count, len(signs), 2**17, options.jobs)[0]
 

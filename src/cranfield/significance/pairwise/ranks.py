@@ -34,29 +34,29 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options, declared_test
 
-NEAR = 1e-7  # difference of log probabilities that are equal within rounding
+LOG_PROBABILITY_TOLERANCE = 1e-7  # difference of log probabilities that are equal within rounding
 
 
 def binomial_pvalues(
-    wins: Indices, losses: Indices, alternative: str = "two-sided", expected: float = 0.5
+    wins: Indices, losses: Indices, alternative: str = "two-sided", probability: float = 0.5
 ) -> Floats:
-    """Return p-values of the binomial test that a win has the probability `expected`.
+    """Return p-values of the binomial test that a win has the probability `probability`.
 
     Two-sided: the total probability of counts at most as probable as the observed one.
     """
     wins, losses = np.asarray(wins, dtype=np.int64), np.asarray(losses, dtype=np.int64)
     n = wins + losses
     if alternative == "greater":
-        pvalues = bdtr(losses, n, 1 - expected)
+        pvalues = bdtr(losses, n, 1 - probability)
     elif alternative == "less":
-        pvalues = bdtr(wins, n, expected)
-    elif expected == 0.5:
+        pvalues = bdtr(wins, n, probability)
+    elif probability == 0.5:
         pvalues = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
     else:
-        is_above = wins > n * expected
+        is_above = wins > n * probability
         counts = np.where(is_above, losses, wins)
-        two_sided = _two_sided(counts, n, np.where(is_above, 1 - expected, expected))
-        pvalues = np.where(wins == n * expected, 1.0, two_sided)
+        two_sided = _two_sided(counts, n, np.where(is_above, 1 - probability, probability))
+        pvalues = np.where(wins == n * probability, 1.0, two_sided)
     return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
 
 
@@ -67,7 +67,7 @@ def _two_sided(count: Indices, n: Indices, p: Floats) -> Floats:
         log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         return np.asarray(log_binomial + xlogy(k, p) + xlog1py(n - k, -p))
 
-    threshold = log_probability(count) + NEAR
+    threshold = log_probability(count) + LOG_PROBABILITY_TOLERANCE
     # Probabilities decrease above the mean: bisect for the first that is at most the threshold.
     low, high = np.ceil(n * p).astype(np.int64), n + 1
     for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
@@ -96,7 +96,7 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
     """
     if not len(x):
         return np.empty(0)
-    sums = _Sums(x, y, triangle)
+    sums = _SumTables(x, y, triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
     low, high = sums.bounds(rank_of_sum)
     start = sums.count(low, or_equal=True)
@@ -113,7 +113,7 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
     return out
 
 
-class _Sums:
+class _SumTables:
     """Tables of the sums x[a] + y[c + shift a], which ascend along rows a and columns c.
 
     Both lists are padded with infinities to a multiple of `side`. With `shift` 1 the columns are
@@ -123,8 +123,8 @@ class _Sums:
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
         self.shift, self.side = int(triangle), _side(x.shape[1])
         height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
-        self.x = _padded(x, height)
-        self.y = _padded(y, self.columns + self.shift * height)
+        self.x = _pad(x, height)
+        self.y = _pad(y, self.columns + self.shift * height)
 
     def bounds(self, k: Indices) -> list[Floats]:
         """Return two of the sums that are a lower and an upper bound of the k-th smallest sum."""
@@ -175,12 +175,12 @@ class _Sums:
         return np.asarray(sums[np.arange(len(indices)), rank])
 
 
-def _padded(rows: Floats, width: int) -> Floats:
+def _pad(rows: Floats, width: int) -> Floats:
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # largest number of topics of the exact test: above, the normal one is as accurate
+MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal test is as accurate
 
 
 @declared_test(
@@ -192,7 +192,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     asks: Are the differences in favour of one system larger, by rank, than those against it?
     null: The differences are symmetric around zero.
     assumes: Topics are independent; the distribution of differences is symmetric. Only then is
-        its hypothesis, of the pseudo-median, also one of the mean.
+        a hypothesis about the pseudo-median also one about the mean.
     when: Paired scores with outliers, and differences that are about symmetric. It ranks
         differences, so it needs a scale on which differences can be compared. Its Type I errors on
         means are too frequent if differences are skewed.
@@ -203,10 +203,10 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     source: Wilcoxon (1945); Gibbons and Chakraborti (2011)
     convention: Zero differences are excluded. Differences that are equal within rounding share
         their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties too;
-        above, normal with the variance corrected for ties, without continuity correction. The
-        interval is of the pseudo-median, from Walsh averages of the differences that are not 0,
-        by the distribution of the same ranks, ties included: it excludes 0 exactly where p is at
-        most alpha.
+        above, it is from the normal approximation, with the variance corrected for ties and
+        without continuity correction. The interval is of the pseudo-median, from Walsh averages of
+        the differences that are not 0, by the distribution of the same ranks, ties included: it
+        excludes 0 exactly where p is at most alpha.
     """
     if options.exact and pairs.topics > MAX_EXACT:
         raise PolicyError(
@@ -246,7 +246,7 @@ class _SignedRanks:
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         self.plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
-        # Of half of `plus`, under the null hypothesis.
+        # Standard deviation of `plus` / 2 under the null hypothesis.
         self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48)
         self.is_exact = (
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
@@ -258,12 +258,12 @@ class _SignedRanks:
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
         pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
-            at_most, pattern = self._distributions()
+            cdf, pattern = self._distributions()
             doubled, total = (
                 sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total)
             )
             # The distribution is symmetric: its upper tail is a lower tail.
-            low, high = at_most[pattern, doubled], at_most[pattern, total - doubled]
+            low, high = cdf[pattern, doubled], cdf[pattern, total - doubled]
             pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
@@ -271,11 +271,11 @@ class _SignedRanks:
         """Return twice the largest rejected sum of ranks, by tail probability; -1 for none."""
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
-            at_most, pattern = self._distributions()
+            cdf, pattern = self._distributions()
             thresholds = tail[self.is_exact, None] * SLACK
             exact_sums = []
-            for rows in row_slices(pattern.size, at_most.shape[1], BLOCK):
-                p = at_most[pattern[rows]]
+            for rows in row_slices(pattern.size, cdf.shape[1], BLOCK):
+                p = cdf[pattern[rows]]
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
                 # Only the first of several sums with equal probabilities is possible.
                 exact_sums.append(np.where(largest_p[:, 0] < 0, -1, (p < largest_p).sum(axis=1)))
@@ -286,7 +286,7 @@ class _SignedRanks:
         """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
         ranks = self.ranks[self.is_exact].astype(np.int32)
         patterns, pattern_of_pair = np.unique(ranks, axis=0, return_inverse=True)
-        return sums_at_most(patterns), pattern_of_pair.ravel()
+        return compute_cdfs(patterns), pattern_of_pair.ravel()
 
 
 def _combine_tails(low: Floats, high: Floats, alternative: str) -> Floats:
@@ -305,7 +305,7 @@ def _count_ties(ranks: Floats) -> Indices:
     return np.asarray(is_tied.sum(axis=1))
 
 
-def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
+def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     """Return P(S <= s), where S adds each integer with probability 1/2; shape (patterns, s)."""
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
@@ -360,10 +360,10 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     r"""Sign test.
 
     asks: Does one system score higher on more topics than the other?
-    null: The median of the differences is zero: each system is as likely to win a topic.
-    assumes: Topics are independent of each other; nothing on the size of differences. Its
-        hypothesis is of their median, not of their mean: where differences are skewed, one can
-        be 0 and the other not.
+    null: The median of the differences is zero: both systems are equally likely to win a topic.
+    assumes: Topics are independent of each other; no assumption is made about the size of
+        differences. The hypothesis is about their median, not about their mean: where differences
+        are skewed, one can be 0 and the other not.
     when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
         has less power than other tests. It does not test means: with equal means and skewed
         differences its Type I errors are too frequent.
@@ -412,9 +412,9 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         differences = _threshold_differences(block, options)
         n = (differences != 0).sum(axis=1)
         sizes, size_of_pair = np.unique(n, return_inverse=True)
-        at_most = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
+        cdf = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
         # The largest rejected number of losses is the number of differences below the lower bound.
-        rank = (at_most[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
+        rank = (cdf[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
         is_finite = (rank >= 0) & (n > 0)
         ascending = np.sort(np.where(differences == 0, np.inf, differences), axis=1)[is_finite]
         ranks = np.stack([rank, n - 1 - rank], axis=1)[is_finite]
@@ -448,8 +448,9 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     effect: Cliff's delta: 2 U / (n m) - 1
     interval: shift between the systems
     source: Mann and Whitney (1947); Gibbons and Chakraborti (2011)
-    convention: Normal, with the variance corrected for ties and with continuity correction;
-        exact on request, with ties too. The interval is of the shift between the systems.
+    convention: The p-value is from the normal approximation, with the variance corrected for ties
+        and with continuity correction; on request it is exact, with ties too. The interval is of
+        the shift between the systems.
     """
     if options.exact and 2 * pairs.topics > MAX_EXACT_RANK_SUM:
         raise PolicyError(
@@ -469,16 +470,18 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
-        pvalues = ties
+        pvalues = np.full(len(block), np.nan)
         if options.exact:
             pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    rank_sum, ties, n_tied, exact = pairs.map_blocks(rank_block, 2 * pairs.topics)
+    rank_sum, ties, n_tied, exact_pvalue = pairs.map_blocks(rank_block, 2 * pairs.topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
-        pvalue=exact if options.exact else _normal_pvalues(u, n, m, ties, options.alternative),
+        pvalue=exact_pvalue
+        if options.exact
+        else _normal_pvalues(u, n, m, ties, options.alternative),
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_interval, pairs),
         n=n + m,

@@ -158,10 +158,10 @@ class JointComparison(Result, WithProse):
         is_contradictory = (better > 0) & (worse > 0)
         return [
             f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
-            f" {counted(self.topics, 'topic')}; alpha {self.alpha:g} for all together",
-            f"{counted(n_different, 'pair')} differ{'s' * (n_different == 1)} by some measure,"
-            f" {is_unanimous.sum():,} of them by every one, {is_contradictory.sum():,} by"
-            " measures that contradict each other",
+            f" {counted(self.topics, 'topic')}; family-wise error rate {self.alpha:g}",
+            f"{counted(n_different, 'pair')} significantly different by at least one measure,"
+            f" {is_unanimous.sum():,} of them by all measures, {is_contradictory.sum():,} in"
+            " opposite directions by different measures",
             f"{self.resamples:,} random samples, seed {self.seed}",
         ]
 
@@ -239,7 +239,7 @@ def compare_measures(
     [[0, 0], [1, 0], [1, 0]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    scores_of, notes = complete_scores(align_scores(_by_measure(evaluation)), missing or "error")
+    scores_of, notes = complete_scores(align_scores(_read_scores(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
     baselines = baseline_indices(systems, baseline)
@@ -285,7 +285,7 @@ def compare_measures(
     )
 
 
-def _by_measure(evaluation: Any) -> dict[str, Scores]:
+def _read_scores(evaluation: Any) -> dict[str, Scores]:
     if not isinstance(evaluation, Mapping) or not evaluation:
         kind = type(evaluation).__name__
         raise PolicyError(
@@ -304,15 +304,17 @@ def _compare_jointly(
         largest = resampled_maxima(pooled, options)
         # A measure without variation gives no evidence of differences.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
-        pvalue = pvalues_of(np.abs(t), largest)
+        pvalues = pvalues_of(np.abs(t), largest)
     else:
         families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
-        pvalue, largest = step_down(centred, options)
-    difference = np.concatenate([family.difference for family in families])
-    error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
-    error[error == 0] = np.inf
-    low, high = simultaneous_interval(difference, error, largest, options, 1 - options.alpha)
+        pvalues, largest = step_down(centred, options)
+    differences = np.concatenate([family.difference for family in families])
+    errors = np.concatenate(
+        [np.zeros(family.difference.size) + family.error for family in families]
+    )
+    errors[errors == 0] = np.inf
+    low, high = simultaneous_interval(differences, errors, largest, options, 1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.
-    is_contradicted = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
+    is_contradicted = ((low > 0) | (high < 0)) != (pvalues <= options.alpha)
     low[is_contradicted] = high[is_contradicted] = np.nan
-    return difference, pvalue, low, high
+    return differences, pvalues, low, high

@@ -24,7 +24,7 @@ from cranfield.campaign.results.leaderboard import compare_pairs
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
-from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.data import n_decimals
 from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
@@ -244,7 +244,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     part = None
     if groups and (scores := release.scores.get(measure)) is not None:
         # The same comparison as for the leaderboard of the release.
-        part = collect(compare_pairs(scores), title=release.title, scales=False).parts[0]
+        part = collect_contents(compare_pairs(scores), title=release.title, scales=False).parts[0]
     return TaskLeaderboard(
         release=release,
         measure=measure,

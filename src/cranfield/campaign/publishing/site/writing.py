@@ -23,7 +23,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
 from cranfield.campaign.pages import STYLES, link, render
-from cranfield.campaign.publishing.bag import validate
+from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.publishing.site.releases import (
     COPIES,
     StoredRelease,
@@ -387,7 +387,7 @@ def site_files(
     releases = read_releases(folder) if records is None else read_recorded_releases(folder, records)
     newest = newest_releases(releases)
     for release in newest:
-        if problems := validate(release.folder):
+        if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = file_names([release.task for release in newest], RESERVED_NAMES)
     leaderboards = {folders[release.task]: task_leaderboard(release) for release in newest}

@@ -31,7 +31,7 @@ from cranfield.assess.estimates.documents import SampledDocuments, estimate_scor
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import PROPORTIONS, UNBOUNDED, calibration, statistics
 from cranfield.assess.judges.rankings import score_by_judges
-from cranfield.assess.judges.reading import Scale
+from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
 from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of, row, rows
@@ -183,7 +183,7 @@ def judges(folder: Path, samples: int) -> None:
     cells = [(topics * 4 + human) * 4 + labels.grades[name] for name in names]
     counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
-    of_all = statistics(Scale(0, 3), "ordinal")
+    of_all = statistics(GradeScale(0, 3), "ordinal")
     of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.binarize(2))
     truth = {
         name: law(tables_from_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()

@@ -42,7 +42,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.meta.test_studies.fast_tests import TestChoice, verdict_or_none
-from cranfield.meta.work import fingerprint, run_parts, split_repeats
+from cranfield.meta.work import hash_scores, run_parts, split_repeats
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import all_pairs
@@ -298,7 +298,7 @@ def studied(
                     for _, start, stop in split_repeats([topics], given.sets, PART).values()
                 ]
     slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {equal} {name}")
-    about = {"study": given.what, "null": equal, "scores": fingerprint(labelled(values))}
+    about = {"study": given.what, "null": equal, "scores": hash_scores(labelled(values))}
     found = {}
     for cell, some in parts.items():
         print(*cell, name, file=sys.stderr, flush=True)

@@ -242,7 +242,7 @@ def test_subtopics_that_are_no_text_for_each_judgment() -> None:
 
 @pytest.mark.parametrize("read", [cf.read_run, cf.read_qrels])
 def test_a_topic_as_text_and_as_a_number(read: Any) -> None:
-    with pytest.raises(cf.InputError, match="topic .1. twice"):
+    with pytest.raises(cf.InputError, match="topic .1. occurs twice"):
         read({1: {"a": 1}, "1": {"b": 2}})
 
 

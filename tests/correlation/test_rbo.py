@@ -241,9 +241,9 @@ def test_extreme_persistence() -> None:
 @pytest.mark.parametrize("p", [0.3, 0.9, 0.999])
 @pytest.mark.parametrize("depth", [1, 10, 1000])
 def test_the_endless_sum(p: float, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    added_up = overlap._tail.__wrapped__(p, depth)
+    added_up = overlap._sum_tail.__wrapped__(p, depth)
     monkeypatch.setattr(overlap, "MAX_TERMS", 0)
-    assert overlap._tail.__wrapped__(p, depth) == pytest.approx(added_up, abs=1e-14)
+    assert overlap._sum_tail.__wrapped__(p, depth) == pytest.approx(added_up, abs=1e-14)
 
 
 @pytest.mark.parametrize(

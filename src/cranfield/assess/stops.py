@@ -53,7 +53,7 @@ class JudgingState:
         return np.flatnonzero(self.relevant) + 1
 
 
-Looks = tuple[Floats, Floats, Bools]
+Decisions = tuple[Floats, Floats, Bools]
 """Value, bound and decision of a rule after each number of judgments."""
 
 
@@ -65,7 +65,7 @@ class Rule(Spec):
     words: ClassVar[str] = ""
     """Template of a sentence with the fields `value` and `bound`."""
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
         """Apply the rule after each number of judgments."""
         raise NotImplementedError
 
@@ -108,8 +108,8 @@ def parse_rule(text: str | Rule) -> Rule:
 _SOURCE = "Cormack and Grossman (2016)"
 
 
-def _bend(state: JudgingState, after: Ints) -> Floats:
-    """Compute the bend of the gain curve, rho of :class:`Knee`; 0 without relevant documents."""
+def _compute_bend(state: JudgingState, after: Ints) -> Floats:
+    """Compute the bend (slope ratio) of the gain curve, rho of :class:`Knee`."""
     bends = np.zeros(after.size)
     # The ratio decreases between relevant documents, so its maximum is right after one of them.
     n_judged = state.judgments_to_relevant
@@ -143,7 +143,7 @@ class RecallTest(Rule):
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
     confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound for the smallest p")
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
         value = np.ones(after.size)
         # Among urns with equal numbers of relevant documents before them, the longest has the
         # smallest p; it starts at the first document or after a relevant one.
@@ -155,29 +155,32 @@ class RecallTest(Rule):
             n_missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(urn_starts < s[:, None])
             n_outside, urn_size = state.total - s[row], s[row] - urn_starts[urn]
-            p = _probability_at_most(r[row] - urn, n_missing[row], urn_size, n_outside)
+            p = _compute_lower_tail(r[row] - urn, n_missing[row], urn_size, n_outside)
             np.minimum.at(value[rows], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
         return value, bound, value < bound
 
 
-def _probability_at_most(inside: Ints, outside: Ints, urn: Ints, n_outside: Ints) -> Floats:
-    """Compute the hypergeometric probability of at most `inside` relevant documents in the urn.
+def _compute_lower_tail(
+    relevant_inside: Ints, relevant_outside: Ints, urn_size: Ints, n_outside: Ints
+) -> Floats:
+    """Compute the hypergeometric probability of at most so many relevant documents in the urn.
 
-    In total inside + outside documents are relevant; `n_outside` are not in the urn.
+    `relevant_inside` is their number; `relevant_outside` documents are relevant and not in the urn,
+    of `n_outside` that are not in it.
     """
-    k, size = inside + outside, urn + n_outside
-    probability = np.zeros(inside.size)
-    is_possible = outside <= n_outside
-    is_below_mean = inside * size <= k * urn
+    k, size = relevant_inside + relevant_outside, urn_size + n_outside
+    probability = np.zeros(relevant_inside.size)
+    is_possible = relevant_outside <= n_outside
+    is_below_mean = relevant_inside * size <= k * urn_size
     # Sum the tail whose terms decrease: below the expected number, or above it.
     for is_lower_tail in (True, False):
         rows = np.flatnonzero(is_possible & (is_below_mean == is_lower_tail))
-        x = inside[rows] + (not is_lower_tail)
-        rows, x = rows[x <= urn[rows]], x[x <= urn[rows]]
+        x = relevant_inside[rows] + (not is_lower_tail)
+        rows, x = rows[x <= urn_size[rows]], x[x <= urn_size[rows]]
         if not is_lower_tail:
             probability[is_possible & ~is_below_mean] = 1.0
-        kk, n, m = k[rows], urn[rows], size[rows]
+        kk, n, m = k[rows], urn_size[rows], size[rows]
         term = np.exp(_log_choose(kk, x) + _log_choose(m - kk, n - x) - _log_choose(m, n))
         total = np.zeros(rows.size)
         while term.any():
@@ -200,7 +203,7 @@ def _log_choose(n: Ints, k: Ints) -> Floats:
 class Knee(Rule):
     r"""Stop when the gain curve has a knee.
 
-    With r(i) relevant documents after i of s judgments, the bend of the curve is
+    With r(i) relevant documents after i of s judgments, the bend (slope ratio) of the curve is
     :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`. The rule stops when
     :math:`\rho \ge 156 - \min(r(s), 150)`, after at least `min_judgments` judgments.
     """
@@ -210,8 +213,8 @@ class Knee(Rule):
     words = "bend {value:.4g} of the gain curve, stops at {bound:.4g} or more"
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
-        value = _bend(state, after)
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+        value = _compute_bend(state, after)
         bound = (156 - np.minimum(state.relevant_after[after], 150)).astype(np.float64)
         return value, bound, (value >= bound) & (after >= self.min_judgments)
 
@@ -228,7 +231,7 @@ class Target(Rule):
     words = "{value:g} of {bound:g} targets found"
     n_targets: int = parameter(10, integer(1), "number of targets")
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
         if state.targets is None:
             raise PolicyError(f"{self} requires targets, a truth value for each judged document")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
@@ -249,7 +252,7 @@ class Line(Rule):
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
         value = after.astype(np.float64)
         bound = np.asarray(self.each * state.relevant_after[after] + self.more, dtype=np.float64)
         return value, bound, value >= bound
@@ -269,10 +272,10 @@ class Budget(Rule):
     draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
-    def looks(self, state: JudgingState, after: Ints) -> Looks:
+    def looks(self, state: JudgingState, after: Ints) -> Decisions:
         relevant = state.relevant_after[after]
         sufficient = np.full(after.size, np.inf)
-        is_bent = (_bend(state, after) >= self.bend) & (relevant > 0)
+        is_bent = (_compute_bend(state, after) >= self.bend) & (relevant > 0)
         sufficient[is_bent] = self.draws * state.total / relevant[is_bent]
         value = after.astype(np.float64)
         bound = np.minimum(sufficient, self.share * state.total)
@@ -328,9 +331,9 @@ class Stopping(Result):
         Number of documents of the pool.
     after, relevant
         Numbers of judgments after which the rules were applied (column `judged`), and of relevant
-        documents among them; shape (looks,).
+        documents among them; shape (n_applications,).
     value, bound, stop
-        Columns of the table; shape (rules, looks).
+        Columns of the table; shape (rules, n_applications).
     """
 
     name: ClassVar[str] = "stops"
@@ -427,7 +430,7 @@ def stopping(
     >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
     [0.1111, 12.0]
     """
-    parsed = parse_rules(rules)
+    parsed_rules = parse_rules(rules)
     grades = numbers(labels, "labels")
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
@@ -445,10 +448,12 @@ def stopping(
             )
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
-    value, bound, stop = np.zeros((3, len(parsed), after.size))
-    for k, rule in enumerate(parsed):
+    value, bound, stop = np.zeros((3, len(parsed_rules), after.size))
+    for k, rule in enumerate(parsed_rules):
         value[k], bound[k], stop[k] = rule.looks(state, after)
-    return Stopping(parsed, int(total), after, state.relevant_after[after], value, bound, stop > 0)
+    return Stopping(
+        parsed_rules, int(total), after, state.relevant_after[after], value, bound, stop > 0
+    )
 
 
 def stopping_by_topic(
@@ -483,14 +488,14 @@ def stopping_by_topic(
     >>> cf.assess.stopping_by_topic(pool, {"q": {"x": 1, "y": 0}}, "Budget")
     {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
     """
-    parsed = parse_rules(rules)
+    parsed_rules = parse_rules(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if (qrels := read_judgments(judged)) is not None:
         docs, rows = pool.matching_rows(qrels)
         ordered_docs = docs[np.argsort(rows)]
         topic, grades = pool.topic[ordered_docs], qrels.grades[np.sort(rows)]
     return {
-        name: stopping(grades[topic == t], parsed, total=max(1, size), rel=rel, every=every)
+        name: stopping(grades[topic == t], parsed_rules, total=max(1, size), rel=rel, every=every)
         for t, (name, size) in enumerate(zip(pool.topics, np.diff(pool.starts), strict=True))
     }
 

@@ -59,6 +59,6 @@ def write_example(folder: Path) -> dict[str, str]:
     for number, line in INVALID_LINES.items():
         lines[number - 1] = line.format(tag=broken_tag)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
-    replacement = team_runs[3][1]
-    write_run(runs[replacement], folder / f"{replacement}-2.run", limit=50)
-    return {"team": team, "replaced": replacement, "withdrawn": team_runs[5][1]}
+    replaced_tag = team_runs[3][1]
+    write_run(runs[replaced_tag], folder / f"{replaced_tag}-2.run", limit=50)
+    return {"team": team, "replaced": replaced_tag, "withdrawn": team_runs[5][1]}

@@ -46,8 +46,8 @@ def init(folder: str, rules: str | None) -> None:
 
 
 @cli.command()
-@cli.on_campaign
-@cli.output_to("FOLDER", "Folder to create.")
+@cli.campaign_argument
+@cli.make_output_option("FOLDER", "Folder to create.")
 def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write the pack with which participants check their runs.
 
@@ -138,7 +138,7 @@ def _demonstrate(words: list[str]) -> None:
 
 
 @cli.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.options_from(f"{cli.CAMPAIGN}.store.whole_folder.verify", "repair")
 @cli.listing_options
 def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
@@ -157,8 +157,8 @@ def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: st
 
 
 @cli.command()
-@cli.on_campaign
-@cli.output_to("FILE", "Archive to write (.zip).")
+@cli.campaign_argument
+@cli.make_output_option("FILE", "Archive to write (.zip).")
 def export(campaign: cf.campaign.Campaign, output: str) -> None:
     """Write a whole campaign to one private archive.
 
@@ -188,7 +188,7 @@ _TEAM_OPTIONS = cli.options_of(
 
 
 @team.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("id")
 @cli.with_options(_TEAM_OPTIONS)
 def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
@@ -198,7 +198,7 @@ def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
 
 
 @team.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("id")
 @cli.with_options(_TEAM_OPTIONS)
 def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
@@ -210,7 +210,7 @@ contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact
 
 
 @team.command("list")
-@cli.on_campaign
+@cli.campaign_argument
 @contacts_option
 @cli.listing_options
 def list_teams(
@@ -264,7 +264,7 @@ def _instant(text: str) -> Any:
 
 @run.command()
 @cli.settings("all-or-none jobs")
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("runs", metavar="RUN...", nargs=-1, type=cli.READ)
 @cli.options_from(DECLARATION, "team tag")
 @cli.task_option
@@ -347,7 +347,7 @@ def submit(
 
 
 @run.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("tag")
 @click.argument("run", type=cli.READ)
 @cli.with_options(_RUN_OPTIONS)
@@ -373,7 +373,7 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
 
 
 @run.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("tag")
 @cli.reason_option
 def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
@@ -386,7 +386,7 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
 
 
 @run.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("tag")
 @cli.reason_option
 def purge(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
@@ -422,7 +422,7 @@ COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")
 
 
 @run.command("list")
-@cli.on_campaign
+@cli.campaign_argument
 @cli.task_option
 @cli.option("--team", help="List only runs of this team.")
 @cli.option(
@@ -482,7 +482,7 @@ def _format_cell(value: object) -> str:
 
 
 @run.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("tag")
 @contacts_option
 @cli.format_option(("text", "json"))

@@ -24,7 +24,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")
 
 @cli.command()
 @cli.settings("arranged by overlap seed")
-@cli.on_campaign
+@cli.campaign_argument
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.pool",
@@ -99,7 +99,7 @@ def pool(
 
 
 @cli.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("qrels", required=False, type=cli.READ)
 @cli.task_option
 @cli.options_from(
@@ -160,7 +160,7 @@ def _one_table(result: Result, name: str, table: Table) -> ResultSet:
 
 
 @cli.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.leaderboard.task_leaderboard",
@@ -213,7 +213,7 @@ def score(
 
 @cli.command()
 @cli.settings("type alpha pooling")
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("run", type=cli.READ)
 @cli.task_option
 @cli.options_from(
@@ -280,10 +280,10 @@ def release() -> None:
 
 
 @release.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.task_option
 @cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_sheets", "judgments measure others")
-@cli.output_to("FOLDER", "Folder to write the sheets to.")
+@cli.make_output_option("FOLDER", "Folder to write the sheets to.")
 def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write a result sheet for each accepted run, like those of TREC.
 
@@ -299,7 +299,7 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
 
 
 @release.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.task_option
 @cli.judgments_option
 @cli.options_from(
@@ -310,20 +310,20 @@ def sheets(campaign: cf.campaign.Campaign, task: str | None, output: str, **opti
         "type": click.Choice(["html", "svg", "pdf", "png"]),
     },
 )
-@cli.output_to("FOLDER", "Folder to write the overview to.")
+@cli.make_output_option("FOLDER", "Folder to write the overview to.")
 def overview(campaign: cf.campaign.Campaign, task: str | None, output: str, **options: Any) -> None:
     """Write the overview of a task: leaderboard, topics, charts and report."""
     _print_file_count(campaign.overview(task, output, **options), output)
 
 
 @release.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.option("--team", help="Team to write the packet for.")
 @cli.option(
     "--all", "all_teams", is_flag=True, help="Write a packet for each team with accepted runs."
 )
 @cli.options_from(f"{cli.CAMPAIGN}.results.sheet_files.write_packet", "task judgments")
-@cli.output_to(
+@cli.make_output_option(
     "PATH", "Archive (NAME.zip) or folder to write; with --all, folder for the archives."
 )
 def packet(
@@ -353,7 +353,7 @@ def _print_file_count(files: Sequence[Path], folder: str) -> None:
 
 
 @release.command()
-@cli.on_campaign
+@cli.campaign_argument
 @cli.options_from(
     f"{cli.CAMPAIGN}.publishing.releasing.release",
     "task judgments anonymous seed scores_only date note",
@@ -382,7 +382,7 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
 
 
 @release.command()
-@cli.on_campaign
+@cli.campaign_argument
 @click.argument("release", metavar="RELEASE")
 @cli.reason_option
 def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
@@ -400,7 +400,7 @@ def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
 
 @release.command()
 @click.argument("folder", type=cli.READ)
-@cli.output_to(
+@cli.make_output_option(
     "FOLDER", "Folder to write; an older site in it is replaced, on an error it is left unchanged."
 )
 def site(folder: str, output: str) -> None:

@@ -16,7 +16,7 @@ from cranfield.cli import options as cli
 from cranfield.reporting.marks import MARKS, check_marks
 from cranfield.result import Result
 
-DEFAULT = ("AP", "nDCG@10")
+DEFAULT_MEASURES = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
 OTHER_VIEWS = ("summary", "preferences", "corroboration", "checklist", "power")
 VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
@@ -29,7 +29,7 @@ VIEWS = ("pairs", "anova", "ranks", "prose", *OTHER_VIEWS)
     f"statistic exact threshold topic-groups replicates caption label long {cli.JUDGING_SETTINGS}",
     flags="lower",
 )
-@cli.score_input(cli.measures_option(DEFAULT))
+@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.comparing_options
 @cli.own_options(
@@ -109,7 +109,7 @@ def compare(
         the Pareto front of effectiveness and each cost instead.
     replicates
         Table with run, system and replicate, for the tests independent-replicates and
-        shared-replicates; by default runs are called SYSTEM@REPLICATE.
+        shared-replicates; by default names of runs are SYSTEM@REPLICATE.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def compare(
     cranfield compare qrels.txt runs/*.xz --as preferences
     cranfield compare qrels.txt runs/*.xz -m AP --as checklist
     cranfield compare --scores published.csv --as power
-    cranfield compare qrels.txt format_grid/*.run -m AP --factors systems.csv
+    cranfield compare qrels.txt grid/*.run -m AP --factors systems.csv
     cranfield compare qrels.txt runs/*.xz -m AP --costs seconds.csv
     cranfield compare --scores scores.csv --baseline bm25 --margin 2%
     cranfield compare qrels.txt bm25@*.run dense@*.run -m AP --test shared-replicates
@@ -137,7 +137,7 @@ def compare(
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
     if analysis in USED_OPTIONS:
         table_file = topic_groups or factors or costs
-        result = _other_result(analysis, source, scale, comparing, table_file, judging)
+        result = _compute_other_result(analysis, source, scale, comparing, table_file, judging)
         _write_result(result, format, output)
         return 0
     _check_view(view, format, printing, marks)
@@ -158,7 +158,7 @@ def compare(
     scores = source.scores(judging, has_notes=format != "csv", scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
-        leaderboards = (_compare_jointly if joint else _rank_sets)(scores, options)
+        leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
         cli.write(_format_leaderboards(leaderboards, format, view, printing), output)
         return 0
     comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
@@ -166,7 +166,9 @@ def compare(
         cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
     details = [name for comparison in comparisons.values() for name in comparison.details]
     if not any(name.startswith("exact") for name in details):
-        cli.warn_unused(("exact",), "this test computes its p-values in one way only")
+        cli.warn_unused(
+            ("exact",), "this test has no choice between exact and approximate p-values"
+        )
     corrections = [
         cf.significance.CORRECTIONS[comparison.correction] for comparison in comparisons.values()
     ]
@@ -198,7 +200,7 @@ USED_OPTIONS = {
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
-def _other_result(
+def _compute_other_result(
     analysis: str,
     source: cli.ScoreInput,
     scale: str | None,
@@ -360,7 +362,7 @@ def _chooses_test(options: Mapping[str, Any], *choices: str) -> bool:
     )
 
 
-def _rank_sets(
+def _compute_rank_sets(
     scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
 ) -> dict[str, cf.significance.RankSets]:
     if _chooses_test(options, "correction", "baseline"):

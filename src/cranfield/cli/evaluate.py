@@ -17,7 +17,7 @@ from cranfield.cli import options as cli
 from cranfield.collection.policies import DUPLICATES
 from cranfield.result import Result
 
-DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
+DEFAULT_MEASURES = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")
 OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
 RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
@@ -40,7 +40,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")
     " chunk-separator ungraded map-grades backend order caption label long replicates"
     " draws seed confidence fixed-topics"
 )
-@cli.score_input(cli.measures_option(DEFAULT))
+@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.output_options(formats=OUTPUTS)
 @cli.own_options(
     "as=view coverage replicates",
@@ -84,7 +84,7 @@ def evaluate(
         Also report unjudged documents, ties and missing topics.
     replicates
         Table with run, system and replicate, for --as replicates, expected-exposure and equity; by
-        default runs are called SYSTEM@REPLICATE.
+        default names of runs are SYSTEM@REPLICATE.
 
     Examples
     --------

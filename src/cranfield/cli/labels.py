@@ -245,7 +245,7 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
     ]
 
 
-DEFAULT = ("AP", "nDCG@10")
+DEFAULT_MEASURES = ("AP", "nDCG@10")
 
 RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi", "strata")
 LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
@@ -285,7 +285,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
         "metavar": "NAME=VALUE",
     },
 )
-@cli.measures_option(DEFAULT, requires=RUN_CONDITIONS)
+@cli.measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
 @cli.options_from("cranfield.assess.compare_judges", "confidence")
 @cli.result_options(JUDGE_TABLES)
 @cli.with_changes(("system", "lower", "on_bad_run"), requires=("--runs",))
@@ -506,14 +506,14 @@ def prompts(
     from cranfield.assess.judges.prompts import ONLY_NUMBER
     from cranfield.collection.files.writing import write_table
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-    from cranfield.sources.text import decoded
+    from cranfield.sources.text import decode_text
 
     path, file_count = output or "-", counted(len(files), "file")
     if template is not None:
         if len(files) != 3:
             raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
         source, (pairs, topics, documents) = Source(template), files
-        text = decoded(source.read(), source.name)
+        text = decode_text(source.read(), source.name)
         write_table(cf.assess.make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
     if len(files) != 2:

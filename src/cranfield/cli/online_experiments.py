@@ -128,7 +128,7 @@ def experiment(
     covariates: dict[str, str],
     margins: dict[str, str],
     down: tuple[str, ...],
-    reading: LogOptions,
+    log_reader: LogOptions,
     result_output: cli.ResultOutput,
     page: str | None,
     **options: Any,
@@ -164,7 +164,7 @@ def experiment(
         metric_list = _metrics(measures, metrics, covariates, margins, down)
         if metrics and len(data) > 1:
             raise PolicyError("--metric requires a single table of units")
-        source = reading.read(data) if measures else data[0]
+        source = log_reader.read(data) if measures else data[0]
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except PolicyError as error:
@@ -351,7 +351,7 @@ def preference(
     expected: float,
     correction: str,
     confidence: float,
-    reading: LogOptions,
+    log_reader: LogOptions,
     result_output: cli.ResultOutput,
     **options: Any,
 ) -> None:
@@ -392,7 +392,7 @@ def preference(
     elif not logs:
         raise PolicyError("expected LOG, --counts or --votes")
     else:
-        log = reading.read(logs)
+        log = log_reader.read(logs)
         if runs:
             interleaved = cf.online.interleave_runs([*runs])
             names, options["lists"] = names or [*interleaved.rankers], interleaved.lists

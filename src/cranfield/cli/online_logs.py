@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LOG_SETTINGS = "max-queries session-timeout"
-"""Options of reading a log that commands move to the file of settings."""
+"""Names of options for logs that are keys of the file of --settings, not flags."""
 
 
 @dataclass(frozen=True)
@@ -59,27 +59,27 @@ class LogOptions:
 
 
 # An experiment may have a table of units instead of a log.
-_IN_LOG: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
+_LOG_GROUP: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
 log_options = cli.gather_options(
     LogOptions,
-    "reading",
+    "log_reader",
     (
         *cli.options_of(
             "cranfield.online.read_log",
             "format on_anomaly max_queries click_actions",
             format={"flag": "--log-format"},
-            **_IN_LOG,
+            **_LOG_GROUP,
         ),
         *cli.options_of(
             "cranfield.online.sessionise",
             "timeout",
             timeout={"flag": "--session-timeout", "default": None},
-            **_IN_LOG,
+            **_LOG_GROUP,
         ),
     ),
 )
-"""Options of reading a log; a command gets them as `reading`."""
+"""Options of reading a log; a command gets them as `log_reader`."""
 
 
 SURVIVAL = {
@@ -101,7 +101,7 @@ TABLES = ("measures", *SURVIVAL)
     " which the log has the columns.",
     by="Column by which to group the pages; may be given several times. By default the"
     " whole log is one group.",
-    labels="Table of labels of pages, for measures of good abandonment: page, label.",
+    labels="Table with the columns page and label, for measures of good abandonment.",
 )
 @cli.option(
     "--survival",
@@ -125,7 +125,7 @@ def measure(
     survival: bool,
     totals: bool,
     list_measures: bool,
-    reading: LogOptions,
+    log_reader: LogOptions,
     result_output: cli.ResultOutput,
 ) -> None:
     """Compute online measures of a log: clicks, times, abandonment, sessions, loyalty.
@@ -161,7 +161,7 @@ def measure(
         return
     result_output.check(TABLES if survival else TABLES[:1])
     measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
-    log = reading.read(logs)
+    log = log_reader.read(logs)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide = values.wide() if by else units.drop("total", "number")
@@ -218,8 +218,8 @@ MAX_VALUES = 12
 )
 @cli.option(
     "--qrels",
-    help="Judgments to compare the estimated relevance with, or that give the grades of --tied"
-    " grade.",
+    help="Judgments, compared with the estimated relevance; with --tied grade, the grades of"
+    " documents.",
     type=cli.READ,
 )
 @cli.options_from(
@@ -230,7 +230,7 @@ MAX_VALUES = 12
     " be given several times.",
 )
 @cli.option(
-    "--baseline", metavar="MODEL", help="One of the models, to compute the gain of perplexity over."
+    "--baseline", metavar="MODEL", help="Baseline of the perplexity gain; one of the models."
 )
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @log_options
@@ -244,10 +244,10 @@ def train(
     qrels: str | None,
     measures: tuple[str, ...],
     baseline: str | None,
-    reading: LogOptions,
+    log_reader: LogOptions,
     result_output: cli.ResultOutput,
     path: str | None,
-    **draws: int,
+    **resampling: int,
 ) -> None:
     """Train click models on a query log, and evaluate how well they predict clicks.
 
@@ -262,15 +262,15 @@ def train(
     cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
     """
     has_relevance = qrels is not None and tied != "grade"
-    absent = {"gain"} if baseline is None else set()
-    absent |= set() if has_relevance else {"relevance"}
-    result_output.check(name for name in KEYS if name not in absent)
+    omitted_tables = {"gain"} if baseline is None else set()
+    omitted_tables |= set() if has_relevance else {"relevance"}
+    result_output.check(name for name in KEYS if name not in omitted_tables)
     import polars as pl
 
     from cranfield.online.click_models.evaluation import parameter_table, perplexity_gains
 
     model_list, base_model = _parse_models(models, baseline, path)
-    query_logs = [reading.read(files) for files in (logs, test) if files]
+    query_logs = [log_reader.read(files) for files in (logs, test) if files]
     if tied == "grade" and qrels is not None:
         judgments = cf.read_qrels(qrels)
         query_logs = [cf.online.with_grades(log, judgments) for log in query_logs]
@@ -285,7 +285,7 @@ def train(
     table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
     tables = [*evaluation.tables()[:1], table]
     if base_model is not None:
-        frames["gain"] = perplexity_gains(fits, base_model, test_log, **draws)
+        frames["gain"] = perplexity_gains(fits, base_model, test_log, **resampling)
         tables.append(
             table_from_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI")
         )
@@ -299,7 +299,7 @@ def train(
     notes += [f"evaluated on {test_log!r}" if test else "evaluated on the training pages"]
     notes += [] if path is None else [f"{fits[0].model} written to {path}"]
     keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
-    facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **draws}
+    facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **resampling}
     save = None if path is None else partial(fits[0].save, path)
     result_output.write(ResultSet(notes, tables, keyed, facts), save)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.reporting.charts.registry import ChartKind
 
 
-DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
 OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
 """Options that do not change the report; the command line in it omits them."""
@@ -32,7 +32,7 @@ COMPARISON_SETTINGS = (
 
 @cli.command()
 @cli.settings(f"date scale scales cut {COMPARISON_SETTINGS}", flags="lower")
-@cli.score_input(cli.measures_option(DEFAULT))
+@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.option("--output", default=OUTPUT, help="File to write; on an error it is left unchanged.")
 @cli.option("--title", help="Title of the report.")

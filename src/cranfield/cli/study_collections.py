@@ -182,9 +182,9 @@ def read_contributors(text: str) -> Any:
     if text in {"all", "judged"}:
         return None if text == "all" else text
     from cranfield.sources.chunks import Source
-    from cranfield.sources.text import decoded
+    from cranfield.sources.text import decode_text
 
-    lines = decoded(Source.of(text).read(), text).splitlines()
+    lines = decode_text(Source.of(text).read(), text).splitlines()
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -240,14 +240,14 @@ def pooling(
     options.show(study)
 
 
-DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
 
 @cli.command(
     first="measure scores gold preferences test correction resume format table output settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
-@cli.score_input(cli.measures_option(DEFAULT))
+@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
 @cli.own_options("gold preferences", gold={"metavar": "MEASURE"})
 @cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @cli.options_from("cranfield.meta.discriminative_power", "test resamples")

@@ -32,7 +32,9 @@ class TieGroups:
         return int(self.bottom.max(initial=0))
 
 
-def overlap(first: TieGroups, second: TieGroups, p: float, ties: str) -> tuple[float, float, float]:
+def compute_rbo(
+    first: TieGroups, second: TieGroups, p: float, ties: str
+) -> tuple[float, float, float]:
     """Compute extrapolated RBO, its lowest possible value and its residual; see :func:`rbo`."""
     # A depth cuts at most one tie group of each ranking, so overlaps are counts of items that are
     # above the cut in both rankings, in the cut group of one, or in the cut groups of both.
@@ -58,7 +60,7 @@ def overlap(first: TieGroups, second: TieGroups, p: float, ties: str) -> tuple[f
     agreement = float(overlaps[short_length - 1] / norm[short_length - 1])
     weight = (1 - p) * p ** (depth - 1.0)
     n_common = int(is_common.sum())
-    lowest = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _tail(p, length)
+    lowest = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _sum_tail(p, length)
     ext = float(weight @ ((overlaps + agreement * n_unseen * mean) / norm))
     # At the end of rankings of equal length all items count fully, with or without ties.
     ext += p**length * (n_common + (length - short_length) * agreement) / length
@@ -116,7 +118,7 @@ def _count_reached(ranks: Ints, max_depth: int) -> Ints:
 
 
 @lru_cache
-def _tail(p: float, depth: int) -> float:
+def _sum_tail(p: float, depth: int) -> float:
     """Return the infinite sum of p^(d-1) / d over all d beyond a depth."""
     n_terms = int(np.ceil(-40 / np.log(p)))
     if n_terms > MAX_TERMS:
@@ -222,14 +224,16 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     >>> rbo(["red", {"blue", "green"}, "yellow"], {"red": 3.5, "blue": 1.5}, p=0.5)
     RBO(ext=0.9115, min=0.8238, res=0.1137, p=0.5)
     """
-    p = check_overlap_options(p, ties)
-    first_groups, second_groups = _groups(first), _groups(second)
+    p = check_rbo_options(p, ties)
+    first_groups, second_groups = _read_groups(first), _read_groups(second)
     codes: dict[Any, int] = {}
     for group in (*first_groups, *second_groups):
         for item in group:
             codes.setdefault(item, len(codes))
     return RBO(
-        *overlap(_index_groups(first_groups, codes), _index_groups(second_groups, codes), p, ties),
+        *compute_rbo(
+            _index_groups(first_groups, codes), _index_groups(second_groups, codes), p, ties
+        ),
         p,
         ties,
     )
@@ -248,7 +252,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or not equally many.
+        For scores that are not numbers, or of different lengths.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -257,7 +261,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     >>> rbo_of_scores([0.5, 0.4, 0.1], [0.3, 0.4, 0.1]).ext == rbo([*"abc"], [*"bac"]).ext
     True
     """
-    p = check_overlap_options(p, ties)
+    p = check_rbo_options(p, ties)
     a, b = paired_values(x, y)
     if len(a) > 1:
         raise CranfieldError(f"scores must have shape (items,), got {a.shape}")
@@ -265,24 +269,24 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         raise CranfieldError("expected at least one item, got none")
     if np.isnan(a).any() or np.isnan(b).any():
         raise CranfieldError("scores must not be NaN")
-    return RBO(*overlap(groups_of_scores(a[0]), groups_of_scores(b[0]), p, ties), p, ties)
+    return RBO(*compute_rbo(group_scores(a[0]), group_scores(b[0]), p, ties), p, ties)
 
 
-def check_overlap_options(p: Any, ties: Any) -> float:
+def check_rbo_options(p: Any, ties: Any) -> float:
     """Check the options and return p as a float."""
     check_choice("ties", ties, TIES)
     check_share("p", p)
     return float(p)
 
 
-def groups_of_scores(scores: Floats) -> TieGroups:
+def group_scores(scores: Floats) -> TieGroups:
     """Return the tie groups of items by score, in descending order."""
     _, group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     bottoms = np.cumsum(sizes)
     return TieGroups((bottoms - sizes + 1)[group], bottoms[group])
 
 
-def _groups(ranking: Any) -> list[list[Any]]:
+def _read_groups(ranking: Any) -> list[list[Any]]:
     """Return the tie groups of a ranking; untied items are groups of one."""
     if isinstance(ranking, (str, bytes)):
         raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
@@ -290,7 +294,7 @@ def _groups(ranking: Any) -> list[list[Any]]:
         kind = type(ranking).__name__
         raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
     if isinstance(ranking, Mapping):
-        groups = _by_score(ranking)
+        groups = _group_by_score(ranking)
     else:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
@@ -309,7 +313,7 @@ def _groups(ranking: Any) -> list[list[Any]]:
     return groups
 
 
-def _by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
+def _group_by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
     """Group items by score, in descending order."""
     groups: dict[float, list[Any]] = {}
     for item, score in scores.items():
@@ -370,8 +374,8 @@ def rbo_of_runs(
     >>> rbo_of_runs(first, second).select("topic", pl.col("ext").round(4), "first", "second").rows()
     [('q1', 0.685, 3, 3), ('q2', None, 1, 0)]
     """
-    p = check_overlap_options(p, ties)
-    first_ranks, second_ranks = _tie_ranks(first), _tie_ranks(second)
+    p = check_rbo_options(p, ties)
+    first_ranks, second_ranks = _compute_tie_ranks(first), _compute_tie_ranks(second)
     joined = first_ranks.join(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
@@ -390,14 +394,16 @@ def rbo_of_runs(
         span = slice(int(start), int(end))
         a, b = TieGroups(top[span], bottom[span]), TieGroups(top_2[span], bottom_2[span])
         has_both = a.length and b.length
-        rows.append((*(overlap(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length))
+        rows.append(
+            (*(compute_rbo(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length)
+        )
     values = dict.fromkeys(("ext", "min", "res"), pl.Float64)
     counts = dict.fromkeys(("first", "second"), pl.Int64)
     table = pl.DataFrame(rows, {**values, **counts}, orient="row")
     return pl.DataFrame({"topic": topics}).hstack(table)
 
 
-def _tie_ranks(run: RunTable) -> pl.DataFrame:
+def _compute_tie_ranks(run: RunTable) -> pl.DataFrame:
     """Return the first and the last rank of the tie group of each document."""
     if not hasattr(run, "to_polars"):
         raise PolicyError(f"expected a run from cranfield.read_run, got {type(run).__name__}")

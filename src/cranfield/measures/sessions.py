@@ -101,18 +101,26 @@ def click_u(
     share = checked("click_u", "share", share, _PROPORTION, MeasureError)
     limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
-    text = snippet * rank
-    terms = _click_gains(cell, query, rank.astype(np.int64), text, share * length, gain, limit)
+    snippet_lengths = snippet * rank
+    terms = _discount_clicks(
+        cell, query, rank.astype(np.int64), snippet_lengths, share * length, gain, limit
+    )
     return float(terms.sum())
 
 
-def _click_gains(
-    cell: Ints, query: Ints, rank: Ints, text: Floats, reading: Floats, gains: Floats, limit: float
+def _discount_clicks(
+    cell: Ints,
+    query: Ints,
+    rank: Ints,
+    snippet_lengths: Floats,
+    read_lengths: Floats,
+    gains: Floats,
+    limit: float,
 ) -> Floats:
     """Return the discounted gain of each click.
 
-    `text` is the length of the snippets of the list down to the click, `reading` the length that is
-    read of the document.
+    `snippet_lengths` are the lengths of the snippets of the list down to each click, and
+    `read_lengths` the lengths that are read of the documents.
     """
     if not rank.size:
         return np.zeros(0)
@@ -126,17 +134,17 @@ def _click_gains(
     is_deeper = deepest > previous_deepest
     # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
     last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
-    previous_text = np.append(0.0, text[order][last_deeper][:-1])
+    previous_text = np.append(0.0, snippet_lengths[order][last_deeper][:-1])
     previous_text[previous_deepest == 0] = 0.0
     new_text = np.empty(rank.size)
-    new_text[order] = np.where(is_deeper, text[order] - previous_text, 0.0)
-    pos = scan(new_text + reading, number_rows(cell), np.add)
+    new_text[order] = np.where(is_deeper, snippet_lengths[order] - previous_text, 0.0)
+    pos = scan(new_text + read_lengths, number_rows(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
 
 @measure(
     "ClickU",
-    summary="Gains of the clicked documents of a session, discounted by the text read before.",
+    summary="Gains of the clicked documents of a session, discounted by the text read so far.",
     formula=r"\sum_{c} g_c \max\left(0, 1 - \frac{pos_c}{L}\right), \quad L = 132000",
     source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
@@ -196,15 +204,17 @@ class ClickU(Measure):
                 )
             length = np.where(np.isnan(length), self.length, length)
         is_own = isinstance(self.snippet, str)
-        text: Floats = (
+        snippet_lengths: Floats = (
             clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
         )
-        if np.isnan(text).any():
+        if np.isnan(snippet_lengths).any():
             raise MeasureError(f"{self} needs the snippets of the log, but some are missing")
-        reading = np.where(is_counted, self.F * length, 0.0)
+        read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
-        terms = _click_gains(clicks.cell, clicks.query, clicks.rank, text, reading, gains, self.L)
+        terms = _discount_clicks(
+            clicks.cell, clicks.query, clicks.rank, snippet_lengths, read_lengths, gains, self.L
+        )
         topics, systems = judged.shape
         total = np.bincount(clicks.cell, weights=terms, minlength=topics * systems)
         return total.astype(float).reshape(systems, topics).T
@@ -225,6 +235,7 @@ class ResultLists:
 
 def split_lists(queries: Rows) -> tuple[ResultLists, Ints]:
     """Split concatenated rankings into result lists; also return the list index of each row."""
+    # In these rows the grade is the number of the query.
     is_first = np.ones(queries.cell.size, dtype=bool)
     is_first[1:] = (np.diff(queries.cell) != 0) | (np.diff(queries.grade) != 0)
     start = np.flatnonzero(is_first)
@@ -242,7 +253,7 @@ def first_occurrences(rows: Rows) -> NDArray[np.bool_]:
     return is_first
 
 
-class SessionDiscounted(
+class SessionGainMeasure(
     GainMeasure,
     family="sessions",
     inputs=("queries",),
@@ -305,7 +316,7 @@ _VARIANT_SOURCES = {
     scale_note="not interval: DCG with discounts by rank and by query of the session",
     linear=True,
 )
-class SessionDCG(SessionDiscounted):
+class SessionDCG(SessionGainMeasure):
     r"""Session DCG.
 
     The result lists of a session are concatenated; :math:`r` is a rank in the concatenated list,
@@ -339,7 +350,7 @@ class SessionDCG(SessionDiscounted):
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
     scale_note="not interval; within a session's topic it is sDCG divided by a constant",
 )
-class NormalisedSessionDCG(SessionDiscounted):
+class NormalisedSessionDCG(SessionGainMeasure):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.
 
     With `ideal='single'` the ideal session is a single list of all relevant documents, best first,

@@ -31,7 +31,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import ranked_documents
 from cranfield.meta.study import SYSTEM_PAIR, Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
-from cranfield.meta.work import Progress, hash_values, part_name, run_parts
+from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.log_preference import impressions_needed
@@ -511,7 +511,7 @@ def interleaving_sensitivity(
         simulation,
         # Names of parts depend only on method and pair, so that later calls can add parts.
         {
-            f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
+            f"{make_part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
             for method in (*method_names, AB)
             for first, second in system_pairs
         },

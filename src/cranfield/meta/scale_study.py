@@ -24,7 +24,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, schema_of
 from cranfield.meta.study_options import whole_numbers
 from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
-from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
+from cranfield.meta.work import WorkOptions, hash_judged_runs, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
@@ -334,7 +334,7 @@ def study_scales(
     ties: Annotated[str, OneOf(TIES)] = "unique",
     alpha: float = 0.05,
     exact_n: Annotated[int, Integer(0)] = Options.exact_n,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> ScaleStudy:
     """Compare measures with their interval-scaled versions on the same runs.
 
@@ -399,7 +399,7 @@ def study_scales(
     options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
     collections = _read_collections(judged, options)
     has_collections = isinstance(judged, Mapping)
-    hashes = {name: judged_fingerprint(runs) for name, runs in collections.items()}
+    hashes = {name: hash_judged_runs(runs) for name, runs in collections.items()}
     prefixes = {
         name: f"collection-{position}-" if has_collections else ""
         for position, name in enumerate(collections, 1)

@@ -32,7 +32,7 @@ _HASH_PREFIX = b'"sha256": "'
 _ZERO_HASH = "0" * 64
 
 
-def unseal_part(data: bytes, study: str, name: str) -> pl.DataFrame:
+def parse_part(data: bytes, study: str, name: str) -> pl.DataFrame:
     """Read a part from Parquet bytes; raise an error if the study, name or hash is different."""
     if _HASH_PREFIX not in data:
         raise InputError("has no valid checksum")
@@ -67,7 +67,7 @@ def hash_values(*values: Any) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(*scores: Scores) -> str:
+def hash_scores(*scores: Scores) -> str:
     """Compute a hash of the values and labels of scores."""
     parts: list[Any] = []
     for table in scores:
@@ -77,7 +77,7 @@ def fingerprint(*scores: Scores) -> str:
     return hash_values(*parts)
 
 
-def judged_fingerprint(judged: JudgedRuns, *arrays: Ints) -> str:
+def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
     """Compute a hash of the data of judged runs that scores depend on."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
@@ -99,8 +99,8 @@ class ResultsFolder:
             reason = "not a results folder: it must be on this computer"
             raise InputError(reason, source=safe_path(fspath(path)))
         self.path = Path(path)
-        self.began = time.time()
-        self.damaged: list[str] = []
+        self.start_time = time.time()
+        self.damage_reports: list[str] = []
         expected = json.loads(json.dumps({"cranfield": __version__, **about}))
         self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
         settings = self.path / "study.json"
@@ -138,26 +138,28 @@ class ResultsFolder:
         """Read a finished part; None if it is missing, or damaged, which is recorded."""
         path = self._file(name)
         try:
-            return unseal_part(path.read_bytes(), self.study, name)
+            return parse_part(path.read_bytes(), self.study, name)
         except FileNotFoundError:
             return None
         except OSError as error:
             reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
         except InputError as error:
             reason = error.reason
-        self.damaged.append(f"{path.name} {reason}")
+        self.damage_reports.append(f"{path.name} {reason}")
         return None
 
     def warn_about_damage(self) -> None:
         """Warn about damaged parts, which are computed again, and list them in `damaged.txt`."""
-        if not self.damaged:
+        if not self.damage_reports:
             return
-        n_others = len(self.damaged) - 1
-        more_parts = f" and {counted(n_others, 'other damaged part')}" if n_others else ""
-        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more_parts}; see {_DAMAGED}")
+        n_parts = counted(len(self.damage_reports), "damaged part")
+        example = f"{self.damage_reports[0]} (see {_DAMAGED})"
+        warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
         with whole_file(self.path / _DAMAGED) as out:
             out.write(
-                "".join(f"{problem}; it was computed again\n" for problem in self.damaged).encode()
+                "".join(
+                    f"{problem}; it was computed again\n" for problem in self.damage_reports
+                ).encode()
             )
 
     def write(self, name: str, part: pl.DataFrame) -> None:
@@ -174,7 +176,7 @@ class ResultsFolder:
             for file in self.path.glob(pattern):
                 # Newer files may belong to another process of the same study.
                 with suppress(FileNotFoundError):
-                    if file.stat().st_mtime < self.began:
+                    if file.stat().st_mtime < self.start_time:
                         file.unlink()
 
 
@@ -204,11 +206,11 @@ Task = TypeVar("Task")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
-BLOCK = 10
+REPEATS_PER_PART = 10
 """Default number of repeats in a part."""
 
 
-class Work(TypedDict, total=False):
+class WorkOptions(TypedDict, total=False):
     """Options of :func:`run_parts` for parallel work and storage, which do not change results."""
 
     jobs: int
@@ -218,22 +220,27 @@ class Work(TypedDict, total=False):
 
 
 def with_work(function: Function) -> Function:
-    """Replace `**work` in the signature of a study by the options of :class:`Work`."""
+    """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
     signature = inspect.signature(function)
-    work_params = [param for name, param in _PARAMETERS.items() if name in Work.__annotations__]
+    work_params = [
+        param for name, param in _PARAMETERS.items() if name in WorkOptions.__annotations__
+    ]
     study_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     function.__signature__ = signature.replace(parameters=[*study_params, *work_params])  # type: ignore[attr-defined]
     return function
 
 
-def part_name(text: str) -> str:
+def make_part_name(text: str) -> str:
     """Make a name of a part from any text, with a hash of the text."""
     name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def split_repeats(
-    sizes: Iterable[int], repeats: int, step: int = BLOCK, template: str = "{:05d}-{:06d}-{:06d}"
+    sizes: Iterable[int],
+    repeats: int,
+    step: int = REPEATS_PER_PART,
+    template: str = "{:05d}-{:06d}-{:06d}",
 ) -> dict[str, tuple[int, int, int]]:
     """Split repeats into parts (size, start, stop), such as (5, 0, 10) and (5, 10, 20), by name."""
     parts = [(size, k, min(k + step, repeats)) for size in sizes for k in range(0, repeats, step)]

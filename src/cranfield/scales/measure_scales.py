@@ -52,7 +52,7 @@ from cranfield.scales.runs import (
 )
 from cranfield.scales.verdicts import (
     MAX_LISTED,
-    Run,
+    RunGrades,
     RunSet,
     ScaleReport,
     TopicsReport,
@@ -65,7 +65,7 @@ from cranfield.scales.verdicts import (
 BLOCK = 512
 """Number of steps compared at a time."""
 
-Step = tuple[Run, Run]
+Step = tuple[RunGrades, RunGrades]
 
 
 def rank_based_steps(length: int, top: int) -> Iterator[Step]:
@@ -98,7 +98,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     """Judge a measure for a total order from all differences of neighbours."""
     remaining = iter(steps)
     first: tuple[Step, Any] | None = None
-    uneven_runs: tuple[Run, ...] = ()
+    uneven_runs: tuple[RunGrades, ...] = ()
     while block := list(islice(remaining, BLOCK)):
         values = form_values(form, np.array(block).reshape(2 * len(block), -1))
         lower, upper = values.index.reshape(-1, 2).T
@@ -529,7 +529,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f" {measure} the maximum is {MAX_LISTED:,} runs"
         )
     # For each value the first run that has it, and the recall base of its topic.
-    values: dict[Any, tuple[Run, int]] = {}
+    values: dict[Any, tuple[RunGrades, int]] = {}
     exact = True
     for length in range(1, longest + 1):
         complete_measure = with_required_cutoff(as_measure(measure, length), length)

@@ -29,7 +29,7 @@ from cranfield.scales.runs import (
     exceeds,
 )
 
-Run = tuple[int, ...]
+RunGrades = tuple[int, ...]
 MAX_WRITTEN = 12
 """Maximum length of runs that are written rank by rank."""
 
@@ -63,7 +63,7 @@ class Witness:
     """
 
     kind: str
-    runs: tuple[Run, ...]
+    runs: tuple[RunGrades, ...]
     values: tuple[Number, ...]
     labels: tuple[str, ...] = ()
 
@@ -113,7 +113,7 @@ class Verdict:
         """The verdict in a word or two."""
         if self.decided:
             return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
-        start = "" if self.scale is None else f"at least {self.scale}; interval or not is "
+        start = "" if self.scale is None else f"at least {self.scale}; whether it is interval is "
         return f"{start}not decided at this length"
 
     def __repr__(self) -> str:

@@ -22,7 +22,13 @@ from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fields_of, spelt
-from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
+from cranfield.sources.text import (
+    decode_text,
+    parse_json,
+    parse_json_lines,
+    split_lines,
+    split_rows,
+)
 from cranfield.sources.values import Cells, is_number
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
@@ -296,17 +302,17 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty(name)
     if not form and schema.lines is not None:
-        return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
+        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.things, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
         return _columns_of_csv(raw, "\t" if form == "tsv" else ",", name)
-    text = decoded(raw, name)
+    text = decode_text(raw, name)
     if form == "jsonl":
-        records, lines = json_lines(text, name)
+        records, lines = parse_json_lines(text, name)
         if (columns := _columns_of_json(records, schema, name, lines)) is not None:
             return columns
-    parsed = parsed_json(text, name)
+    parsed = parse_json(text, name)
     if (columns := _columns_of_json(parsed, schema, name)) is not None:
         return columns
     expected = "an object or an array" if schema.mapping else f"an array of {schema.things}"
@@ -332,7 +338,7 @@ def _columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
     columns = _columns_of_regular_csv(raw, separator, source)
     if columns is None:
-        (names, *rows), lines = separated(decoded(raw, source), source, separator)
+        (names, *rows), lines = split_rows(decode_text(raw, source), source, separator)
         by_column = zip(*rows, strict=True) if rows else [()] * len(names)
         cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
         columns = Columns(source, names, cells.__getitem__, lines[1:])
@@ -427,7 +433,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     required = " ".join(form.names[: form.n_required])
     optional = "" if form.has_more else "".join(f" [{n}]" for n in form.names[form.n_required :])
     with in_source(source):
-        for number, line in lines_of(text):
+        for number, line in split_lines(text):
             fields = form.cut(line)
             if not fields:
                 continue

@@ -24,8 +24,8 @@ class XmlReader:
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.data
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.ExternalEntityRefHandler = self._outside
+        self.parser.EntityDeclHandler = self._refuse_entity
+        self.parser.ExternalEntityRefHandler = self._refuse_external_entity
 
     def parse(self) -> None:
         try:
@@ -52,10 +52,10 @@ class XmlReader:
     def data(self, text: str) -> None:
         """Handle text."""
 
-    def _entity(self, *_: object) -> None:
+    def _refuse_entity(self, *_: object) -> None:
         raise self.wrong("declares entities, which are not supported")
 
-    def _outside(self, *_: object) -> int:
+    def _refuse_external_entity(self, *_: object) -> int:
         raise self.wrong("refers to an external entity, which is not supported")
 
 
@@ -63,7 +63,8 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """Separators of cells, the most common first."""
 
 
-def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
+def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:
+    """Decode UTF-8 text without byte order marks; refuse other bytes."""
     try:
         # Converted or joined files may begin with two byte order marks.
         return raw.decode("utf-8-sig").lstrip("\ufeff")
@@ -78,14 +79,14 @@ def encoding_reason(raw: bytes) -> str:
     return f"{'is UTF-16 text' if is_utf16 else 'is not UTF-8 text'}; save it as UTF-8"
 
 
-def lines_of(text: str) -> list[tuple[int, str]]:
+def split_lines(text: str) -> list[tuple[int, str]]:
     """Return the lines that are not blank, with their numbers."""
     lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
     return [(number, line) for number, line in lines if line.strip()]
 
 
-def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows as long as the header, which is the first; return the line of each.
+def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Split text into rows with as many cells as the first, the header; also return their lines.
 
     Rows may have further empty cells, such as after a trailing separator.
     """
@@ -118,7 +119,7 @@ def separated(text: str, source: str, separator: str) -> tuple[list[tuple[str, .
     return rows, lines
 
 
-def parsed_json(text: str, source: str, line: int | None = None) -> Any:
+def parse_json(text: str, source: str, line: int | None = None) -> Any:
     """Parse JSON; refuse invalid JSON, duplicate keys, and too many objects or arrays."""
     # Numbers in arrays are not limited.
     check_parts(text, source, "{", "[")
@@ -140,7 +141,7 @@ class _DuplicateKeyError(ValueError):
     """Raised for a repeated key in an object; the message is the key."""
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
@@ -148,11 +149,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
+_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 
 
-def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
+def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Parse JSON lines; return the value and the number of each line that is not empty."""
     check_parts(text, source, "{", "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
-    return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]
+    return [parse_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

@@ -76,7 +76,7 @@ def test_rules(grades: Any, expected: list[int | None]) -> None:
         (PAIRS, TOPICS, DOCUMENTS, "{topic.x} {document}", "{topic.x} of the template"),
         (PAIRS, {"q1": "x"}, DOCUMENTS, TEMPLATE, "the topic has no text (topic 'q2'"),
         (PAIRS, TOPICS, DOCUMENTS[:2], TEMPLATE, "the document has no text (topic 'q2'"),
-        (PAIRS * 2, TOPICS, DOCUMENTS, TEMPLATE, "occur twice"),
+        (PAIRS * 2, TOPICS, DOCUMENTS, TEMPLATE, "the pair occurs twice"),
         (PAIRS, TOPICS, pl.concat([DOCUMENTS] * 2), TEMPLATE, "document d1 occurs twice"),
     ],
 )

@@ -35,7 +35,7 @@ BAD_FILES = {
     ],
     "results.csv": [
         ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not a whole number from 1"),
-        ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 twice on page '1'"),
+        ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 occurs twice on page '1'"),
         ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not a whole"),
         ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
         ("page,rank,doc,propensity\n1,1,a,0\n", "propensity '0' is not above 0 and up to 1"),
@@ -43,7 +43,10 @@ BAD_FILES = {
         ("page,rank,doc,propensity\n1,1,a,inf\n", "results.csv:2: propensity 'inf'"),
     ],
     "clicks.csv": [
-        ("page,rank,time\n2,1,2026-01-01T10:59:59Z\n", "clicks.csv:2: a click before its page '2'"),
+        (
+            "page,rank,time\n2,1,2026-01-01T10:59:59Z\n",
+            "clicks.csv:2: expected clicks after their page, got a click before page '2'",
+        ),
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
@@ -157,7 +160,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "clicks": [
         (
             lambda: with_clicks(page=["p", "q"], rank=[1, 1], time=[100, 199.9]),
-            "before its page 'q'",
+            "got a click before page 'q'",
         ),
         *[
             (
@@ -177,7 +180,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: scan(page=[1], rank=[None], doc=["a"]), "row 1: has no rank"),
         (lambda: scan(page=[1], doc=["a"]), "expected a column rank, got 'page', 'doc'"),
         (lambda: scan(page=[1], rank=[1]), "has no doc column"),
-        (lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]), "rank 1 twice on page '1'"),
+        (lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]), "rank 1 occurs twice on page '1'"),
         (lambda: scan_log(LAZY, cast(Any, 3)), "cannot be read as a table"),
         (lambda: scan_log(LAZY, "none.csv"), "none.csv: cannot be read: no such file"),
         (lambda: scan_log(LAZY, "none.json"), "uncompressed .csv, .tsv or .parquet"),
@@ -220,7 +223,7 @@ def test_refused_in_one_line(topic: str) -> None:
         ("select 1 as page, 1 as rank, null as doc", "text or an integer in column doc"),
         ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
         ("select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity", "propensity is 0 or less"),
-        ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 twice on page '1'"),
+        ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 occurs twice on page '1'"),
     ],
 )
 def test_relations_of_a_database(query: str, words: str) -> None:

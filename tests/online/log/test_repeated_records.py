@@ -87,7 +87,7 @@ def forms(tmp_path: Path) -> dict[str, Any]:
 def test_flat_tables(tmp_path: Path, form: str) -> None:
     """The clicks of the second record go with it, also those on documents of the first one."""
     source = forms(tmp_path)[form]
-    with pytest.raises(InputError, match="rank 1 twice on page 'p'"):
+    with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
         cf.online.read_log(source)
     with pytest.warns(CranfieldWarning, match="3 results of a repeated record"):
         log = cf.online.read_log(source, on_anomaly="count")
@@ -102,7 +102,9 @@ def test_three_tables() -> None:
     assert log.pages["query"].to_list() == ["cats"]
     assert log.results.rows() == [(0, 1, "a"), (0, 2, "b")]
     del results["rank"]
-    with pytest.raises(InputError, match="document 'a' twice on page 'p', whose results have no"):
+    with pytest.raises(
+        InputError, match="document 'a' occurs twice on page 'p', whose results have no"
+    ):
         cf.online.read_log({"page": ["p"], "query": ["cats"]}, results)
     assert counted({"page": ["p"], "query": ["cats"]}, results).results["doc"].len() == 3
     with pytest.raises(InputError, match="expected ranks, by which repeated records"):
@@ -130,7 +132,7 @@ def test_a_result_logged_twice_keeps_its_clicks() -> None:
 def test_a_page_without_results_and_then_with_some() -> None:
     flat = {"page": ["p", "p", "q"], "query": ["x"] * 3, "rank": [None, 1, None]}
     flat["doc"] = [None, "a", None]
-    with pytest.raises(InputError, match="rank 1 twice on page 'p'"):
+    with pytest.raises(InputError, match="rank 1 occurs twice on page 'p'"):
         cf.online.read_log(flat | {"clicks": [0, 1, 0]})
     log = counted(flat | {"clicks": [0, 1, 0]})
     assert log.results.is_empty() and log.clicks.is_empty()

@@ -170,8 +170,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(windows, "WINDOW_SIZE", 50)
     monkeypatch.setattr(windows, "MARK_SPACING", 8)
     monkeypatch.setattr(sides, "MIN_INNER", 16)
-    monkeypatch.setattr(sides, "TYPICAL_QUERIES", 1)
-    monkeypatch.setattr(lexicographic.Lexicographic, "from_parts", lambda *_: None)
+    monkeypatch.setattr(sides, "TYPICAL_RUNS", 1)
+    monkeypatch.setattr(lexicographic.LexicographicParts, "from_parts", lambda *_: None)
     monkeypatch.setattr(representation, "CHUNK", 128)
     monkeypatch.setattr(representation, "TASK", 256)
     yield

@@ -23,7 +23,7 @@ from cranfield.assess.estimates.documents import (
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
 from cranfield.assess.judges.reading import (
     Panel,
-    judged_topics,
+    find_judged_topics,
     read_judges,
     read_panel,
     set_highest_grade,
@@ -379,8 +379,8 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
     """Return the estimates, the topics that people judged, and the scores by the judge."""
     [judge] = panel.judges
-    labelled_topics = [judged_topics(qrels) for qrels in (judge.labels, panel.human)]
-    if missing_topics := sorted(labelled_topics[1] - labelled_topics[0]):
+    topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
+    if missing_topics := sorted(topics[1] - topics[0]):
         raise InputError(
             "the judge has no label for a topic that people judged", topic=missing_topics[0]
         )

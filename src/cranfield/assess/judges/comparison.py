@@ -21,9 +21,9 @@ from cranfield.assess.agreement.coefficients import (
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
 from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
 from cranfield.assess.judges.reading import (
-    Scale,
+    GradeScale,
+    count_grade_pairs,
     drop_unsampled,
-    match_labels,
     read_panel,
     tabulate,
 )
@@ -100,7 +100,7 @@ MAX_CALIBRATIONS = 3
 Statistic = Callable[[Tables], Floats]
 
 
-def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
+def statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
     cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     coefficients = {"kappa": "kappa"} | {f"kappa {name}": f"kappa(rel={k})" for name, k in cuts}
@@ -398,7 +398,7 @@ def compare_judges(
     check_share("confidence", confidence)
     panel = read_panel(human, judges, scale, cut)
     panel = replace(panel, human=drop_unsampled(panel.human))
-    joints, counts = zip(*(match_labels(panel, judge) for judge in panel.judges), strict=True)
+    joints, counts = zip(*(count_grade_pairs(panel, judge) for judge in panel.judges), strict=True)
     joint = np.stack(joints)
     if joint.size > MAX_ENTRIES:
         sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"

@@ -40,7 +40,7 @@ ONLY_NUMBER = r"(-?\d+)"
 """Default rule: the grade is the only number of the answer."""
 
 
-def _fields(line: str) -> list[str]:
+def _split_pair(line: str) -> list[str]:
     """Return the topic and document of a line of judgments, a run or a pool."""
     fields = line.split()
     return [fields[0], fields[2]] if len(fields) > 2 else fields
@@ -50,7 +50,7 @@ _PAIRS = Schema(
     "table of pairs",
     (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
     noun="the pairs",
-    lines=Lines(("topic", "doc"), 2, cut=_fields),
+    lines=Lines(("topic", "doc"), 2, cut=_split_pair),
     tuples=("topic", "doc"),
     is_selected=True,
 )
@@ -73,7 +73,9 @@ _ANSWERS = Schema(
 )
 
 
-def _texts(data: Any, kind: str, placeholders: list[str], pairs: Table) -> dict[str, list[str]]:
+def _read_texts(
+    data: Any, kind: str, placeholders: list[str], pairs: Table
+) -> dict[str, list[str]]:
     """Return the text of each pair for each placeholder of topics or documents."""
     schema = Schema(
         f"table of {kind}s",
@@ -127,7 +129,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     -------
     polars.DataFrame
         Columns `id`, `topic`, `doc` and `prompt`. The id is a hash of the other columns, so that
-        answers to other prompts are recognised.
+        answers to other prompts are refused.
 
     Raises
     ------
@@ -143,14 +145,14 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     'Query: cats. Passage: A {topic}. Answer {"grade": 0, 1 or 2}.'
     """
     table = read_table(pairs, _PAIRS)
-    table.refuse(table.frame.is_duplicated(), lambda row: "topic and document occur twice")
+    table.refuse(table.frame.is_duplicated(), lambda row: "the pair occurs twice")
     parts = _PLACEHOLDER.split(template)
     texts: dict[str, list[str]] = {}
     for kind, data in (("topic", topics), ("document", documents)):
         placeholders = [part for part in parts[1::2] if part.startswith(f"{{{kind}")]
         if not placeholders:
             raise PolicyError("the template must have the placeholders {topic} and {document}")
-        texts |= _texts(data, kind, placeholders, table)
+        texts |= _read_texts(data, kind, placeholders, table)
     # Pieces are concatenated, so that placeholders within texts are not replaced.
     pieces = [pl.lit(pl.Series(texts[part])) if part in texts else pl.lit(part) for part in parts]
     frame = table.frame.with_columns(prompt=pl.concat_str(pieces))
@@ -244,8 +246,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
         ~answer_table.frame["id"].is_in(table.frame["id"].to_list()),
         lambda row: f"expected the id of a prompt, got {quoted(row['id'])}",
     )
-    last = answer_table.frame.unique("id", keep="last", maintain_order=True)
-    answered = last.with_columns(answered=True)
+    last_answers = answer_table.frame.unique("id", keep="last", maintain_order=True)
+    answered = last_answers.with_columns(answered=True)
     rows = table.frame.join(answered, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
     grade = grade_map.grades_of(text)
@@ -257,4 +259,4 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     )
     label_rows = rows.select("topic", "doc", grade.alias("grade"), outcome.alias("outcome"))
     rule = "the only number of the answer" if grades == ONLY_NUMBER else str(grades)
-    return ParsedAnswers(label_rows, rule, answer_table.frame.height - last.height)
+    return ParsedAnswers(label_rows, rule, answer_table.frame.height - last_answers.height)

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import (
     Panel,
-    judged_topics,
+    find_judged_topics,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -104,7 +104,7 @@ def score_by_judges(
     values = np.empty((len(parsed), len(labels), *judged.shape))
     for k, (name, qrels) in enumerate(labels.items()):
         values[:, k] = score_aspect(judged.annotations.aspects[name])
-        labelled_topics = judged_topics(qrels)
+        labelled_topics = find_judged_topics(qrels)
         values[:, k, [topic not in labelled_topics for topic in judged.topics]] = np.nan
     return JudgeScores(panel, parsed, judged.topics, judged.systems, score_aspect(judged), values)
 

@@ -1,4 +1,4 @@
-"""Read the labels of judges, and match them with people's judgments."""
+"""Read the labels of judges, and match them with human judgments."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def read_judges(
         **{"separator": separator, "on_duplicate": on_duplicate},
         "grades": None if grades is None else GradeMap.of(grades),
     }
-    judges = tuple(_read_judge(name, labels, options) for name, labels in _judge_items(data))
+    judges = tuple(_read_judge(name, labels, options) for name, labels in _split_judges(data))
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
@@ -134,7 +134,7 @@ def read_judges(
     return judges
 
 
-def _judge_items(data: Any) -> Iterator[tuple[str | None, Any]]:
+def _split_judges(data: Any) -> Iterator[tuple[str | None, Any]]:
     """Yield the name of each judge, or None, and its labels."""
     if isinstance(data, (str, PathLike)):
         name, _, path = fspath(data).partition("=")
@@ -159,9 +159,9 @@ def _judge_items(data: Any) -> Iterator[tuple[str | None, Any]]:
         if items and _is_row(items[0]):
             yield None, items
         else:
-            yield from chain.from_iterable(map(_judge_items, items))
+            yield from chain.from_iterable(map(_split_judges, items))
     else:
-        raise InputError(f"{type(data).__name__} cannot be read as labels of judges")
+        raise InputError(f"expected labels of judges, got {type(data).__name__}")
 
 
 def _is_row(item: Any) -> bool:
@@ -192,7 +192,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
         columns = read_columns(data, schema)
-    own_names = {} if column_names is None else column_names.in_table(columns.names)
+    own_names = {} if column_names is None else column_names.match_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
@@ -229,8 +229,8 @@ MAX_GRADES = 101
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Scale of the integer grades from `low` to `high`."""
+class GradeScale:
+    """Scale of integer grades from `low` to `high`."""
 
     low: int
     high: int
@@ -256,9 +256,9 @@ class Scale:
         return [f"{''.join(names[:k])}|{''.join(names[k:])}" for k in range(1, len(names))]
 
 
-def read_scale(scale: Any) -> Scale:
+def read_scale(scale: Any) -> GradeScale:
     """Parse a scale from `(0, 3)`, a range, or the text `0..3`."""
-    if isinstance(scale, Scale):
+    if isinstance(scale, GradeScale):
         return scale
     ends: Any = None
     if isinstance(scale, str):
@@ -272,57 +272,61 @@ def read_scale(scale: Any) -> Scale:
         raise PolicyError(
             f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
         )
-    return Scale(int(ends[0]), int(ends[1]))
+    return GradeScale(int(ends[0]), int(ends[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Judgments by people, where grades below 0 remain, and labels of judges on the same scale."""
+    """Human judgments, where grades below 0 remain, and labels of judges on the same scale."""
 
     human: Qrels
     judges: tuple[Judge, ...]
-    scale: Scale
+    scale: GradeScale
     notes: tuple[str, ...]
 
 
-def drop_unsampled(people: Qrels) -> Qrels:
+def drop_unsampled(human: Qrels) -> Qrels:
     """Drop documents outside the sample, which have grades below 0 if there are strata."""
-    return people.restricted(people.grades >= 0) if "stratum" in people.columns else people
+    return human.restricted(human.grades >= 0) if "stratum" in human.columns else human
 
 
 def read_panel(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
-    """Read people and judges, and refuse or clip grades outside the scale.
+    """Read human judgments and labels of judges, and refuse or clip grades outside the scale.
 
     The default scale ends at the highest human grade. With `scale_of_judges`, and without `cut`, it
-    ends at the highest grade of people and judges.
+    ends at the highest grade of either.
     """
     origin = "of the human judgments" if scale is None else "that was declared"
     scale = None if scale is None else read_scale(scale)
-    people = read_qrels(human, subtopics=False).flat()
+    human_labels = read_qrels(human, subtopics=False).flat()
     judge_list = read_judges(judges)
     if scale is None:
         bounding_labels = judge_list if scale_of_judges and not cut else ()
-        scale = Scale(0, max(0, people.max_grade, *(j.labels.max_grade for j in bounding_labels)))
+        scale = GradeScale(
+            0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
+        )
     if len(scale) > MAX_GRADES:
         raise PolicyError(
             f"a scale must have at most {MAX_GRADES} grades, got {len(scale):,} ({scale})"
         )
-    fitted_people = _fit_to_scale(Judge("people", people), people.grades >= 0, scale, cut, origin)
+    fitted_human = _fit_to_scale(
+        Judge("people", human_labels), human_labels.grades >= 0, scale, cut, origin
+    )
     fitted_judges = tuple(_fit_to_scale(judge, True, scale, cut, origin) for judge in judge_list)
-    n_negative = int((drop_unsampled(people).grades < 0).sum())
+    n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
     notes = [f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}"]
     notes = notes if n_negative else []
     notes += [
         f"{judge.name}: {counted(judge.cut, 'grade')} outside the scale {scale} clipped to it"
-        for judge in (fitted_people, *fitted_judges)
+        for judge in (fitted_human, *fitted_judges)
         if judge.cut
     ]
-    return Panel(fitted_people.labels, fitted_judges, scale, tuple(notes))
+    return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 
-def _fit_to_scale(judge: Judge, rows: Any, scale: Scale, cut: bool, origin: str) -> Judge:
+def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin: str) -> Judge:
     """Refuse or clip grades outside the scale, among the selected rows."""
     labels = judge.labels
     is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & rows
@@ -341,18 +345,18 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: Scale, cut: bool, origin: str)
     return replace(judge, labels=replace(labels, grades=clipped), cut=n_clipped)
 
 
-def tabulate(columns: Mapping[str, NDArray[Any]], **names: Sequence[Any]) -> pl.DataFrame:
-    """Return a row of values for each combination of names, the last varying fastest."""
-    indices = np.indices([len(labels) for labels in names.values()])
-    keys = {
+def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:
+    """Return a row of values for each combination of key labels, the last key varying fastest."""
+    indices = np.indices([len(labels) for labels in keys.values()])
+    key_columns = {
         name: pl.Series(labels).gather(index.ravel())
-        for (name, labels), index in zip(names.items(), indices, strict=True)
+        for (name, labels), index in zip(keys.items(), indices, strict=True)
     }
     values = {name: column.ravel() for name, column in columns.items()}
-    return pl.DataFrame(keys | values).fill_nan(None)
+    return pl.DataFrame(key_columns | values).fill_nan(None)
 
 
-def judged_topics(qrels: Qrels) -> set[str]:
+def find_judged_topics(qrels: Qrels) -> set[str]:
     """Return the topics with judgments."""
     return {qrels.topics[code] for code in np.unique(qrels.codes)}
 
@@ -362,26 +366,26 @@ def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
     return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 
-def match_labels(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
-    """Count pairs by topic, grade by people and grade by the judge; also count the labels."""
-    people, labels = panel.human, judge.labels
-    rows, human_rows = labels.matching_rows(people)
+def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
+    """Count pairs by topic, human grade and grade of the judge; also count the labels."""
+    human_labels, labels = panel.human, judge.labels
+    rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
         raise InputError(
-            f"{quoted(judge.name)} has no label of a pair that people judged",
+            f"{quoted(judge.name)} has no label of a pair with a human judgment",
             source=labels.origin.name,
         )
-    n_in_topics = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
-    shape = (len(people.topics), len(panel.scale), len(panel.scale))
+    n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())
+    shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size
-    # Only people can have grades below 0 here, which count as the lowest grade.
-    first = np.maximum(people.grades[human_rows], low) - low
+    # Only human judgments can have grades below 0 here, which count as the lowest grade.
+    first = np.maximum(human_labels.grades[human_rows], low) - low
     second = labels.grades[rows] - low
-    cells = np.ravel_multi_index((people.codes[human_rows], first, second), shape)
+    cells = np.ravel_multi_index((human_labels.codes[human_rows], first, second), shape)
     return np.bincount(cells, minlength=prod(shape)).reshape(shape), {
         "labels": len(labels),
         "pairs": n_pairs,
-        "missing": len(people) - n_pairs,
+        "missing": len(human_labels) - n_pairs,
         "extra": n_in_topics - n_pairs,
         "unknown": len(labels) - n_in_topics,
         "unparsed": judge.unparsed,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa, observed_agreement
 from cranfield.assess.agreement.tables import tables_from_joint
-from cranfield.assess.judges.reading import judged_topics, set_highest_grade
+from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
 from cranfield.assess.labels.consensus import majority, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
@@ -277,7 +277,7 @@ def _score_by_assessor(
     }
     values = np.full((n_workers, topics, systems), np.nan)
     for name in assessors:
-        own_topics = judged_topics(judgments[name])
+        own_topics = find_judged_topics(judgments[name])
         is_labelled = [topic in own_topics for topic in judged.topics]
         values[int(name), is_labelled] = scores[name].values[is_labelled]
     random = [[scores[f"{kind} {draw}"].values for draw in range(draws)] for kind in range(n_kinds)]

@@ -94,11 +94,11 @@ class Order(Result):
 
     @property
     def relevant(self) -> Bools:
-        """Whether each document of the pool is relevant; shape (documents,)."""
+        """Mask of the relevant documents of the pool; shape (documents,)."""
         return np.asarray(self.grades >= self.rel)
 
     def first(self, budget: int, *, overall: bool = False) -> Bools:
-        """Return whether each document is judged within a budget; shape (documents,).
+        """Return a mask of the documents within a budget of judgments; shape (documents,).
 
         Parameters
         ----------
@@ -221,8 +221,8 @@ def order(
     Examples
     --------
     >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0}}, "b": {"q": {"z": 2.0, "y": 1.0}}}
-    >>> judged = order(runs, "MaxMean", {"q": {"x": 0, "z": 1}})
-    >>> judged.to_polars()["doc"].to_list()
+    >>> documents = order(runs, "MaxMean", {"q": {"x": 0, "z": 1}})
+    >>> documents.to_polars()["doc"].to_list()
     ['x', 'z', 'y']
     """
     parsed_method = parse_method(method)
@@ -405,7 +405,7 @@ def next_documents(
 
 
 def _next_batch(state: MethodState, is_known: Bools, is_relevant: Bools, n: int) -> Indices:
-    """Choose batches and learn from judged documents, until each group needs a judgment."""
+    """Choose batches and learn from judged documents, until each queue needs a judgment."""
     remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]

@@ -35,7 +35,7 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
-from cranfield.sources.text import decoded
+from cranfield.sources.text import decode_text
 from cranfield.sources.values import integers_in, numbers_in
 
 _ROWS = 1 << 20
@@ -160,7 +160,7 @@ def _is_file(name: str) -> bool:
 
 
 def _check_tag(
-    rows: pl.DataFrame, task: TaskRules, declared: str | None, team: str | None, faults: Faults
+    rows: pl.DataFrame, task: TaskRules, declared_tag: str | None, team: str | None, faults: Faults
 ) -> str | None:
     """Check and return the tag of the run: the tag of the first line with a score."""
     tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
@@ -170,8 +170,8 @@ def _check_tag(
     # A line with names of columns has no score, and its last word is not the tag.
     line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
     name = f"tag {quoted(tag)}"
-    if declared not in (None, tag):
-        message = f"{name} differs from the declared tag {quoted(declared)}"
+    if declared_tag not in (None, tag):
+        message = f"{name} differs from the declared tag {quoted(declared_tag)}"
         faults.add("tag-declared", message, line)
     if team is not None and tag.casefold() == team.casefold():
         faults.add("tag-team", f"{name} is the team's own id", line)
@@ -350,14 +350,14 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
         return is_missing
     index = DocIndex(docs)
     parquet = Source(str(path)).suffix == ".parquet"
-    for documents in _parquet_documents(path) if parquet else _first_words(path):
+    for documents in _read_parquet_documents(path) if parquet else _read_first_words(path):
         is_missing[index.pairs(documents)[1]] = False
         if not is_missing.any():
             break
     return is_missing
 
 
-def _parquet_documents(path: Path) -> Iterator[pl.Series]:
+def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
     check_parquet_file(str(path))
     with reading_parquet(str(path)):
         table = pl.scan_parquet(path, glob=False)
@@ -372,18 +372,18 @@ def _parquet_documents(path: Path) -> Iterator[pl.Series]:
         yield docs.to_series().drop_nulls()
 
 
-def _first_words(path: Path) -> Iterator[pl.Series]:
-    for _, lines in _list_lines(path):
+def _read_first_words(path: Path) -> Iterator[pl.Series]:
+    for _, lines in _read_list_lines(path):
         # Splitting lines is slow, and most lists have only ids.
         has_blanks = lines.str.contains(f"[{BLANKS}]").any()
         yield lines.str.extract(WORD, 0).drop_nulls() if has_blanks else lines.filter(lines != "")
 
 
-def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
+def _read_list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
     """Yield the lines of a list in chunks, each with the number of its first line."""
     source, first_line = Source(str(path)), 1
     for chunk in source.chunks(TOGETHER * CHUNK):
-        text = pl.Series([decoded(chunk, source.name, first_line)])
+        text = pl.Series([decode_text(chunk, source.name, first_line)])
         yield first_line, text.str.split("\n").explode()
         first_line += chunk.count(b"\n")
 
@@ -391,7 +391,7 @@ def _list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
 def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
     """Return a mask of the rows whose topic and document are in a list or in judgments."""
     mask = np.zeros(rows.height, dtype=bool)
-    for first_line, lines in _list_lines(path):
+    for first_line, lines in _read_list_lines(path):
         words = lines.str.extract_all(WORD)
         widths = words.list.len()
         invalid = (~widths.is_in([0, 2, 4])).arg_true()
@@ -483,24 +483,26 @@ def public_metadata(
         has_address = not consent_mail and _MAIL_ADDRESS.search(text)
         return bool(has_address or _LOCAL_PATH.search(text))
 
-    def public(value: Any, path: str) -> Any:
+    def remove_private(value: Any, path: str) -> Any:
         if path in private_keys or (isinstance(value, str) and is_private(value)):
             removed_keys[path] = None
             return removed
         if not value or not isinstance(value, (dict, list)):
             return value
         if isinstance(value, list):
-            items = [public(item, path) for item in value]
+            items = [remove_private(item, path) for item in value]
             return [item for item in items if item is not removed] or removed
         values = {}
         for key, item in value.items():
             if is_private(str(key)):
                 removed_keys[path or "a key"] = None
                 continue
-            public_value = public(item, f"{path}.{key}" if path and key else path or str(key))
+            public_value = remove_private(
+                item, f"{path}.{key}" if path and key else path or str(key)
+            )
             if public_value is not removed:
                 values[key] = public_value
         return values or removed
 
-    values = public(metadata.values, "")
+    values = remove_private(metadata.values, "")
     return Metadata({} if values is removed else values).to_yaml().encode(), tuple(removed_keys)

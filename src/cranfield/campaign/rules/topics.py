@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import InputError, optional_module, quoted
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
-from cranfield.sources.text import XmlReader, decoded, json_lines, lines_of, parsed_json
+from cranfield.sources.text import XmlReader, decode_text, parse_json, parse_json_lines, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
 """Names of the id of a topic in XML and JSON."""
@@ -57,15 +57,15 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         yield from ((topic, None) for topic in _irds_topics(topics))
         return
     source = Source(str(topics))
-    content = decoded(source.read(), source.name)
+    content = decode_text(source.read(), source.name)
     start = content.lstrip()[:1]
     if source.suffix in (".csv", ".parquet"):
         raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
-        for entry, line in zip(*json_lines(content, source.name), strict=True):
+        for entry, line in zip(*parse_json_lines(content, source.name), strict=True):
             yield _topic_id(entry, line), line
     elif start in ("{", "[") and source.suffix == ".json":
-        entries = parsed_json(content, source.name)
+        entries = parse_json(content, source.name)
         for entry in entries:
             yield (entry if isinstance(entries, dict) else _topic_id(entry)), None
     elif start == "<" and (matches := list(_NUM.finditer(content))):
@@ -76,7 +76,7 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         reader.parse()
         yield from reader.topics
     else:
-        for line, text in lines_of(content):
+        for line, text in split_lines(content):
             yield text.split()[0], line
 
 

@@ -24,7 +24,7 @@ task_option, judgments_option = options_of(
 )
 
 
-def on_campaign(function: Callable[..., int | None]) -> Any:
+def campaign_argument(function: Callable[..., int | None]) -> Any:
     """Add the argument FOLDER to a command, whose function takes the campaign.
 
     If the function returns None, the exit status is 1 if a run could not be read.
@@ -39,7 +39,7 @@ def on_campaign(function: Callable[..., int | None]) -> Any:
     return click.argument("folder", type=READ)(with_folder)
 
 
-def output_to(metavar: str, help: str) -> Decorator:
+def make_output_option(metavar: str, help: str) -> Decorator:
     """Make the required option of the file or folder that a command writes."""
     return option("--output", required=True, metavar=metavar, help=help)
 

@@ -121,9 +121,9 @@ class Reading:
 
     @cached_property
     def _column_names(self) -> tuple[RequestedColumns, RequestedColumns]:
-        from cranfield.collection.files.named_columns import requested_columns_of_both
+        from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 
-        return requested_columns_of_both(self.columns, self.system)
+        return requested_qrels_and_run_columns(self.columns, self.system)
 
     @property
     def common(self) -> dict[str, Any]:

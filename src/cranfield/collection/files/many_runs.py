@@ -268,7 +268,7 @@ def read_runs(
     if columns is not None:
         options["columns"] = names = requested_columns(columns, "run", system)
         paths = (fspath(part) for _, part in parts if isinstance(part, (str, PathLike)))
-        names.is_beside_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
+        names.has_tables = any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
     items = [item for name, part in parts for item in _systems(name, part, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
 
@@ -311,10 +311,10 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
         return
-    from cranfield.sources.text import decoded, parsed_json
+    from cranfield.sources.text import decode_text, parse_json
 
     try:
-        content = parsed_json(decoded(source.read(), source.name), source.name)
+        content = parse_json(decode_text(source.read(), source.name), source.name)
     except InputError:
         return
     if isinstance(content, Mapping) and all(isinstance(r, dict | list) for r in content.values()):

@@ -37,11 +37,11 @@ SCORE = Column("score", NUMBER)
 SYSTEM = optional("tag", TAG, "system")
 GRADED = Column("grade", GRADE, "judgment")
 
-_VALUES = {"score": SCORE, "grade": GRADED}
+_VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
 
 
-def is_listed(documents: Any) -> bool:
-    """Return True for a list of documents, perhaps with their scores or grades."""
+def is_nonempty_document_list(documents: Any) -> bool:
+    """Return True for a list of at least one document, perhaps with scores or grades."""
     if not _is_list(documents) or not len(documents):
         return False
     first = documents[0]
@@ -58,10 +58,12 @@ def _is_list(documents: Any) -> bool:
 
 def _is_hit(value: Any) -> bool:
     """Return True for a document without a topic, as search engines return it."""
-    return isinstance(value, Mapping) and _key(value, TOPIC) is None is not _key(value, DOC)
+    return isinstance(value, Mapping) and _find_key(value, TOPIC) is None is not _find_key(
+        value, DOC
+    )
 
 
-def _key(row: Mapping[Any, Any], column: Column) -> Any:
+def _find_key(row: Mapping[Any, Any], column: Column) -> Any:
     """Return the key of a mapping that names a column, or None."""
     keys = [*row]
     places = column.named_in(keys)
@@ -91,31 +93,33 @@ def is_run(data: Any) -> bool:
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
-    return not all(isinstance(row, Mapping) and _key(row, DOC) is None for row in data)
+    return not all(isinstance(row, Mapping) and _find_key(row, DOC) is None for row in data)
 
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
 
 
-def _documents(
-    value: str, topic: Any, documents: Any, source: str
+def _split_documents(
+    value_name: str, topic: Any, documents: Any, source: str
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the documents of a topic, and their scores or grades."""
     if isinstance(documents, Mapping) and not any(
         isinstance(inner, dict | list) for inner in documents.values()
     ):
         return list(documents), list(documents.values())
-    if value == "grade" and isinstance(documents, AbstractSet):
+    if value_name == "grade" and isinstance(documents, AbstractSet):
         documents = sorted(documents, key=str)
-    if is_listed(documents) or (_is_list(documents) and not documents):
+    if is_nonempty_document_list(documents) or (_is_list(documents) and not documents):
         docs = documents.tolist() if hasattr(documents, "tolist") else list(documents)
         if docs and all(map(_is_pair, docs)):
             return [doc for doc, _ in docs], [number for _, number in docs]
         size = len(docs)
-        values: Sequence[Any] = range(-1, -size - 1, -1) if value == "score" else [1] * size
+        values: Sequence[Any] = range(-1, -size - 1, -1) if value_name == "score" else [1] * size
         if docs and all(map(_is_hit, docs)):
-            doc, number = (_key(docs[0], column) for column in (DOC, _VALUES[value]))
+            doc, number = (
+                _find_key(docs[0], column) for column in (DOC, _VALUE_COLUMNS[value_name])
+            )
             if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
                 reason = f"topic {quoted(topic)} has documents with different keys"
                 raise InputError(reason, source=source)
@@ -124,34 +128,36 @@ def _documents(
         return docs, values
     is_set = isinstance(documents, AbstractSet)
     got = "a set, which has no order" if is_set else describe_structure(documents)
-    reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {got}"
-    raise InputError(reason + FLAT_ADVICE.format(value=value), source=source)
+    reason = f"expected {{document: {value_name}}} for topic {quoted(topic)}, got {got}"
+    raise InputError(reason + FLAT_ADVICE.format(value=value_name), source=source)
 
 
-def _columns_of_topics(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert a mapping of topics to `{document: value}`, or to lists of documents, to columns."""
     is_nested = all(isinstance(documents, Mapping) for documents in data.values())
-    if value == "score" and is_nested:
+    if value_name == "score" and is_nested:
         firsts = (next(iter(documents.values()), None) for documents in data.values())
         if any(isinstance(first, Mapping) for first in firsts):
             raise InputError("expected one run, got a mapping of systems to runs", source=source)
     names = [str(topic).strip() for topic in data]
     if len({*names}) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"topic {quoted(repeated)} twice, as text and as a number", source=source)
-    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
+        raise InputError(
+            f"topic {quoted(repeated)} occurs twice, as text and as a number", source=source
+        )
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
     rising: list[bool] = []
     ranks: list[int] = []
     for topic, documents in data.items():
-        docs, values = _documents(value, topic, documents, source)
-        if value == "score" and not len(docs):
+        docs, values = _split_documents(value_name, topic, documents, source)
+        if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
-        if len(docs) > 1 and value == "score":
+        if len(docs) > 1 and value_name == "score":
             rising.append(_is_rising(values, isinstance(documents, Mapping)))
         ranks.extend(range(1, len(docs) + 1))
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
-        columns[value].extend(values)
+        columns[value_name].extend(values)
     if rising and all(rising):
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
@@ -175,7 +181,7 @@ RUN = Schema(
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
-    mapping=partial(_columns_of_topics, "score"),
+    mapping=partial(_convert_topics, "score"),
     nested=partial(columns_of_nested, "run"),
 )
 
@@ -206,7 +212,7 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    mapping=partial(_columns_of_topics, "grade"),
+    mapping=partial(_convert_topics, "grade"),
     nested=partial(columns_of_nested, "qrels"),
 )
 
@@ -223,17 +229,17 @@ class RequestedColumns:
     ambiguous_columns: columns whose name may be that of another kind of table; they may also have a
         usual name.
     matched_columns: columns of `names` that occurred in a table so far.
-    is_beside_tables: whether files without column names are read together with tables.
+    has_tables: whether some of the files that are read together are tables with column names.
     """
 
     kind: str
     names: dict[str, str] = field(default_factory=dict)
     ambiguous_columns: frozenset[str] = frozenset()
     matched_columns: set[str] = field(default_factory=set)
-    is_beside_tables: bool = False
+    has_tables: bool = False
 
-    def in_table(self, names: Sequence[object]) -> dict[str, str]:
-        """Return the names by column that apply to a table whose columns are `names`."""
+    def match_table(self, names: Sequence[object]) -> dict[str, str]:
+        """Return and record the names by column that apply to a table with columns `names`."""
         spellings = {*map(spelt, names)}
         requested = {
             column: name
@@ -272,7 +278,7 @@ def requested_columns(
     return RequestedColumns(kind, names)
 
 
-def requested_columns_of_both(
+def requested_qrels_and_run_columns(
     columns: Mapping[str, str] | None, system: str | None
 ) -> tuple[RequestedColumns, RequestedColumns]:
     """Read the names of columns for judgments and runs; a name may apply to one of them only."""
@@ -305,12 +311,12 @@ def _columns_named(key: object) -> list[tuple[str, str]]:
     return meanings
 
 
-_DICTS = {dict, defaultdict, OrderedDict}
+_DICT_TYPES = {dict, defaultdict, OrderedDict}
 """Types whose items can be read directly; a subclass may override access."""
 
-_TRUTHS: frozenset[Any] = frozenset({bool, np.bool_})
+_BOOLEAN_TYPES: frozenset[Any] = frozenset({bool, np.bool_})
 
-_INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_})
+_INTEGER_TYPES: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_})
 """Types of grades; NumPy would also convert an array without dimensions to an integer."""
 
 
@@ -337,12 +343,12 @@ class _NumberColumn(NamedTuple):
 
 
 _SCORES = _NumberColumn("scores", np.dtype("<f8"), b"g", "fiu")
-_GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGERS)
+_GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGER_TYPES)
 
 
 def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
     """Create a run that refers to a dict of dicts; None if the reader of tables must check."""
-    fields = _fields(data, _SCORES)
+    fields = _convert_dicts(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     # A dict has no repeated documents, so there is no check for these.
@@ -353,29 +359,29 @@ def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | Non
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
     """Create judgments that refer to a dict of dicts; None if the reader of tables must check."""
-    fields = _fields(data, _GRADES)
+    fields = _convert_dicts(data, _GRADES)
     if fields is None:
         return None
     origin = Origin("judgments")
     return unchecked(DictQrels, **fields, subtopics=None, origin=origin, columns={})
 
 
-def _fields(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
+def _convert_dicts(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
     """Convert dicts of text ids and numbers to the fields of a run or judgments, or return None."""
-    if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
+    if type(data) not in _DICT_TYPES or not {*map(type, data.values())} <= _DICT_TYPES:
         return None
     rankings = {topic: documents for topic, documents in data.items() if documents}
     if column is _SCORES:
         # Topics with an empty ranking come last.
         rankings |= {topic: documents for topic, documents in data.items() if not documents}
-    if not rankings or not _all_ids(rankings):
+    if not rankings or not _has_valid_ids(rankings):
         return None
     sizes = [*map(len, rankings.values())]
     values = np.empty(sum(sizes), column.dtype)
     start = 0
     for documents in filter(None, rankings.values()):
-        numbers = _numbers([*documents.values()], column)
-        if numbers is None or not _all_ids(documents):
+        numbers = _convert_numbers([*documents.values()], column)
+        if numbers is None or not _has_valid_ids(documents):
             return None
         values[start : start + len(documents)] = numbers
         start += len(documents)
@@ -384,7 +390,7 @@ def _fields(data: Any, column: _NumberColumn) -> dict[str, Any] | None:
     return {"topics": tuple(rankings), "codes": codes, "topic_dicts": dicts, column.name: values}
 
 
-def _numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
+def _convert_numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
     """Convert numbers of at most 64 bits to an array; None for other values."""
     with suppress(Exception):
         # `marshal` writes a tag and a number for each float, and each integer of 32 bits.
@@ -400,7 +406,11 @@ def _numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
         return None
     types = {*map(type, values)}
     # NumPy converts a Boolean among numbers to 1 or 0.
-    if numbers.dtype.kind not in column.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
+    if (
+        numbers.dtype.kind not in column.kinds
+        or numbers.dtype.itemsize > 8
+        or types & _BOOLEAN_TYPES
+    ):
         return None
     is_exact = column.types is None or (
         types <= column.types and bool((numbers.astype(column.dtype) == numbers).all())
@@ -408,10 +418,10 @@ def _numbers(values: list[Any], column: _NumberColumn) -> NDArray[Any] | None:
     return numbers if is_exact and numbers.shape == (len(values),) else None
 
 
-def _all_ids(ids: Mapping[Any, Any]) -> bool:
+def _has_valid_ids(ids: Mapping[Any, Any]) -> bool:
     """Return True if all keys are non-empty, valid Unicode text without blanks."""
     try:
-        # Joining scattered ids takes half the time of checking their types, so errors come first.
+        # Joining takes half the time of the type check, and fails for most ids that are not text.
         text = "".join(ids)
         if [*map(type, ids)].count(str) < len(ids) or "" in ids:
             return False
@@ -458,10 +468,10 @@ def _is_single_run(data: Mapping[Any, Any]) -> bool:
 
 
 def is_document_list(value: Any) -> bool:
-    """Return True for a list of documents."""
+    """Return True for a list of documents, which may be empty."""
     if isinstance(value, (str, int, float)) or value is None:
         return False
-    return _is_empty(value) or is_listed(value)
+    return _is_empty(value) or is_nonempty_document_list(value)
 
 
 def _is_empty(value: Any) -> bool:

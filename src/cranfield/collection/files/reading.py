@@ -281,7 +281,7 @@ def read_run(
     rows = _read(data, names, format, encoding, separator)
     scores, ranks = _scores(rows, numbers)
     # If files of lines are read together with tables, the column of scores is that of the tables.
-    is_score_of_tables = rows.table is None and names.is_beside_tables and "score" in names.names
+    is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
@@ -502,7 +502,7 @@ def _read(
         source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
-        if not names.is_beside_tables:
+        if not names.has_tables:
             names.refuse(source.name, "text without names of columns")
         if grades is not None and ungraded == "drop":
             combination = "ungraded='drop' cannot be combined with grades="

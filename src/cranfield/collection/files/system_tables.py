@@ -153,7 +153,7 @@ def read_system_table(
         columns, stem, path = columns_of_file(source, schema, form), source.stem, source.path
     else:
         columns = read_columns(data, schema)
-    names = requested.in_table(columns.names)
+    names = requested.match_table(columns.names)
     if kind == "run":
         if "tag" not in names and (system := _system_column(columns)) is not None:
             names["tag"] = system

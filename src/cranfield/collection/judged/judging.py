@@ -75,9 +75,9 @@ def read_inputs(
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        from cranfield.collection.files.named_columns import requested_columns_of_both
+        from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 
-        qrels_columns, run_columns = requested_columns_of_both(columns, system)
+        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
@@ -141,7 +141,7 @@ def can_be_read(
     **options: Any,
 ) -> bool:
     """Return True if data can be read as the given kind: `run` (the first one) or `qrels`."""
-    from cranfield.collection.files.named_columns import requested_columns_of_both
+    from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
@@ -151,7 +151,7 @@ def can_be_read(
     qrels_columns: Any
     run_columns: Any
     try:
-        qrels_columns, run_columns = requested_columns_of_both(columns, system)
+        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
         with collected_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=qrels_columns, **options))

@@ -199,21 +199,21 @@ def header_lines(place: MetadataPlace | None) -> bytes:
 
 def _of_header(header: Header) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
-    from cranfield.sources.text import decoded
+    from cranfield.sources.text import decode_text
 
     if header.form == "sysdesc":
-        description = decoded(header.text, header.source, header.line).strip()
+        description = decode_text(header.text, header.source, header.line).strip()
         return Metadata({"description": description}, header.source, header.line)
     return _of_yaml(header.text, header.source, header.line + 1)
 
 
 def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
-    from cranfield.sources.text import decoded
+    from cranfield.sources.text import decode_text
 
     if len(data) > MAX_BYTES:
         raise InputError("has more than 1 MiB", source=source)
-    yaml = read_yaml(decoded(data, source, line), source, line)
+    yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.twice[:1]:
         more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
         warn(f"{source}: {message}{more}", stacklevel=3)

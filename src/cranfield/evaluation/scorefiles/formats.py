@@ -44,7 +44,7 @@ from cranfield.sources.columns import (
     reading_parquet,
 )
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
-from cranfield.sources.text import json_lines, lines_of, parsed_json
+from cranfield.sources.text import parse_json, parse_json_lines, split_lines
 from cranfield.sources.values import LABEL, is_number
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
@@ -71,7 +71,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
-    rows = [(split_cells(line), number) for number, line in lines_of(text)]
+    rows = [(split_cells(line), number) for number, line in split_lines(text)]
     n_cells = 4 if len(rows[0][0]) == 4 else 3
     for cells, line in rows:
         if len(cells) != n_cells:
@@ -393,13 +393,13 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     parsed: Any
     line_numbers = None
     if lines:
-        parsed, line_numbers = json_lines(text, source.name)
+        parsed, line_numbers = parse_json_lines(text, source.name)
         if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A single line may be the complete object of scores rather than a row.
             is_complete = any(isinstance(value, (Mapping, list)) for value in row.values())
             parsed = row if is_complete else parsed
     else:
-        parsed = parsed_json(text, source.name)
+        parsed = parse_json(text, source.name)
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):

@@ -37,7 +37,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, is_frame
-from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
+from cranfield.sources.text import SEPARATORS, decode_text, split_lines, split_rows
 from cranfield.sources.values import is_number
 
 
@@ -235,8 +235,8 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
         return read_table(scores_from_parquet(raw, source))
-    text = decoded(raw, source.name)
-    head = next((line for _, line in lines_of(text)), "")
+    text = decode_text(raw, source.name)
+    head = next((line for _, line in split_lines(text)), "")
     if not head:
         raise InputError("is empty")
     layout = layout or _layout_of(head)
@@ -246,7 +246,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
     separator = _separator_of(head, default) or default
-    (names, *rows), lines = separated(text, source.name, separator)
+    (names, *rows), lines = split_rows(text, source.name, separator)
     if not rows:
         raise InputError("has a header, but no scores", line=lines[0])
     decimal = "."

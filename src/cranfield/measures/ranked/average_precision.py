@@ -151,7 +151,7 @@ class ElevenPointAveragePrecision(_Interpolated):
 @measure(
     "infAP",
     aliases=("InfAP",),
-    summary="AP inferred from a random sample of the pool that was judged.",
+    summary="AP inferred from the judgments of a random sample of the pool.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \left( \frac1r + \frac{r-1}{r}"
     r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",
     source="Yilmaz and Aslam (2006), as in trec_eval",

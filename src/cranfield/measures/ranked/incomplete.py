@@ -46,17 +46,17 @@ class _Bpref(
     def values(self, judged: JudgedRuns) -> Floats:
         # In the condensed list all documents above are judged.
         hits = judged.condensed().relevant(self.rel)
-        above = hits.rank - hits.seen
+        n_above = hits.rank - hits.seen
         base = judged.recall_base(self.rel)
-        nonrelevant = judged.nonrelevant_base(self.rel)
+        n_nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
-            misplaced, divisor = above, hits.at(nonrelevant)
+            misplaced, divisor = n_above, hits.at(n_nonrelevant)
         elif self.form == "relative":
             # A flaw of this form: without documents above, a document at rank 1 adds nothing.
-            misplaced, divisor = np.where(hits.rank == 1, 1, above), np.maximum(hits.rank - 1, 1)
+            misplaced, divisor = np.where(hits.rank == 1, 1, n_above), np.maximum(hits.rank - 1, 1)
         else:
-            misplaced = np.minimum(above, hits.at(base))
-            divisor = hits.at(np.minimum(base, nonrelevant) if self.form == "trec_eval" else base)
+            misplaced = np.minimum(n_above, hits.at(base))
+            divisor = hits.at(np.minimum(base, n_nonrelevant) if self.form == "trec_eval" else base)
         return ratio(hits.total(1.0 - ratio(misplaced, divisor)), base)
 
 
@@ -143,7 +143,7 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gain_rows(judged.condensed(), self.gains)
-        misplaced = _misplaced_gain(hits)
+        misplaced = _sum_misplaced_gain(hits)
         ideal = ideal_rows(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
@@ -159,7 +159,7 @@ class GradedPreference(Measure):
         return ratio(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
 
 
-def _misplaced_gain(hits: Rows) -> Floats:
+def _sum_misplaced_gain(hits: Rows) -> Floats:
     """Sum, for each row, the relative loss of gain over the documents above."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
@@ -214,7 +214,7 @@ def _number_strata(judged: JudgedRuns, name: str) -> _Strata:
     return _Strata(code, weight[code], is_sampled)
 
 
-def _expected_relevant(
+def _estimate_relevant_at_rows(
     pool: Rows, strata: _Strata, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
     """Return the expected number of relevant documents down to each row, and its increase there."""
@@ -224,13 +224,13 @@ def _expected_relevant(
     is_sampled = rows.grade >= 0
     is_relevant = (rows.grade >= rel) & is_sampled
 
-    def expected(n_documents: Ints, n_relevant: Ints, n_sampled: Ints) -> Floats:
+    def estimate(n_documents: Ints, n_relevant: Ints, n_sampled: Ints) -> Floats:
         divisor = n_sampled + INFAP_EPSILON / prior
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.counted(is_relevant), rows.counted(is_sampled)
-    after = expected(rows.seen, n_relevant, n_sampled)
-    before = expected(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
+    after = estimate(rows.seen, n_relevant, n_sampled)
+    before = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = after - before
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
@@ -239,7 +239,7 @@ def _expected_relevant(
 
 @measure(
     "xinfAP",
-    summary="AP inferred from a stratified sample of the pool that was judged.",
+    summary="AP inferred from the judgments of a stratified sample of the pool.",
     formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
@@ -259,12 +259,12 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata = _number_strata(judged, str(self))
-        expected, step = _expected_relevant(pool, strata, self.rel, self.prior)
+        expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
         precision = (1.0 + (expected - step)[is_relevant]) / hits.rank
         total = hits.total(strata.weight[hits.judgment] * precision)
-        return ratio(total, _estimated_relevant(judged, strata.weight, self.rel))
+        return ratio(total, _estimate_relevant(judged, strata.weight, self.rel))
 
 
 @measure(
@@ -282,14 +282,14 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         strata = _number_strata(judged, str(self))
-        _, step = _expected_relevant(judged.documents, strata, self.rel, self.prior)
+        _, step = _estimate_relevant_at_rows(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
 
 
 @measure(
     "infNDCG",
     aliases=("infnDCG",),
-    summary="nDCG inferred from a stratified sample of the pool that was judged.",
+    summary="nDCG inferred from the judgments of a stratified sample of the pool.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
     range=(0.0, float("inf")),
@@ -381,10 +381,10 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
         hit_weight = weight[hits.judgment]
         precision = (1.0 + hits.running(hit_weight) - hit_weight) / hits.rank
         total = hits.total(hit_weight * precision)
-        return ratio(total, _estimated_relevant(judged, weight, self.rel))
+        return ratio(total, _estimate_relevant(judged, weight, self.rel))
 
 
-def _estimated_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
+def _estimate_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
     """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
     is_relevant = judgments.grade >= max(rel, 0, judgments.judged_from)

@@ -80,7 +80,7 @@ def u_measure(
     Raises
     ------
     MeasureError, PolicyError
-        For lengths or gains that are not numbers, negative, not finite, or not equally many.
+        For lengths or gains that are not numbers, negative, not finite, or of different lengths.
 
     Examples
     --------

@@ -37,7 +37,7 @@ from cranfield.meta.collection_studies.rankings import (
 from cranfield.meta.study import Study, names_with_value, percent
 from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, split_texts, whole_numbers
 from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice, verdict_or_none
-from cranfield.meta.work import Progress, hash_values, part_name, run_parts
+from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 
@@ -579,7 +579,7 @@ def pooling(
     )
     # Names of parts contain the method, so that later calls can add methods.
     tasks: dict[str, Task] = {
-        f"{part_name(text)}-{repeat:05d}": (text, repeat)
+        f"{make_part_name(text)}-{repeat:05d}": (text, repeat)
         for text, method in zip(map(str, parsed_methods), parsed_methods, strict=True)
         for repeat in range(repeats if method.random else 1)
     }

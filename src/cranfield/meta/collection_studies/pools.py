@@ -20,7 +20,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.meta.collection_studies.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel
-from cranfield.meta.work import judged_fingerprint
+from cranfield.meta.work import hash_judged_runs
 from cranfield.scores.one_measure import label_indices
 
 BLOCK_ROWS = 200_000
@@ -298,7 +298,7 @@ class Pools:
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
             "contributing": self.contributing,
-            "runs": judged_fingerprint(self.runs.judged, self.runs.number),
+            "runs": hash_judged_runs(self.runs.judged, self.runs.number),
         }
 
     def by_system(self) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_share, quot
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.correlation.overlap import check_overlap_options, groups_of_scores, overlap
+from cranfield.correlation.overlap import check_rbo_options, compute_rbo, group_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
@@ -107,7 +107,7 @@ def number_levels(values: Floats, tolerance: Floats) -> Floats:
 def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
     """Check the options of a method, and return those that apply to it."""
     if method == "rbo":
-        return {"ties": ties, "p": check_overlap_options(p, ties)}
+        return {"ties": ties, "p": check_rbo_options(p, ties)}
     if method == "tau-ap":
         if ties not in {"a", "b"}:
             raise PolicyError(f"unknown ties {quoted(ties)} for tau-ap; expected one of: a, b")
@@ -134,9 +134,9 @@ def correlation_matrix(
     elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
-        positions = [groups_of_scores(row) for row in levels]
+        positions = [group_scores(row) for row in levels]
         matrix[first, second] = [
-            overlap(a, b, options["p"], options["ties"])[0]
+            compute_rbo(a, b, options["p"], options["ties"])[0]
             for a, b in combinations_with_replacement(positions, 2)
         ]
     matrix[second, first] = matrix[first, second]

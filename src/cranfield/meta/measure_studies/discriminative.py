@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import read_measure_scores
 from cranfield.meta.study import SYSTEM_PAIR, Study, describe_extremes, percent
 from cranfield.meta.study_options import Resamples, Seed
-from cranfield.meta.work import Work, fingerprint, run_parts, with_work
+from cranfield.meta.work import WorkOptions, hash_scores, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
@@ -156,7 +156,7 @@ def discriminative_power(
     resamples: Resamples = 5_000,
     seed: Seed = 0,
     missing: str | None = None,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> DiscriminativePower:
     r"""Compare measures by the number of significantly different pairs of systems.
 
@@ -213,7 +213,7 @@ def discriminative_power(
     Options(**parameters)
     options = {"test": info.name, "correction": correction_name, **parameters, "missing": missing}
     names = list(aligned_scores)
-    scores = {"measures": names, "scores": fingerprint(*aligned_scores.values())}
+    scores = {"measures": names, "scores": hash_scores(*aligned_scores.values())}
     table = run_parts(
         _compare,
         (aligned_scores, options),

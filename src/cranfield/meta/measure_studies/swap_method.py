@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
-from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
@@ -264,7 +264,7 @@ def swap_method(
     alpha: float = 0.05,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> Swaps:
     r"""Estimate how often another topic set of the same size reverses the order of two systems.
 
@@ -354,7 +354,7 @@ def swap_method(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
         split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": fingerprint(scores), **about},
+        about={"study": "swaps", "scores": hash_scores(scores), **about},
         **work,
     )
     return Swaps(

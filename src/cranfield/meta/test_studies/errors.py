@@ -28,7 +28,7 @@ from cranfield.meta.test_studies.fast_tests import (
     topic_sizes,
     verdict_or_none,
 )
-from cranfield.meta.work import Work, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
@@ -223,7 +223,7 @@ def false_alarms(
     missing: str | None = None,
     resamples: Resamples = 1000,
     null: Annotated[str, OneOf(tuple(NULLS))] = "centred",
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> FalseAlarms:
     """Estimate the Type I error rates of tests, on systems that are known to be equal.
 
@@ -463,7 +463,7 @@ def power_of_tests(
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: Resamples = 1000,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> PowerOfTests:
     """Estimate the power of tests, for known true differences.
 

@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_several, qu
 from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import whole_numbers
-from cranfield.meta.work import fingerprint
+from cranfield.meta.work import hash_scores
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_indices
 from cranfield.significance.comparison.compare import compare
@@ -248,7 +248,7 @@ class StudyInputs:
             "groups": {name: len(members) for name, members in self.groups.items()},
             "members": {name: members.tolist() for name, members in self.groups.items()},
             "seed": seed,
-            "scores": fingerprint(*all_scores),
+            "scores": hash_scores(*all_scores),
         }
 
     def select(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:

@@ -25,7 +25,7 @@ from cranfield.meta.test_studies.fast_tests import (
     read_inputs,
     verdict_or_none,
 )
-from cranfield.meta.work import Work, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns, readable_table
 from cranfield.tabular import Table, format_number
 
@@ -493,7 +493,7 @@ def split_topics(
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: Resamples = 1000,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> SplitStudy:
     """Measure the agreement of tests on two disjoint sets of topics.
 

@@ -18,7 +18,7 @@ from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, whole_numbers
 from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
-from cranfield.meta.work import Work, fingerprint, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
@@ -326,7 +326,7 @@ def stability(
     confidence: Proportion = 0.95,
     missing: str | None = None,
     seed: Seed = 0,
-    **work: Unpack[Work],
+    **work: Unpack[WorkOptions],
 ) -> Stability:
     """Compare results on samples of the topics with the result on all topics.
 
@@ -427,7 +427,7 @@ def stability(
         },
         about={
             "study": "stability",
-            "scores": fingerprint(table),
+            "scores": hash_scores(table),
             "lower is better": table.lower_is_better,
             "test": choice.label,
             "alpha": float(alpha),

@@ -165,7 +165,7 @@ class Experiment:
 
     def hash_values(self, units: Any) -> Floats:
         """Return the number from 0 to 1 that decides the variant of each unit."""
-        return HASHES[self.hash](self.name, unit_ids(units))
+        return HASHES[self.hash](self.name, read_unit_ids(units))
 
     def assign(self, units: Any) -> pl.Series:
         """Return the variant of each unit; null if it is not in the experiment.
@@ -185,27 +185,33 @@ class Experiment:
         CranfieldError
             For a unit without an id.
         """
-        ids = unit_ids(units)
+        ids = read_unit_ids(units)
         u = HASHES[self.hash](self.name, ids)
-        proportions = _proportions(self)
+        proportions = _get_proportions(self)
         ends = np.cumsum(proportions)
         # The last part includes the rounding error.
-        arm = np.searchsorted(ends[:-1], u, side="right")
+        variant_index = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
         if (start, stop) == (0.0, 1.0):
-            is_inside = np.ones(len(arm), dtype=bool)
+            is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
-            is_inside = (start == 0) & (u < (ends - proportions)[arm] + stop * proportions[arm])
+            is_inside = (start == 0) & (
+                u < (ends - proportions)[variant_index] + stop * proportions[variant_index]
+            )
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"
-            traffic = hash_md5(salt, ids) if is_md5 else hash_growthbook_1(f"__{salt}", ids)
-            is_inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
-        arm = np.where(is_inside, arm, len(proportions))
-        return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
+            traffic_hashes = hash_md5(salt, ids) if is_md5 else hash_growthbook_1(f"__{salt}", ids)
+            is_inside = (traffic_hashes >= start) & ((traffic_hashes < stop) | (stop == 1))
+        variant_index = np.where(is_inside, variant_index, len(proportions))
+        return (
+            pl.Series([*self.variants, None], dtype=pl.String)
+            .gather(variant_index)
+            .alias("variant")
+        )
 
 
-def _proportions(experiment: Experiment) -> Floats:
+def _get_proportions(experiment: Experiment) -> Floats:
     weights: Any = experiment.weights
     return np.fromiter(weights.values(), dtype=np.float64)
 
@@ -239,7 +245,7 @@ def check_weights(weights: Any) -> dict[str, float]:
     return proportions
 
 
-def unit_ids(units: Any) -> pl.Series:
+def read_unit_ids(units: Any) -> pl.Series:
     """Return the ids of units as text; refuse missing ids."""
     if isinstance(units, str) or not hasattr(units, "__iter__"):
         raise PolicyError(f"units must be a list of ids, got {quoted(units)}")
@@ -286,20 +292,22 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     [('one: uniform', 19), ('one: weights', 1)]
     """
     check_several("experiments", experiments)
-    ids = unit_ids(units)
+    ids = read_unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
     assigned_variants = [experiment.assign(ids) for experiment in experiments]
-    for experiment, arms in zip(experiments, assigned_variants, strict=True):
+    for experiment, variants in zip(experiments, assigned_variants, strict=True):
         bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
-        sizes = np.array([(arms == name).sum() for name in experiment.variants])
-        weights = sizes, _proportions(experiment)
+        sizes = np.array([(variants == name).sum() for name in experiment.variants])
+        weights = sizes, _get_proportions(experiment)
         for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
             statistic, pvalue = map(float, chi_square(counts, proportions / proportions.sum()))
             rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
     assignments = zip(experiments, assigned_variants, strict=True)
-    for (first, arms), (second, other_arms) in combinations(assignments, 2):
-        cells = [(arms == a) & (other_arms == b) for a in first.variants for b in second.variants]
+    for (first, variants), (second, other_variants) in combinations(assignments, 2):
+        cells = [
+            (variants == a) & (other_variants == b) for a in first.variants for b in second.variants
+        ]
         table = np.reshape([cell.sum() for cell in cells], (len(first.variants), -1))
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
         statistic = pvalue = np.nan
@@ -401,8 +409,8 @@ def experiment_size(
     Parameters
     ----------
     mean, deviation
-        Mean and standard deviation of the metric by unit, above 0. The deviation of a proportion p
-        is the square root of p (1 - p).
+        Mean (not 0) and standard deviation (above 0) of the metric over units. The deviation of a
+        proportion p is the square root of p (1 - p).
     lift
         Relative difference, such as 0.05 or -0.05.
     units
@@ -410,7 +418,8 @@ def experiment_size(
     power
         Probability of detecting the lift; 0.8 by default, unless both lift and units are set.
     alpha, alternative
-        Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
+        Significance level, and `two-sided`, `greater` or `less`. A one-sided test is in the
+        direction of the lift; a lift that is computed is negative with `less`.
     treatment_proportion
         Proportion of units in the variant other than the control.
     correlation
@@ -463,7 +472,7 @@ def experiment_size(
     if units is None:
         target, effect = power or 0.0, lift or 0.0
         check_positive(lift=abs(effect))
-        units = _smallest_size(lambda n_units: compute_power(n_units, effect) >= target)
+        units = _find_smallest_size(lambda n_units: compute_power(n_units, effect) >= target)
     elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
         raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,}, got {units:,}")
     elif lift is None:
@@ -484,7 +493,7 @@ def experiment_size(
     return ExperimentSize(*values, *sizes, alpha, alternative, rule, days)
 
 
-def _smallest_size(is_enough: Callable[[int], bool]) -> int:
+def _find_smallest_size(is_enough: Callable[[int], bool]) -> int:
     """Return the smallest sufficient number of units, at least 4."""
     upper = 4
     while not is_enough(upper):

@@ -22,7 +22,7 @@ from cranfield.sessions.log import Sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, Table, columns_of_frame, fitted, read_columns
 from cranfield.sources.schemas import Schema
-from cranfield.sources.text import decoded, json_lines, parsed_json
+from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 
 LINE = "(line)"  # Column with the line number of each row in its file
 
@@ -55,7 +55,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
     """
     raw = raw.removeprefix(BOM_UTF8)
     if _RESPONSE.match(raw):
-        hits = parsed_json(decoded(raw, source), source)
+        hits = parse_json(decode_text(raw, source), source)
         for _ in range(2):  # A response is {"hits": {"hits": [...]}}.
             hits = hits.get("hits") if isinstance(hits, dict) else None
         if isinstance(hits, list):
@@ -63,7 +63,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
     is_bulk_file = is_bulk(raw)
     if not is_bulk_file and not _HIT.match(raw):
         return raw
-    json_records, lines = json_lines(decoded(raw, source), source)
+    json_records, lines = parse_json_lines(decode_text(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
     is_action = is_bulk_file
     for record, line in zip(json_records, lines, strict=True):
@@ -104,7 +104,7 @@ def read_records(
     # An object with a repeated name is refused; polars would read the first value.
     has_duplicates = any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns)
     if nested_names or has_duplicates:
-        for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
+        for record, line in zip(*parse_json_lines(decode_text(raw, source), source), strict=True):
             for name in nested_names:
                 if isinstance(value := record.get(name), (list, dict)):
                     reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
@@ -117,7 +117,7 @@ def read_records(
 
 def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
     """Return the error for the first line that cannot be read."""
-    json_records, lines = json_lines(decoded(raw, source), source)
+    json_records, lines = parse_json_lines(decode_text(raw, source), source)
     for record, line in zip(json_records, lines, strict=True):
         if not isinstance(record, dict):
             return InputError("is not an object", source=source, line=line)
@@ -445,7 +445,7 @@ def read_pyclick(raw: bytes, source: str) -> SourceTables:
 
 
 def _split_lines(raw: bytes, source: str) -> pl.DataFrame:
-    text = decoded(raw, source)
+    text = decode_text(raw, source)
     frame = pl.DataFrame({"text": [text]}).select(pl.col("text").str.split("\n")).explode("text")
     return frame.with_columns(pl.int_range(1, pl.len() + 1).alias(LINE))
 

@@ -1,4 +1,4 @@
-"""Linking of tables of pages, results and clicks into one log."""
+"""Link tables of pages, results and clicks into one log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Anomalies:
     """Numbers of anomalous records, and warnings of those that change the log, by kind."""
 
     def __init__(self, is_strict: bool = False) -> None:
-        self.is_strict = is_strict  # Whether some kinds are refused instead
+        self.is_strict = is_strict  # Repeated records and early clicks are errors
         self.counts: dict[str, int] = {}
         self.warnings: dict[str, str] = {}
 
@@ -66,11 +66,11 @@ def link_tables(tables: SourceTables, on_anomaly: str, max_queries: int | None) 
         if "clicks" in table.names:
             # Each row is repeated as often as its number of clicks.
             click_counts = table.frame["clicks"].fill_null(0)
-            row = pl.int_range(table.frame.height, eager=True).repeat_by(click_counts)
-            table = table.gather(row := row.explode().drop_nulls())
+            rows = pl.int_range(table.frame.height, eager=True).repeat_by(click_counts)
+            table = table.gather(rows := rows.explode().drop_nulls())
             names = {"time", "end", "dwell", "censored"} & {*table.frame.columns}
             # The time and the dwell of a row belong to its first click.
-            first_values = pl.when(row.is_first_distinct()).then(pl.col(sorted(names)))
+            first_values = pl.when(rows.is_first_distinct()).then(pl.col(sorted(names)))
             table = replace(table, frame=table.frame.with_columns(first_values))
         clicks = _check_clicks(table, pages, results, anomalies)
         _check_overlap("clicks on results", table, clicks, tables.pages)
@@ -114,7 +114,7 @@ def _select_columns(table: Table) -> pl.DataFrame:
 
 
 def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
-    """Replace page ids by rows of pages; null for unknown pages."""
+    """Replace page ids by row numbers of the table of pages; null for unknown pages."""
     page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     # Rows of a page are mostly adjacent, so one look-up serves all of them.
     group = frame["page"].rle_id()
@@ -127,11 +127,12 @@ def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(page=rows["page_row"].gather(group))
 
 
-def _page_rank_keys(frame: pl.DataFrame) -> pl.Series:
+def _encode_positions(frame: pl.DataFrame) -> pl.Series:
+    """Encode page and rank as one integer."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
-def repeated_rows(frame: pl.DataFrame) -> pl.Series:
+def mask_repeated_rows(frame: pl.DataFrame) -> pl.Series:
     """Return a mask of rows that are equal to an earlier row."""
     hashes = frame.hash_rows()
     # Sorting hashes is several times faster than grouping them.
@@ -183,17 +184,20 @@ def _check_results(
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
     anomalies.add("results of no page", frame["page"].null_count(), table.source, "excluded")
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
-    if not _page_rank_keys(frame).is_sorted():
+    if not _encode_positions(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    anomalies.add("documents repeated on a page", repeated_rows(frame.select("page", "doc")))
+    anomalies.add("documents repeated on a page", mask_repeated_rows(frame.select("page", "doc")))
     return frame
 
 
-def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool = True) -> Table:
+def keep_first_records(
+    table: Table, anomalies: Anomalies, *, drop_duplicates: bool = True
+) -> Table:
     """Keep the first record of each page in a table of results, and count the other rows.
 
-    A second record starts at the first repeated rank, or without ranks document, of the page. A row
-    that repeats the row above it is a result logged twice, which a flat table keeps for its clicks.
+    A second record of a page starts at its first repeated rank or, without ranks, at its first
+    repeated document. A row that repeats the row above it is a duplicate; with
+    `drop_duplicates=False` it is not removed, as each row of a flat table may have its own click.
     """
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
@@ -202,20 +206,20 @@ def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool
     empty_pages = frame["page"].filter(frame["doc"].is_null())
     n_rows = frame["page"].is_in(empty_pages.unique().implode()).sum()
     is_mixed = n_rows > empty_pages.n_unique()
-    if not (is_mixed or repeated_rows(frame.select("page", "key")).any()):
+    if not (is_mixed or mask_repeated_rows(frame.select("page", "key")).any()):
         return table
     is_empty = pl.col("doc").is_null()
     previous = pl.struct(pl.all()).shift(1).over("page")
     is_repeated_key = ~pl.struct("page", "key").is_first_distinct()
     frame = frame.with_columns(
-        is_doubled=pl.struct(pl.all()).eq_missing(previous),
+        is_duplicate=pl.struct(pl.all()).eq_missing(previous),
         # A page with both results and a row without a result was recorded again.
         is_new_record=is_repeated_key | is_empty | is_empty.shift(1).over("page"),
         is_first=pl.int_range(pl.len()).over("page") == 0,
     )
-    is_restart = pl.col("is_new_record") & ~pl.col("is_doubled") & ~pl.col("is_first")
+    is_restart = pl.col("is_new_record") & ~pl.col("is_duplicate") & ~pl.col("is_first")
     is_repeated = frame.select(is_restart.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
-    is_doubled = frame["is_doubled"] & ~is_repeated
+    is_duplicate = frame["is_duplicate"] & ~is_repeated
     if anomalies.is_strict:
 
         def reason(row: dict[str, Any]) -> str:
@@ -223,15 +227,17 @@ def keep_first_records(table: Table, anomalies: Anomalies, *, drop_doubled: bool
             if doc is None:
                 return f"page {page} occurs twice"
             if key == "rank":
-                return f"rank {row['rank']} twice on page {page}"
-            return f"document {quoted(doc)} twice on page {page}, whose results have no ranks"
+                return f"rank {row['rank']} occurs twice on page {page}"
+            return (
+                f"document {quoted(doc)} occurs twice on page {page}, whose results have no ranks"
+            )
 
-        table.refuse(is_repeated | is_doubled, reason)
-    is_doubled &= drop_doubled
+        table.refuse(is_repeated | is_duplicate, reason)
+    is_duplicate &= drop_duplicates
     kind = "results of a repeated record of their page"
-    anomalies.add("results logged twice", is_doubled, table.source, "excluded")
+    anomalies.add("results logged twice", is_duplicate, table.source, "excluded")
     anomalies.add(kind, is_repeated, table.source, "excluded")
-    return table.gather((~(is_repeated | is_doubled)).arg_true())
+    return table.gather((~(is_repeated | is_duplicate)).arg_true())
 
 
 def _check_clicks(
@@ -256,16 +262,19 @@ def _check_clicks(
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
-            table.refuse(is_early, lambda row: f"a click before its page {quoted(row['page'])}")
+            expected = "expected clicks after their page"
+            table.refuse(
+                is_early, lambda row: f"{expected}, got a click before page {quoted(row['page'])}"
+            )
         treatment = "their times are treated as unknown"
         anomalies.add("clicks before their page", is_early, source, treatment)
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))
     frame = _match_results(frame.drop_nulls("page"), results, source, anomalies)
     if has_times:
-        is_copy = repeated_rows(frame) & frame["time"].is_not_null()
+        is_copy = mask_repeated_rows(frame) & frame["time"].is_not_null()
         anomalies.add("clicks logged twice", is_copy, source, "excluded")
         frame = frame.filter(~is_copy)
-    n_repeated = frame.height - _page_rank_keys(frame).n_unique()
+    n_repeated = frame.height - _encode_positions(frame).n_unique()
     anomalies.add("clicks on a result that was clicked before", n_repeated)
     if "dwell" in frame.columns:
         anomalies.add("clicks of unknown dwell", frame["dwell"].null_count())
@@ -283,21 +292,22 @@ def _match_results(
             raise InputError("clicks without ranks require a table of results", source=source)
         return frame
     result_rows = results.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
-    row = _match_rows(frame, result_rows, "rank")
-    differs = frame["doc"].is_not_null() & frame["doc"].ne_missing(results["doc"].gather(row))
-    if differs.any():
-        doc_rows = _match_rows(frame.filter(differs), result_rows, "doc")
-        row = row.scatter(differs.arg_true(), doc_rows)
-    is_moved = differs & frame["rank"].is_not_null() & row.is_not_null()
+    rows = _match_rows(frame, result_rows, "rank")
+    result_docs = results["doc"].gather(rows)
+    is_other_document = frame["doc"].is_not_null() & frame["doc"].ne_missing(result_docs)
+    if is_other_document.any():
+        doc_rows = _match_rows(frame.filter(is_other_document), result_rows, "doc")
+        rows = rows.scatter(is_other_document.arg_true(), doc_rows)
+    is_moved = is_other_document & frame["rank"].is_not_null() & rows.is_not_null()
     treatment = "counted as clicks on the document"
     anomalies.add("clicks whose rank has another document", is_moved, source, treatment)
-    frame = frame.with_columns(rank=results["rank"].gather(row), doc=results["doc"].gather(row))
+    frame = frame.with_columns(rank=results["rank"].gather(rows), doc=results["doc"].gather(rows))
     anomalies.add("clicks on no result", frame["rank"].null_count(), source, "excluded")
     return frame.drop_nulls("rank")
 
 
 def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:
-    """Return the highest result with the rank or document of each click; null if there is none."""
+    """Return the row of the first result with the rank or document of each click, or null."""
     keys = ["page", key]
     matches = results.join(clicks, on=keys, how="semi", maintain_order="left")
     highest = matches.unique(keys, keep="first", maintain_order=True).select(*keys, "row")

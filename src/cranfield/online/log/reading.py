@@ -190,7 +190,9 @@ def _read_one_source(
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
         anomalies = Anomalies(on_anomaly == "refuse")
-        table = keep_first_records(formats.open_table(source, FLAT), anomalies, drop_doubled=False)
+        table = keep_first_records(
+            formats.open_table(source, FLAT), anomalies, drop_duplicates=False
+        )
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)

@@ -114,7 +114,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         counts = lazy.group_by("page", "rank").agg(nw.len().alias("rows"))
         repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
         for page, rank, _ in repeats.rows():
-            raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
+            raise InputError(f"rank {rank} occurs twice on page {quoted(page)}", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))

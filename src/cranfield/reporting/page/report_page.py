@@ -21,8 +21,8 @@ from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import answer_figure, two_systems_figure
 
-KINDS = (JudgeComparison, JudgeRankings, SelfPreference)
-"""Classes of results about LLM judges that a report page can show."""
+JUDGE_RESULTS = (JudgeComparison, JudgeRankings, SelfPreference)
+"""Results about judges that a page can show."""
 
 
 def check_judges(results: Any) -> tuple[Any, ...]:
@@ -30,8 +30,8 @@ def check_judges(results: Any) -> tuple[Any, ...]:
     is_list = isinstance(results, Iterable) and not isinstance(results, (str, bytes))
     judge_results = () if results is None else tuple(results) if is_list else (results,)
     for result in judge_results:
-        if not isinstance(result, KINDS):
-            kinds = ", ".join(kind.__name__ for kind in KINDS)
+        if not isinstance(result, JUDGE_RESULTS):
+            kinds = ", ".join(kind.__name__ for kind in JUDGE_RESULTS)
             raise PolicyError(
                 f"judges must be results of cranfield.assess ({kinds}), got {result!r:.60}"
             )
@@ -42,9 +42,9 @@ SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau to
 """Names of the files of the script, in order; they are joined into one function."""
 
 
-def page(contents: PageContents) -> str:
+def render_page(contents: Contents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
-    code, parts = script(), contents.parts
+    code, parts = join_scripts(), contents.parts
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
     body = fill_template(
         "page.html",
@@ -60,8 +60,8 @@ def page(contents: PageContents) -> str:
     return whole_page(contents.title, body, style=style, scripts=[code])
 
 
-def script() -> str:
-    """Return the script of the page."""
+def join_scripts() -> str:
+    """Join the files of scripts into one function."""
     parts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
@@ -160,7 +160,7 @@ def report(
     check_several("inputs", inputs)
     from cranfield.reporting.page.experiment_page import experiment_page
 
-    target = Path(_path_name(path, "path"))
+    target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:
         raise PolicyError(
             f"the report is HTML; expected a name that ends in .html, got {quoted(fspath(path))}"
@@ -169,8 +169,8 @@ def report(
         inputs = [inputs]
     if not isinstance(inputs, Iterable):
         raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
-    files = sections.hash_files([_path_name(item, "each of inputs") for item in inputs])
-    command_text = _command_text(command)
+    files = sections.hash_files([_check_path(item, "each of inputs") for item in inputs])
+    command_text = _format_command(command)
     judge_results = () if judges is None else check_judges(judges)
     options: dict[str, Any] = {
         "baseline": baseline,
@@ -196,7 +196,7 @@ def report(
     else:
         contents = collect_contents(results, title=title, scales=scales, jobs=jobs, **options)
         contents = replace(contents, inputs=files, command=command_text, date=date)
-        text = page(replace(contents, judges=judge_results))
+        text = render_page(replace(contents, judges=judge_results))
     with whole_file(target) as out:
         out.write(text.encode())
     return target
@@ -208,14 +208,14 @@ def _is_experiment(results: Any) -> bool:
     return module is not None and isinstance(results, module.ExperimentReport)
 
 
-def _path_name(path: Any, argument: str) -> str:
+def _check_path(path: Any, argument: str) -> str:
     name = fspath(path) if isinstance(path, (str, PathLike)) else None
     if not isinstance(name, str):
         raise PolicyError(f"{argument} must be the path of a file, got {type(path).__name__}")
     return name
 
 
-def _command_text(command: Any) -> str | None:
+def _format_command(command: Any) -> str | None:
     if command is None or isinstance(command, str):
         return command
     if isinstance(command, Sequence) and all(isinstance(word, str) for word in command):

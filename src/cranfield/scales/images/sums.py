@@ -48,7 +48,7 @@ MARGIN = 1 + 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicographic:
+class LexicographicParts:
     """Parts whose smallest gap exceeds the total range of all later parts.
 
     Ranks are then numbers in a mixed radix. RBP is such a sum for p < 1 / (grades + 1), and for
@@ -64,29 +64,29 @@ class Lexicographic:
     number of relevant documents."""
 
     @classmethod
-    def from_parts(cls, parts: Sequence[FormPart], limit: int | None) -> Lexicographic | None:
+    def from_parts(cls, parts: Sequence[FormPart], limit: int | None) -> LexicographicParts | None:
         """Order the parts lexicographically; None if impossible."""
         cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
         if cells > MAX_CELLS:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active = [parts[i] for i in order if parts[i].keys.size > 1]
-        exact = len({part.base for part in active}) <= 1
+        is_exact = len({part.base for part in active}) <= 1
         sums: list[tuple[Exact, Any]] = [
-            (part.keys.astype(object), part.unit) if exact else (part.values, 1.0)
+            (part.keys.astype(object), part.unit) if is_exact else (part.values, 1.0)
             for part in active
         ]
         spans = [(values[-1] - values[0]) * unit for values, unit in sums]
         gaps = [np.diff(values).min() * unit for values, unit in sums]
         later_spans = [0, *accumulate(reversed(spans))][-2::-1]
-        margin = 1 if exact else MARGIN
+        margin = 1 if is_exact else MARGIN
         if any(gap <= span * margin for gap, span in zip(gaps, later_spans, strict=True)):
             return None
         is_determined = limit is None or all(part.index.size == part.keys.size for part in parts)
         return cls(tuple(parts), tuple(order), limit, is_determined)
 
-    def below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below each query, and of the sums equal to it."""
+    def count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+        """Return the weight of the sums below the sum of each run, and of those equal to it."""
         room = np.full(len(digits), self.limit or 0)
         below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
@@ -118,7 +118,7 @@ class Lexicographic:
 
 MIN_INNER = 2**12
 """Minimum number of sums of the inner side, if there are that many sums."""
-TYPICAL_QUERIES = 2**12
+TYPICAL_RUNS = 2**12
 """Number of ranked runs for which the size of the inner side is optimised."""
 
 
@@ -200,7 +200,7 @@ def split_sides(
     # Peak memory per entry of the inner side, with a margin.
     entry_bytes = 60 + 36 * by_runs + 36 * (limit is not None)
     max_length = max(MIN_INNER, memory // entry_bytes)
-    best_length = int((min(prod(lengths), 2**80) * TYPICAL_QUERIES) ** 0.5)
+    best_length = int((min(prod(lengths), 2**80) * TYPICAL_RUNS) ** 0.5)
     target = min(max_length, max(MIN_INNER, best_length))
     inner: list[int] = []
     size = 1
@@ -211,7 +211,7 @@ def split_sides(
     outer = [index for index in range(len(parts)) if index not in inner]
     n_outer = prod(lengths[index] for index in outer)
     if n_outer > max_length:
-        raise too_many_values(prod(lengths))
+        raise make_size_error(prod(lengths))
     return Split(inner, outer, n_outer)
 
 
@@ -247,14 +247,14 @@ def _make_side(
     return Side(tuple(indices), values[order], order, shape, tuple(keys), count, weight)
 
 
-def too_many_values(size: int) -> PolicyError:
+def make_size_error(size: int) -> PolicyError:
     return PolicyError(
         f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly (up"
         " to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
-UNIT = 2.0**-52
+EPSILON = 2.0**-52
 MAX_COUNTED = 2**44
 """Maximum number of values among which ranks are counted; 2^40 values take a minute."""
 MAX_LOOKUPS = 2**37
@@ -279,8 +279,8 @@ class Sums:
         self.jobs = jobs
         self.size = count_sums(self.parts, limit)
         self.runs = count_runs(self.parts, limit)
-        self.lexicographic = Lexicographic.from_parts(self.parts, limit)
-        # If ranks are not countable, relative ranks are approximated.
+        self.lexicographic = LexicographicParts.from_parts(self.parts, limit)
+        # If there are too many values to count ranks, relative ranks are approximated.
         self.is_approximate = (
             limit is None and self.lexicographic is None and self.size > MAX_COUNTED
         )
@@ -289,7 +289,7 @@ class Sums:
     def slack(self) -> float:
         """Bound on the error of a difference of two sums of floats."""
         largest = sum(float(np.abs(part.values).max()) for part in self.parts)
-        return (4 * len(self.parts) + 32) * UNIT * largest
+        return (4 * len(self.parts) + 32) * EPSILON * largest
 
     def digits(self, runs: Ints) -> Ints:
         """Return the index of each part's sum for each run; shape (runs, parts)."""
@@ -337,25 +337,25 @@ class Sums:
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
-        return self._below(self.digits(runs), by_runs=True)
+        return self._count_below(self.digits(runs), by_runs=True)
 
     def _is_lexicographic(self, by_runs: bool) -> bool:
         return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
 
     def _check_size(self) -> None:
         if self.size >= INT64_BOUND:
-            raise too_many_values(self.size)
+            raise make_size_error(self.size)
 
     def _ranks(self, digits: Ints) -> Ints:
         self._check_size()
-        return self._below(digits, by_runs=False)[0] + 1
+        return self._count_below(digits, by_runs=False)[0] + 1
 
-    def _below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
-        """Return the weight of the sums below each query, and of the sums equal to it."""
+    def _count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+        """Return the weight of the sums below the sum of each run, and of those equal to it."""
         unique, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         if self.lexicographic and self._is_lexicographic(by_runs):
-            below, equal = self.lexicographic.below(unique, by_runs=by_runs)
+            below, equal = self.lexicographic.count_below(unique, by_runs=by_runs)
             return below[inverse], equal[inverse]
         below, equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)

@@ -130,7 +130,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(cf.MissingDependencyError) as told:
         cf.read_run("s3://u:secret@x/a.run")
     assert str(told.value) == (
-        "s3://x/a.run: reading it requires the package fsspec: pip install 'cranfield[remote]'"
+        "reading s3://x/a.run requires the package fsspec: pip install 'cranfield[remote]'"
     )
 
 

@@ -104,7 +104,7 @@ class Pairs:
     def blocks(
         self, numbers_per_pair: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices of the pairs, and their pairs: at most `limit` numbers, one per topic."""
+        """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
         for rows in row_slices(len(self), numbers_per_pair or self.topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
@@ -217,7 +217,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
 
 
 def standardised_difference(difference: Floats, error: Floats) -> Floats:
-    """Divide a difference by its error; 0 / 0 is 0, and x / 0 is infinite."""
+    """Divide by a standard error or deviation; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
@@ -243,7 +243,7 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
 
 
 def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return p-values of Student's t; 1 if the difference and its error are 0."""
+    """Return p-values of Student's t; 1 if the difference and its standard error are 0."""
     is_zero = (t == 0) & (error == 0)
     return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
 
@@ -296,7 +296,7 @@ class Model:
     counts: Floats  # number of observations of each system
     df: float  # degrees of freedom of the error; infinite if the variance is known
     statistic: str = "mean"  # or `median`, `mean rank`, `effect`
-    ranks_from: float = 0.0  # minus a mean rank: the mean rank counted from the highest score
+    ranks_from: float = 0.0  # this number minus a mean rank counts ranks from the highest score
 
     @property
     def is_balanced(self) -> bool:
@@ -351,13 +351,18 @@ class Outcome:
 
 
 def t_outcome(
-    difference: Floats, error: Floats, df: Floats | float, side: str, unit: Floats, **results: Any
+    difference: Floats,
+    error: Floats,
+    df: Floats | float,
+    alternative: str,
+    unit: Floats,
+    **results: Any,
 ) -> Outcome:
-    """Return the outcome of a test by Student's t; `side` is the alternative hypothesis."""
+    """Return the outcome of a test by Student's t, with an effect in the unit `unit`."""
     t = standardised_difference(difference, error)
     return Outcome(
         statistic=t,
-        pvalue=difference_pvalues(t, error, df, side),
+        pvalue=difference_pvalues(t, error, df, alternative),
         effect=standardised_difference(difference, unit),
         interval=partial(t_interval, difference, error, df),
         **results,
@@ -372,7 +377,7 @@ class Corrected:
     statistic: Floats | None = None
     interval: Interval | None = None
     interval_kind: str = "each pair alone"
-    half_widths: Floats | None = None  # systems differ if means plus and minus these do not overlap
+    half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
     smallest_pvalue: float | None = None  # lower bound, however large the differences
 
 

@@ -93,19 +93,19 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
 
 
 def noncentrality_of_f(
-    f: float, first: float, second: float, confidence: float
+    f: float, df_effect: float, df_error: float, confidence: float
 ) -> tuple[float, float]:
-    """Return the confidence interval, from 0, of the noncentrality of F with its two df."""
-    s, weights = quadrature(second, STRIP)
+    """Return the confidence interval of the noncentrality of F; its bounds are at least 0."""
+    s, weights = quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
     def excess(centre: float, probability: float) -> float:
-        return float(chndtr(first * f * s**2, first, centre) @ weights) - probability
+        return float(chndtr(df_effect * f * s**2, df_effect, centre) @ weights) - probability
 
     bounds = []
     for probability in (1 - tail, tail):
         # The probability of a smaller F decreases with the noncentrality.
-        high = first * f + 10 * (1 + np.sqrt(first * f))
+        high = df_effect * f + 10 * (1 + np.sqrt(df_effect * f))
         while excess(high, probability) > 0:
             high *= 2
         bound = 0.0
@@ -173,7 +173,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     return pl.DataFrame(rows, schema={"source": pl.String, **dtypes}, orient="row")
 
 
-class Kind(NamedTuple):
+class EffectKind(NamedTuple):
     """A kind of effect size: title, standardiser, bias correction, and exactness of intervals."""
 
     title: str
@@ -187,23 +187,23 @@ SD = "the standard deviation of the"
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind("Hedges' g of the differences", f"{SD} differences", True, True),
-        "cohen": Kind("Cohen's d of the differences", f"{SD} differences", False, True),
-        "average": Kind(
+        "hedges": EffectKind("Hedges' g of the differences", f"{SD} differences", True, True),
+        "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
+        "average": EffectKind(
             "standardised difference",
             "the root of the mean of both systems' variances",
             True,
             False,
         ),
-        "glass": Kind("Glass's delta", f"{SD} second system", True, False),
-        "anova": Kind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
+        "glass": EffectKind("Glass's delta", f"{SD} second system", True, False),
+        "anova": EffectKind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
     },
 )
 """Kinds of effect sizes by name."""
 
 
 def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the mean difference, its standardiser, their df, and its standard error, by pair."""
+    """Return mean differences, standardisers with their degrees of freedom, and standard errors."""
     if kind == "anova":
         model = two_way_model(pairs.values)
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
@@ -259,7 +259,7 @@ class EffectSizes(TableResult):
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
-            " where nothing varies."
+            " if the differences, or the scores that standardise them, do not vary."
         ),
         "high": Column("Upper bound of the interval."),
     }
@@ -279,10 +279,10 @@ class EffectSizes(TableResult):
         kind = KINDS[self.kind]
         measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
-        bias = ", without its bias" if kind.is_unbiased else ""
+        bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
-            f"effect: mean difference by {kind.unit}{bias}",
+            f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
             f" alone; {scope}",
         ]
@@ -344,13 +344,13 @@ def effect_sizes(
     PolicyError
         For an unknown kind or system, or an invalid level.
     CranfieldError
-        When scores are missing, infinite, by shard or too few.
+        For scores that are missing, infinite, by shard or too few.
 
     Examples
     --------
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
-    effect: mean difference by the standard deviation of the differences, without its bias
+    effect: mean difference divided by the standard deviation of the differences, corrected for bias
     low, high: 0.95 confidence interval of the true effect, each pair alone; exact for normal scores
     <BLANKLINE>
     first  second  difference  effect     low    high

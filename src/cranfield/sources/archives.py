@@ -47,8 +47,8 @@ _ALWAYS_ALLOWED = 32 << 20
 class BeyondLimitError(InputError):
     """Raised for input beyond a limit; the message names the variable that sets the limit."""
 
-    def __init__(self, reason: str, limit: str = "", **place: Any) -> None:
-        super().__init__(f"{reason}; {limit} sets the limit" if limit else reason, **place)
+    def __init__(self, reason: str, variable: str = "", **place: Any) -> None:
+        super().__init__(f"{reason}; {variable} sets the limit" if variable else reason, **place)
 
 
 def limit(name: str) -> int:
@@ -94,12 +94,12 @@ def check_size(size: int, compressed_size: int, max_ratio: int | None = None) ->
     """Refuse a decompressed size beyond the limit for this compressed size."""
     max_ratio = max_ratio or limit("CRANFIELD_MAX_RATIO")
     if size > max(_ALWAYS_ALLOWED, max_ratio * compressed_size):
-        reason = f"holds more than {max_ratio} times its size when decompressed"
+        reason = f"decompresses to more than {max_ratio} times its size"
         raise BeyondLimitError(reason, "CRANFIELD_MAX_RATIO")
 
 
 def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
-    """Return a stream of the content of an archive, limited by the maximum ratio."""
+    """Return a stream of the content of a compressed file, limited by the maximum ratio."""
     max_ratio = limit("CRANFIELD_MAX_RATIO")
     size = compressed_size = 0
 
@@ -183,7 +183,7 @@ _SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
 """Number of bytes requested at a time."""
 
-Answer = TypeVar("Answer")
+Returned = TypeVar("Returned")
 
 
 def is_url(path: str) -> bool:
@@ -206,39 +206,42 @@ def path_of(path: str) -> str:
 
 def open_url(url: str) -> IO[bytes]:
     """Open a remote file; errors, also of later reads, are raised as InputError."""
-    system, path = _file_system(url)
-    file = _call(url, lambda: system.open(path, "rb"))
+    file_system, path = _file_system(url)
+    file = _call(url, lambda: file_system.open(path, "rb"))
     # An archive is closed when its file system is deleted.
-    stream = _Stream(lambda size: _call(url, lambda: file.read(size)), file.close, owner=system)
+    stream = _Stream(
+        lambda size: _call(url, lambda: file.read(size)), file.close, owner=file_system
+    )
     return io.BufferedReader(stream, _BLOCK)
 
 
 def size_of(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
-        system, path = _file_system(url)
-        return int(_call(url, lambda: system.size(path)) or 0)
+        file_system, path = _file_system(url)
+        return int(_call(url, lambda: file_system.size(path)) or 0)
     except CranfieldError:
         return 0
 
 
 def list_files(url: str, *, pattern: bool) -> list[str] | None:
     """List the files of a remote folder, or the files that match a pattern; None for a file."""
-    system, path = _file_system(url)
+    file_system, path = _file_system(url)
+    protocol = file_system.protocol
     # Over HTTP, fsspec would list the links of a page.
-    if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
+    if "http" in ((protocol,) if isinstance(protocol, str) else protocol):
         return None
 
     def list_names() -> list[str] | None:
         if pattern:
-            infos = system.glob(path, detail=True)
+            infos = file_system.glob(path, detail=True)
             names = [name for name, info in infos.items() if _is_file(info)]
-        elif not system.isdir(path):
+        elif not file_system.isdir(path):
             return None
         else:
-            names = [info["name"] for info in system.ls(path, detail=True) if _is_file(info)]
+            names = [info["name"] for info in file_system.ls(path, detail=True) if _is_file(info)]
             names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
-        return sorted(str(system.unstrip_protocol(name)) for name in names)
+        return sorted(str(file_system.unstrip_protocol(name)) for name in names)
 
     return _call(url, list_names)
 
@@ -250,13 +253,13 @@ def _is_file(info: Any) -> bool:
 def _file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
-        "fsspec", install="'cranfield[remote]'", user=f"{safe_path(url)}: reading it"
+        "fsspec", install="'cranfield[remote]'", user=f"reading {safe_path(url)}"
     )
     location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
     return location
 
 
-def _call(url: str, function: Callable[[], Answer]) -> Answer:
+def _call(url: str, function: Callable[[], Returned]) -> Returned:
     """Call fsspec; errors of any library are raised as InputError."""
     try:
         return function()
@@ -274,22 +277,22 @@ def _call(url: str, function: Callable[[], Answer]) -> Answer:
         raise InputError(reason, source=safe_path(url)) from error
 
 
-_TAR_AT = 257
+_TAR_MAGIC_OFFSET = 257
 _MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-"""Head of a Zstandard frame without content, which may precede any archive."""
+"""Head of a Zstandard frame without content, which may precede any frame."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of exceptions of decompressors (`error` is of zlib), whose modules are loaded lazily."""
 
 
 class DamagedError(Exception):
-    """Raised for invalid data in or after an archive."""
+    """Raised for invalid data in or after compressed data."""
 
 
 def decompressed(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of the content, decompressed if it begins like an archive."""
+    """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     decompress = _decompressor(raw.peek(10)[:10])
@@ -320,8 +323,8 @@ def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[s
 
     There are at most `max_names` + 1 names.
     """
-    head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
-    kind = "tar" if head[_TAR_AT:] == b"ustar" else ""
+    head = stream.peek(_TAR_MAGIC_OFFSET + 5)[: _TAR_MAGIC_OFFSET + 5]  # type: ignore[attr-defined]
+    kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind
     names: list[str] = []
     # The archive may be damaged in any way; the caller refuses archives of files anyway.
@@ -370,7 +373,7 @@ def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
                 decompressor = create()
                 data = data.lstrip(b"\0")
             elif decompressor.needs_input and not (data := raw.read(_BUFFER)):
-                raise EOFError("the file ends before the end of the archive")
+                raise EOFError("the file ends before the end of the compressed data")
             try:
                 content = decompressor.decompress(data, size)
             except OSError as error:

@@ -152,11 +152,11 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
 }
-"""Advice on tables with a decisive column."""
+"""Advice on tables with a column that changes the meaning of rows, by kind of column."""
 
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
-    """Return True if the values of a decisive column change no row."""
+    """Return True if the values of such a column do not change the meaning of any row."""
     if kind == "count":
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
@@ -250,20 +250,22 @@ def columns_of_records(
     if not rows:
         raise schema.empty(source)
     shape, tuples = _shape(rows[0]), schema.tuples or ()
-    plain = shape is None or isinstance(shape, int)
+    is_plain = shape is None or isinstance(shape, int)
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
-    if plain and not (tuples and len(schema.required) <= size <= len(tuples)):
+    if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
         raise wrong_row(0, reason, source, lines)
-    uniform = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
-    if not uniform and (bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
+    is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
+    if not is_uniform and (
+        bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)
+    ):
         expected = "a record" if shape is Mapping else _kind_of(rows[0])
         reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
         raise wrong_row(bad, reason, source, lines)
-    if plain:
+    if is_plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
@@ -436,8 +438,9 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 None,
                 has_semicolon,
             }:
-                separators = "semicolons" if has_semicolons else "blanks"
-                raise InputError(f"expected {separators} between fields as above", line=number)
+                expected, separator = ("blanks", "semicolons")[:: -1 if has_semicolons else 1]
+                reason = f"expected {expected} between fields as above, got {separator}"
+                raise InputError(reason, line=number)
             has_semicolons = has_semicolon
             if len(fields) < form.n_required or (
                 len(fields) > len(form.names) and not form.has_more
@@ -493,8 +496,12 @@ def columns_of_mapping(kind: str) -> MappingReader:
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
         }
-        if len({len(values) for values in listed.values()}) > 1:
-            raise InputError("expected columns of equal length", source=source)
+        lengths = {len(values) for values in listed.values()}
+        if len(lengths) > 1:
+            reason = (
+                f"expected columns of equal length, got lengths {some_of(map(str, lengths), 5)}"
+            )
+            raise InputError(reason, source=source)
         return listed
 
     return columns

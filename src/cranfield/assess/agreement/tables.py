@@ -101,7 +101,8 @@ def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     invalid = used_grades[~np.isin(used_grades, scale)]
     if invalid.size:
         raise CranfieldError(
-            f"grade {invalid[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}"
+            f"unknown grade {invalid[0]:g}; expected one of:"
+            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
         )
     codes = np.full(ratings.shape, -1, dtype=np.int64)
     codes[is_rated] = np.searchsorted(scale, ratings[is_rated])

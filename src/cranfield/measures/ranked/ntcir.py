@@ -102,7 +102,9 @@ class QMeasure(_Blended):
     """Q-measure; with beta 0 it is `AP(denominator='min')`."""
 
     denominator: str = parameter(
-        "min", choice("R", "min"), "divisor of the sum: 'R' is RB, 'min' is min(k, RB)"
+        "min",
+        choice("R", "min"),
+        "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

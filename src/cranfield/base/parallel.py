@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     CranfieldError,
     ForkError,
     PolicyError,
-    check_whole,
+    check_integer,
     optional_module,
     quoted,
 )
@@ -104,7 +104,7 @@ def one_by_one(
 ) -> Generator[Result, None, None]:
     """Yield the results of :func:`in_threads` in order, as soon as they are available."""
     if jobs is not None:
-        check_whole("jobs", jobs, 1)
+        check_integer("jobs", jobs, 1)
     work = list(parts)
     threads = min(len(work), jobs or n_processors())
     if threads <= 1:

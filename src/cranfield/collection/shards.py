@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_whole, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant_grade
@@ -30,7 +30,7 @@ from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
-from cranfield.sources.columns import fitted, read_table, two_columns
+from cranfield.sources.columns import convert_columns, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
@@ -166,7 +166,7 @@ class Sharding(ABC):
         if not isinstance(docs, pl.Series):
             docs = [docs] if isinstance(docs, str) else list(docs)
         if not (isinstance(docs, pl.Series) and docs.dtype == pl.String and not docs.null_count()):
-            docs = fitted({"doc": docs}, _DOCUMENTS, "documents", empty=True).frame["doc"]
+            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", empty=True).frame["doc"]
         return self._of(docs)
 
     def __len__(self) -> int:
@@ -190,9 +190,9 @@ class RandomShards(Sharding):
     sampling: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("the number of shards", self.shards, 1, MAX_SHARDS)
-        check_whole("the seed", self.seed, 0)
-        check_whole("sampling", self.sampling, 0)
+        check_integer("the number of shards", self.shards, 1, MAX_SHARDS)
+        check_integer("the seed", self.seed, 0)
+        check_integer("sampling", self.sampling, 0)
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, indices
+from cranfield.base.errors import PolicyError, as_indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
 from cranfield.significance.prepare import as_scores
@@ -223,7 +223,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     """
     scores = as_scores(scores)
     size = len(scores.systems)
-    first, second = indices(first, "first", size), indices(second, "second", size)
+    first, second = as_indices(first, "first", size), as_indices(second, "second", size)
     if first.size != second.size:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"

@@ -11,7 +11,13 @@ import polars as pl
 from scipy.special import poch, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_share, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_proportion,
+    quoted,
+)
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
@@ -93,7 +99,7 @@ def compare_bayes(
     """
     if isinstance(rope, bool) or not isinstance(rope, Real) or not 0 <= float(rope) < np.inf:
         raise PolicyError(f"rope must be a finite number >= 0, got {rope!r}")
-    check_share("level", level)
+    check_proportion("level", level)
     check_choice("missing", missing, MISSING)
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())

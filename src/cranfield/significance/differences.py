@@ -109,7 +109,7 @@ class Pairs:
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
-PAIR: Columns = {
+PAIR_COLUMNS: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
@@ -117,7 +117,10 @@ PAIR: Columns = {
 
 
 def pair_names(
-    systems: Sequence[str], first: Indices, second: Indices, columns: Sequence[str] = tuple(PAIR)
+    systems: Sequence[str],
+    first: Indices,
+    second: Indices,
+    columns: Sequence[str] = tuple(PAIR_COLUMNS),
 ) -> pl.DataFrame:
     """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
@@ -323,7 +326,7 @@ class Model:
 Bounds = tuple[Floats, Floats]
 Level = float | Floats  # one confidence level, or one for each pair
 
-Interval = Callable[[Level], Bounds]
+IntervalFunction = Callable[[Level], Bounds]
 """Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
 
 
@@ -334,7 +337,7 @@ class Outcome:
     statistic: Floats
     pvalue: Floats
     effect: Floats
-    interval: Interval  # of the quantity that the test declares
+    interval: IntervalFunction  # of the quantity that the test declares
     n: Indices  # number of topics; of unpaired tests, of the scores of both systems
     zeros: Indices | int = 0  # number of zero differences
     ties: Indices | int = 0  # number of differences or scores with tied ranks
@@ -370,12 +373,12 @@ def t_outcome(
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected:
+class CorrectedResults:
     """Results of a correction; None for results that remain those of the test."""
 
     pvalue: Floats
     statistic: Floats | None = None
-    interval: Interval | None = None
+    interval: IntervalFunction | None = None
     interval_kind: str = "each pair alone"
     half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
     smallest_pvalue: float | None = None  # lower bound, however large the differences

@@ -12,14 +12,14 @@ from scipy.optimize import brentq
 from scipy.special import chndtr, ndtr, ndtri, poch
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_share
+from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
-    PAIR,
+    PAIR_COLUMNS,
     Bounds,
     Pairs,
     make_pairs,
@@ -154,7 +154,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     >>> anova_effect_sizes(table).select(pl.col("source"), pl.exclude("source").round(4)).rows()
     [('Topic', 0.7867, 0.6145, 0.0292, 0.8336), ('System', 0.5294, 0.2836, 0.0, 0.6609)]
     """
-    check_share("the confidence level", confidence)
+    check_proportion("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
         raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
@@ -249,7 +249,7 @@ class EffectSizes(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "difference": Column(
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
@@ -357,7 +357,7 @@ def effect_sizes(
     new    old         0.1500  1.8800  0.3985  4.7799
     """
     kind = KINDS.find(kind)
-    check_share("the confidence level", confidence)
+    check_proportion("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
     pairs = make_pairs(inputs.topic_scores, baseline_indices(table.systems, baseline))

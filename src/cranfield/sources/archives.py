@@ -51,7 +51,7 @@ class BeyondLimitError(InputError):
         super().__init__(f"{reason}; {variable} sets the limit" if variable else reason, **place)
 
 
-def limit(name: str) -> int:
+def read_limit(name: str) -> int:
     """Return a limit from the environment, or its default."""
     text = os.environ.get(name)
     if text is None:
@@ -92,15 +92,15 @@ class _Stream(io.RawIOBase):
 
 def check_size(size: int, compressed_size: int, max_ratio: int | None = None) -> None:
     """Refuse a decompressed size beyond the limit for this compressed size."""
-    max_ratio = max_ratio or limit("CRANFIELD_MAX_RATIO")
+    max_ratio = max_ratio or read_limit("CRANFIELD_MAX_RATIO")
     if size > max(_ALWAYS_ALLOWED, max_ratio * compressed_size):
         reason = f"decompresses to more than {max_ratio} times its size"
         raise BeyondLimitError(reason, "CRANFIELD_MAX_RATIO")
 
 
-def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+def limit_ratio(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
     """Return a stream of the content of a compressed file, limited by the maximum ratio."""
-    max_ratio = limit("CRANFIELD_MAX_RATIO")
+    max_ratio = read_limit("CRANFIELD_MAX_RATIO")
     size = compressed_size = 0
 
     def read_raw(n_bytes: int) -> bytes:
@@ -124,7 +124,7 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
 
 def check_limit(name: str, size: int, reason: str, source: str | None = None) -> None:
     """Refuse a size beyond a limit, which stands for `{}` in the reason."""
-    maximum = limit(name)
+    maximum = read_limit(name)
     if size > maximum:
         raise BeyondLimitError(reason.format(f"{maximum:,}"), name, source=source)
 
@@ -137,14 +137,14 @@ def check_line(size: int) -> None:
 def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
     """Refuse too many JSON objects or XML elements, counted by their opening characters."""
     # Most text is too short, and need not be counted.
-    for opening in openings if len(text) > limit("CRANFIELD_MAX_PARTS") else ():
+    for opening in openings if len(text) > read_limit("CRANFIELD_MAX_PARTS") else ():
         reason = "has more than {} objects or elements"
         check_limit("CRANFIELD_MAX_PARTS", text.count(opening), reason, source)
 
 
 def check_beginning(head: bytes) -> None:
     """Refuse content whose leading blanks and zeros reach the limit."""
-    size = limit("CRANFIELD_MAX_BLANK")
+    size = read_limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
             f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK"
@@ -155,21 +155,21 @@ _MAX_PATTERN = 4096
 """Maximum length of a pattern; no path is longer, and a longer pattern would take minutes."""
 
 
-def matches(path: str) -> list[str] | None:
+def match_files(path: str) -> list[str] | None:
     """Return the sorted files and folders that match a pattern; None if it is not a pattern.
 
     Examples
     --------
-    >>> matches("runs/bm25.gz") is None, matches("no/such/*.gz")
+    >>> match_files("runs/bm25.gz") is None, match_files("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _MAX_PATTERN or not has_magic(path) or test_path(Path.exists, path):
+    if len(path) > _MAX_PATTERN or not has_magic(path) or check_path(Path.exists, path):
         return None
     # Path.glob takes no absolute pattern.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def test_path(test: Callable[[Path], bool], path: str | Path) -> bool:
+def check_path(test: Callable[[Path], bool], path: str | Path) -> bool:
     """Apply a test to a path; return False if the path is invalid or cannot be accessed."""
     try:
         return test(Path(path))
@@ -188,15 +188,15 @@ Returned = TypeVar("Returned")
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not test_path(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not check_path(Path.exists, path)
 
 
-def safe_path(path: str) -> str:
+def hide_credentials(path: str) -> str:
     """Return a path for messages, without the user and password of a URL."""
     return _SECRET.sub("", path) if "@" in path else path
 
 
-def path_of(path: str) -> str:
+def file_of_url(path: str) -> str:
     """Return the part of a URL that names a file, without query and enclosing archive."""
     if "://" not in path or not is_url(path):
         return path
@@ -215,7 +215,7 @@ def open_url(url: str) -> IO[bytes]:
     return io.BufferedReader(stream, _BLOCK)
 
 
-def size_of(url: str) -> int:
+def remote_size(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
         file_system, path = _file_system(url)
@@ -253,7 +253,7 @@ def _is_file(info: Any) -> bool:
 def _file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
-        "fsspec", install="'cranfield[remote]'", user=f"reading {safe_path(url)}"
+        "fsspec", install="'cranfield[remote]'", user=f"reading {hide_credentials(url)}"
     )
     location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
     return location
@@ -267,14 +267,14 @@ def _call(url: str, function: Callable[[], Returned]) -> Returned:
         raise
     except ImportError as error:
         reason = str(error).strip().partition("\n")[0]
-        raise MissingDependencyError(f"{safe_path(url)}: {reason}") from error
+        raise MissingDependencyError(f"{hide_credentials(url)}: {reason}") from error
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if isinstance(error, FileNotFoundError | PermissionError):
             is_missing = isinstance(error, FileNotFoundError)
             reason = os.strerror(errno.ENOENT if is_missing else errno.EACCES)
         reason = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
-        raise InputError(reason, source=safe_path(url)) from error
+        raise InputError(reason, source=hide_credentials(url)) from error
 
 
 _TAR_MAGIC_OFFSET = 257
@@ -296,7 +296,7 @@ def decompressed(raw: IO[bytes]) -> IO[bytes]:
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     decompress = _decompressor(raw.peek(10)[:10])
-    return raw if decompress is None else bounded(raw, decompress)
+    return raw if decompress is None else limit_ratio(raw, decompress)
 
 
 def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:

@@ -68,7 +68,9 @@ class Columns:
         self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES, *, empty: bool = False
     ) -> Table:
         """Select the columns of a schema, as :meth:`select` does, and convert them."""
-        return fitted(self.select(schema, own_names), schema, self.source, self.lines, empty=empty)
+        return convert_columns(
+            self.select(schema, own_names), schema, self.source, self.lines, empty=empty
+        )
 
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
@@ -80,7 +82,7 @@ class Columns:
         """
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns"
-            raise wrong_row(repeated[0], reason, self.source, self.lines)
+            raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -204,7 +206,9 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
 
-    with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
+    with converting_errors(
+        f"{type(data).__name__} is not a supported data frame", source, Exception
+    ):
         # Each library raises its own errors, such as for a repeated name. Narwhals reads only the
         # names of relations of DuckDB and others, so these are converted by Arrow.
         frame = nw.from_native(data)
@@ -257,14 +261,14 @@ def columns_of_records(
     if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
-        raise wrong_row(0, reason, source, lines)
+        raise error_at_row(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
         bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)
     ):
         expected = "a record" if shape is Mapping else _kind_of(rows[0])
         reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
-        raise wrong_row(bad, reason, source, lines)
+        raise error_at_row(bad, reason, source, lines)
     if is_plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -396,12 +400,12 @@ def check_parquet_file(path: str) -> None:
 @contextmanager
 def reading_parquet(source: str) -> Iterator[None]:
     """Convert errors of reading a checked Parquet file to an InputError of one line."""
-    with refusing("is not readable Parquet", source), quiet_panics():
+    with converting_errors("is not readable Parquet", source), quiet_panics():
         yield
 
 
 @contextmanager
-def refusing(
+def converting_errors(
     problem: str,
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -458,7 +462,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
     return Columns.of_rows(names, filled, source, numbers)
 
 
-def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """Convert rows to columns."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
@@ -472,7 +476,7 @@ def three_columns(*names: str, inner_form: str) -> MappingReader:
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
-        return transposed(
+        return transpose_rows(
             names, ((outer, *item) for outer, inner in pairs for item in inner.items())
         )
 
@@ -481,7 +485,7 @@ def three_columns(*names: str, inner_form: str) -> MappingReader:
 
 def two_columns(*names: str) -> MappingReader:
     """Return a function that converts a mapping to columns of its keys and of its values."""
-    return lambda data, source: transposed(names, data.items())
+    return lambda data, source: transpose_rows(names, data.items())
 
 
 def columns_of_mapping(kind: str) -> MappingReader:
@@ -552,7 +556,7 @@ class Table:
             self.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
-        return wrong_row(row, reason, self.source, self.lines, topic)
+        return error_at_row(row, reason, self.source, self.lines, topic)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
         """Return the selected rows, with their lines."""
@@ -560,7 +564,7 @@ class Table:
         return replace(self, frame=self.frame[rows], lines=lines)
 
 
-def wrong_row(
+def error_at_row(
     row: int,
     reason: str,
     source: str,
@@ -582,7 +586,7 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
-def fitted(
+def convert_columns(
     cells: Mapping[str, Cells],
     schema: Schema,
     source: str,
@@ -609,7 +613,7 @@ def fitted(
                 # For a time beyond the range of Python dates.
                 cell = str(error)
             reason = column.kind.reason(noun, cell)
-            raise wrong_row(bad, reason, source, lines, topic)
+            raise error_at_row(bad, reason, source, lines, topic)
         if series.dtype == pl.String and (is_missing_text := series.is_in(_MISSING_TEXTS)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")

@@ -206,10 +206,10 @@ _REL = re.compile(r"rel=(-?\d+)")
 class Coefficient:
     """Agreement coefficient with its distance and lowest relevant grade.
 
-    Its text form is parsed by :func:`coefficient`.
+    Its text form is parsed by :func:`parse_coefficient`.
 
-    >>> str(coefficient("alpha")), str(coefficient("kappa(linear)")), str(coefficient("positive"))
-    ('alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)')
+    >>> [str(parse_coefficient(text)) for text in ("alpha", "kappa(linear)", "positive")]
+    ['alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)']
     """
 
     name: str
@@ -234,7 +234,7 @@ class Coefficient:
         return f"{self.name}({', '.join(options)})" if options else self.name
 
 
-def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
+def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     """Parse `name`, `name(distance)`, `name(rel=GRADE)` or `name(distance, rel=GRADE)`."""
     if isinstance(text, Coefficient):
         return text
@@ -259,7 +259,7 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     return Coefficient(name, distance, 1 if formula.requires_binary and rel is None else rel)
 
 
-def coefficients(
+def parse_coefficients(
     measures: str | Coefficient | Iterable[str | Coefficient] | None,
     rel: int | None,
     has_two_assessors: bool,
@@ -269,7 +269,7 @@ def coefficients(
         measures = ("observed", "kappa" if has_two_assessors else "fleiss", "alpha", "AC1")
     elif isinstance(measures, (str, Coefficient)):
         measures = [measures]
-    parsed = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
+    parsed = tuple(dict.fromkeys(parse_coefficient(measure, rel) for measure in measures))
     if not parsed:
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:

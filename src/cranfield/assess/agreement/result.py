@@ -13,8 +13,8 @@ from cranfield.assess.agreement.coefficients import (
     MIN_SPREAD,
     Coefficient,
     bootstrap,
-    coefficients,
     jackknife,
+    parse_coefficients,
     percentiles,
 )
 from cranfield.assess.agreement.tables import Tables, read_ratings
@@ -23,9 +23,9 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_several,
-    check_share,
-    check_whole,
+    check_integer,
+    check_list,
+    check_proportion,
     quoted,
 )
 from cranfield.base.kinds import Integer, OneOf
@@ -426,20 +426,20 @@ def agreement_of(
     assessors  units  topics  observed   kappa
     ann, bob       6       2    0.8333  0.6667
     """
-    check_several("grades", grades)
-    check_several("topics", topics)
-    check_several("names", names)
+    check_list("grades", grades)
+    check_list("topics", topics)
+    check_list("names", names)
     check_choice("interval", interval, INTERVAL_METHODS)
-    check_share("confidence", confidence)
-    check_whole("resamples", resamples, 1)
-    check_whole("seed", seed, 0)
+    check_proportion("confidence", confidence)
+    check_integer("resamples", resamples, 1)
+    check_integer("seed", seed, 0)
     if rel is not None:
-        check_whole("rel", rel, 0)
+        check_integer("rel", rel, 0)
     ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
-    parsed = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
+    parsed = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons, tables = ratings.count_pairs(against) if paired else ratings.count_all()
 
     def formula(sums: Tables) -> Floats:

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
     ERRORS,
@@ -280,8 +280,8 @@ def analyse_experiment(
     ((('exact permutation',),), [[0.0571]])
     """
     check_arguments(analyse_experiment, locals())
-    check_several("segments", segments)
-    check_several("weights", weights)
+    check_list("segments", segments)
+    check_list("weights", weights)
     if looks is not None and sequential is None:
         raise PolicyError("looks requires sequential, such as sequential='CS(tuned=5000)'")
     if sequential is not None and errors in ("bootstrap", "permutation"):

@@ -20,9 +20,9 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_list,
     check_number,
-    check_several,
-    check_share,
+    check_proportion,
     quoted,
 )
 from cranfield.base.kinds import OneOf
@@ -285,7 +285,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     >>> check_assignment(experiments, range(10_000)).select("check", "df").rows()[:2]
     [('one: uniform', 19), ('one: weights', 1)]
     """
-    check_several("experiments", experiments)
+    check_list("experiments", experiments)
     ids = unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
     assigned_variants = [experiment.assign(ids) for experiment in experiments]
@@ -441,14 +441,14 @@ def experiment_size(
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_share("treatment_proportion", treatment_proportion)
+    check_proportion("treatment_proportion", treatment_proportion)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
     if power is not None:
-        check_share("power", power)
+        check_proportion("power", power)
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)

@@ -20,7 +20,14 @@ from cranfield.significance.corrections.resampled import (
     divide_by_errors,
     pvalues_of,
 )
-from cranfield.significance.differences import Bounds, Interval, Level, Pairs, all_pairs, make_pairs
+from cranfield.significance.differences import (
+    Bounds,
+    IntervalFunction,
+    Level,
+    Pairs,
+    all_pairs,
+    make_pairs,
+)
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -284,7 +291,7 @@ def _find_correction(
     return correction if is_applicable else CORRECTIONS["holm"]
 
 
-def _negate(interval: Interval, level: Level) -> Bounds:
+def _negate(interval: IntervalFunction, level: Level) -> Bounds:
     low, high = interval(level)
     return -high, -low
 

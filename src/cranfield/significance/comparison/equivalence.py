@@ -19,8 +19,8 @@ from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
     BONFERRONI,
-    PAIR,
-    Interval,
+    PAIR_COLUMNS,
+    IntervalFunction,
     pair_names,
     with_values,
 )
@@ -83,7 +83,7 @@ class Equivalence(Result):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
         "high": Column("Upper bound of the interval."),
@@ -116,7 +116,7 @@ class Equivalence(Result):
     comparison: ComparedPairs
     margin: Floats
     requested_margin: str
-    two_sided_interval: Interval
+    two_sided_interval: IntervalFunction
     holds_for: str
     tails: int
     times: int

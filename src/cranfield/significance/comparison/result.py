@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import Corrected, Outcome, Pairs
+from cranfield.significance.differences import CorrectedResults, Outcome, Pairs
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
@@ -79,7 +79,7 @@ class AppliedTest:
     options: Options
     outcome: Outcome
     correction: Correction
-    corrected: Corrected
+    corrected: CorrectedResults
 
     def notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and limits of p-values."""

@@ -16,7 +16,7 @@ from cranfield.significance.differences import (
     ALL_PAIRS,
     BLOCK,
     Bounds,
-    Corrected,
+    CorrectedResults,
     Level,
     Outcome,
     Pairs,
@@ -141,7 +141,7 @@ def smallest_pvalue(maxima: Floats) -> float:
     heading="Tukey's HSD on the {error}, bootstrapped over topics",
     baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
 )
-def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Tukey's HSD bootstrapped over topics.
 
     does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
@@ -162,7 +162,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     """
     family = PooledErrors(pairs)
     largest = resampled_maxima([family], options)
-    return Corrected(
+    return CorrectedResults(
         pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
@@ -220,7 +220,7 @@ class CentredPairs:
     resamples_topics=True,
     random=True,
 )
-def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""bootstrap max-T of Romano and Wolf.
 
     does: topics are drawn with replacement from centred scores, with a step-down procedure by the
@@ -232,7 +232,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     pvalue, largest = step_down([family], options)
     # A pair whose differences do not vary has an unbounded interval.
     error = np.where(family.error == 0, np.inf, family.error)
-    return Corrected(
+    return CorrectedResults(
         pvalue,
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, error, largest, options),
@@ -293,7 +293,7 @@ def step_down_pvalues(
     symmetric=True,
     random=True,
 )
-def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""step-down max-T of Westfall and Young.
 
     does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
@@ -352,7 +352,7 @@ BLOCK_SCORES = 2**20  # scores permuted at a time; part of what a seed determine
     one_variance=True,
     random=True,
 )
-def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""randomised Tukey HSD.
 
     does: Tukey's HSD with the distribution of the largest difference from random permutations of
@@ -372,7 +372,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     widths = ranges * unit / topics
     interval = partial(range_interval, pairs.subtract(values.mean(axis=0)), widths)
     low, high = interval(1 - options.alpha)
-    return Corrected(
+    return CorrectedResults(
         monte_carlo_pvalues(count, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,

@@ -22,7 +22,7 @@ from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     ROUNDING,
     Bounds,
-    Corrected,
+    CorrectedResults,
     Level,
     Model,
     Outcome,
@@ -245,7 +245,7 @@ def median_interval(
 
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
-def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""the largest difference of each resample.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
@@ -256,7 +256,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     centred = centred_medians(pairs, options)
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
-    return Corrected(
+    return CorrectedResults(
         pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         interval_kind=ALL_PAIRS,

@@ -163,7 +163,7 @@ def quoted(value: object, limit: int = 60) -> str:
     return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
 
 
-def optional_module(name: str, package: str = "", install: str = "", user: str = "this") -> Any:
+def optional_module(name: str, package: str = "", install: str = "", purpose: str = "this") -> Any:
     """Import a module of an optional package, or raise an error that says how to install it."""
     try:
         return import_module(name)
@@ -171,7 +171,7 @@ def optional_module(name: str, package: str = "", install: str = "", user: str =
         package = package or name
         install = install or f"'cranfield[{package}]'"
         raise MissingDependencyError(
-            f"{user} requires the package {package}: pip install {install}"
+            f"{purpose} requires the package {package}: pip install {install}"
         ) from error
 
 
@@ -263,12 +263,12 @@ def check_number(
         raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 
 
-def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
+def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
     """Convert values to an array, or raise an error with this message."""
     import numpy as np
 
     try:
-        return np.asarray(values, dtype=kind)
+        return np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
         raise PolicyError(message) from None
 

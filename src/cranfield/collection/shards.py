@@ -166,7 +166,9 @@ class Sharding(ABC):
         if not isinstance(docs, pl.Series):
             docs = [docs] if isinstance(docs, str) else list(docs)
         if not (isinstance(docs, pl.Series) and docs.dtype == pl.String and not docs.null_count()):
-            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", empty=True).frame["doc"]
+            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allow_empty=True).frame[
+                "doc"
+            ]
         return self._of(docs)
 
     def __len__(self) -> int:

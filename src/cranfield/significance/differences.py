@@ -37,11 +37,11 @@ class Pairs:
         return int(self.first.size)
 
     @property
-    def topics(self) -> int:
+    def n_topics(self) -> int:
         return int(self.values.shape[0])
 
     @property
-    def systems(self) -> int:
+    def n_systems(self) -> int:
         return int(self.values.shape[1])
 
     @property
@@ -49,7 +49,7 @@ class Pairs:
         return self.values if self.by_shard is None else self.by_shard
 
     @property
-    def paired(self) -> bool:
+    def is_complete(self) -> bool:
         """True if every system has a score for every topic."""
         return not bool(np.isnan(self.values).any())
 
@@ -105,7 +105,7 @@ class Pairs:
         self, numbers_per_pair: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
         """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
-        for rows in row_slices(len(self), numbers_per_pair or self.topics, limit):
+        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
@@ -298,7 +298,7 @@ class Model:
     error: float  # mean square of the error: the estimated variance of one observation
     counts: Floats  # number of observations of each system
     df: float  # degrees of freedom of the error; infinite if the variance is known
-    statistic: str = "mean"  # or `median`, `mean rank`, `effect`
+    location: str = "mean"  # or `median`, `mean rank`, `effect`
     ranks_from: float = 0.0  # this number minus a mean rank counts ranks from the highest score
 
     @property
@@ -307,7 +307,7 @@ class Model:
 
     def differences(self, pairs: Pairs) -> Floats:
         """Return the difference of the means of each pair; rounding errors become 0."""
-        if self.statistic == "mean":
+        if self.location == "mean":
             return pairs.mean_differences(self.means)
         difference = pairs.subtract(self.means)
         slack = 1e-12 * self.means.max(initial=0.0)

@@ -48,7 +48,7 @@ def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
 LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
-def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
+def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
     """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
     # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
@@ -209,11 +209,11 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
         return model.differences(pairs), unit, df, model.standard_errors(pairs)
     mean, deviation, _ = pairs.moments()
-    df = np.full(len(pairs), pairs.topics - 1.0)
+    df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
-        return mean, deviation, df, deviation / np.sqrt(pairs.topics)
-    error = deviation / np.sqrt(pairs.topics - 1)
-    systems, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
+        return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
+    error = deviation / np.sqrt(pairs.n_topics - 1)
+    systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
     deviation_of = standard_deviations(
         rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
     )
@@ -226,7 +226,7 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         # In terms of proportions, as squared variances may overflow or underflow.
         proportion = v / (v + w)
         squared = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
-        df = (pairs.topics - 1) / squared
+        df = (pairs.n_topics - 1) / squared
     return mean, np.sqrt((v + w) / 2), df, error
 
 
@@ -371,7 +371,7 @@ def effect_sizes(
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
     elif varies.any():
-        bounds = noncentrality(effect * scale, float(df_of_effect[0]), confidence)
+        bounds = noncentrality_interval(effect * scale, float(df_of_effect[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0
@@ -389,7 +389,7 @@ def effect_sizes(
         kind=kind,
         measure=table.measure,
         systems=table.systems,
-        topics=pairs.topics,
+        topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,

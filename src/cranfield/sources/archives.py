@@ -253,7 +253,7 @@ def _is_file(info: Any) -> bool:
 def _file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
-        "fsspec", install="'cranfield[remote]'", user=f"reading {hide_credentials(url)}"
+        "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
     location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
     return location

@@ -41,13 +41,13 @@ class Columns:
     lines: Sequence[int] | None = None
 
     @classmethod
-    def of(
+    def from_mapping(
         cls, columns: Mapping[Any, Cells], source: str, lines: Sequence[int] | None = None
     ) -> Columns:
         return cls(source, list(columns), list(columns.values()).__getitem__, lines)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         names: Sequence[object],
         rows: Sequence[Sequence[Any]],
@@ -65,11 +65,15 @@ class Columns:
         return {name: self.cells(k) for name, k in places.items()}
 
     def table(
-        self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES, *, empty: bool = False
+        self,
+        schema: Schema,
+        own_names: Mapping[str, str] = NO_OWN_NAMES,
+        *,
+        allow_empty: bool = False,
     ) -> Table:
         """Select the columns of a schema, as :meth:`select` does, and convert them."""
         return convert_columns(
-            self.select(schema, own_names), schema, self.source, self.lines, empty=empty
+            self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
         )
 
     def check_unused(
@@ -270,12 +274,14 @@ def columns_of_records(
         reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
         raise error_at_row(bad, reason, source, lines)
     if is_plain:
-        return Columns.of_rows(tuples[:size], rows, source, lines)
+        return Columns.from_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
-        return Columns.of(fields, source, lines)
+        return Columns.from_mapping(fields, source, lines)
     names = dict.fromkeys(name for row in rows for name in row)
-    return Columns.of({name: [row.get(name) for row in rows] for name in names}, source, lines)
+    return Columns.from_mapping(
+        {name: [row.get(name) for row in rows] for name in names}, source, lines
+    )
 
 
 def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
@@ -326,9 +332,11 @@ def _columns_of_json(
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
-        return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+        return Columns.from_mapping(
+            columns, source, None if lines is None else [lines[row] for row in rows]
+        )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(data, source), source)
+        return Columns.from_mapping(schema.mapping(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
@@ -459,7 +467,7 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             numbers.append(number)
     names = form.names[: max(map(len, rows), default=form.n_required)]
     filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
-    return Columns.of_rows(names, filled, source, numbers)
+    return Columns.from_rows(names, filled, source, numbers)
 
 
 def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
@@ -592,11 +600,11 @@ def convert_columns(
     source: str,
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     *,
-    empty: bool = False,
+    allow_empty: bool = False,
 ) -> Table:
     """Convert the columns to the types of the schema; refuse the first invalid row.
 
-    empty: whether a table without rows is valid.
+    allow_empty: whether a table without rows is valid.
     """
     series_by_name = {}
     for column in schema.columns:
@@ -621,7 +629,7 @@ def convert_columns(
             warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
-    if not height and not empty:
+    if not height and not allow_empty:
         raise schema.empty(source)
     missing = [
         pl.lit(None, column.kind.dtype).alias(column.name)

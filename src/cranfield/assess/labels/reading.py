@@ -268,7 +268,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    return Columns.of(columns, table.source, lines)
+    return Columns.from_mapping(columns, table.source, lines)
 
 
 @dataclass(frozen=True)

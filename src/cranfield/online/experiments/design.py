@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
@@ -255,7 +255,7 @@ def unit_ids(units: Any) -> pl.Series:
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
     lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
-    schema = Schema("table of units", (ColumnOfFile(column, ID, "unit"),), lines=lines)
+    schema = Schema("table of units", (FileColumn(column, ID, "unit"),), lines=lines)
     return read_table(path, schema).frame[column]
 
 

@@ -162,7 +162,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    return open_columns(data, schema).table(schema, empty=empty)
+    return open_columns(data, schema).table(schema, allow_empty=empty)
 
 
 def convert_frame(
@@ -170,7 +170,7 @@ def convert_frame(
 ) -> Table:
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
     lines = frame[LINE].to_list() if LINE in frame.columns else None
-    return convert_columns(frame.to_dict(), schema, source, lines, empty=may_be_empty)
+    return convert_columns(frame.to_dict(), schema, source, lines, allow_empty=may_be_empty)
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:

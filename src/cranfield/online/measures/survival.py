@@ -139,7 +139,7 @@ class Survival(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the tests, and the number of values without a variant."""
-        notes = [INDEPENDENT] if self.tests.height else []
+        notes = [INDEPENDENCE_NOTE] if self.tests.height else []
         if self.n_without_variant:
             notes.append(f"{counted(self.n_without_variant, 'value')} without a variant excluded")
         return tuple(notes)
@@ -149,7 +149,7 @@ class Survival(Result):
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
-INDEPENDENT = (
+INDEPENDENCE_NOTE = (
     "the log-rank test assumes independent values; several values of one user are not independent"
 )
 

@@ -152,7 +152,7 @@ class GeneralisedLinearModel(Spec):
         covariance = np.full((systems.size, systems.size), np.nan)
         covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
         counts = np.full(systems.size, float(n_topics))
-        model = LinkModel(means, scale, counts, df, statistic="effect", covariance=covariance)
+        model = LinkModel(means, scale, counts, df, location="effect", covariance=covariance)
         return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:

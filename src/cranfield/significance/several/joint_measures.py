@@ -267,7 +267,7 @@ def compare_measures(
     return JointComparison(
         measures=names,
         systems=systems,
-        topics=pairs.topics,
+        topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         difference=difference,

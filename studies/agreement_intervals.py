@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import coefficient, jackknife, percentiles
+from cranfield.assess.agreement.coefficients import jackknife, parse_coefficient, percentiles
 from cranfield.assess.agreement.tables import Tables, read_ratings, tables_from_joint
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
@@ -81,7 +81,7 @@ def covered(
     asked: str, draw: Draw, truth: Tables, topics: int, samples: int, resamples: int
 ) -> dict[str, float]:
     """Return how often each interval holds the truth."""
-    one = coefficient(asked)
+    one = parse_coefficient(asked)
     true = float(one.compute(truth))
     found: dict[str, list[tuple[float, float]]] = {}
     for k in range(samples):
@@ -102,7 +102,7 @@ def covered(
             ),
             "topics": percentiles(one.compute(tables_from_joint(by_topic, truth.grades)), 0.95),
             "jackknife": jackknife(
-                value, without, has, 0.95, are_proportions=one.formula.lowest == 0
+                value, without, has, 0.95, are_proportions=one.formula.min_value == 0
             ),
         }
         for name, (low, high) in limits.items():
@@ -124,7 +124,7 @@ def main() -> None:
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for name, draw, truth in populations(given.folder):
         for asked in MEASURES:
-            value = float(coefficient(asked).compute(truth))
+            value = float(parse_coefficient(asked).compute(truth))
             for topics in TOPICS:
                 shares = covered(asked, draw, truth, topics, given.samples, given.resamples)
                 cells = [f"{share:.3f}" for share in shares.values()]

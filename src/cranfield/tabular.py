@@ -9,7 +9,7 @@ from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, check_several, optional_module, quoted
+from cranfield.base.errors import PolicyError, check_list, optional_module, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, html, latex, markdown, plain
 
@@ -309,7 +309,7 @@ def table_from_frame(
     places: Mapping[str, int] | int = 4,
 ) -> Table:
     """Return a data frame as a table; `left` names the columns that are aligned to the left."""
-    check_several("left", left)
+    check_list("left", left)
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
 

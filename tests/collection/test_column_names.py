@@ -120,7 +120,7 @@ def test_grades_of_people_and_models() -> None:
 
 
 def unused(schema: Schema, columns: dict[str, list[object]]) -> None:
-    Columns.of(columns, "t.csv").check_unused(schema, [0])
+    Columns.from_mapping(columns, "t.csv").check_unused(schema, [0])
 
 
 TELLING = {name: schema for name, schema in SCHEMAS.items() if not schema.is_selected}

@@ -17,7 +17,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection.document_tables import read_lengths
 from cranfield.collection.files.many_runs import read_runs
-from cranfield.sources.archives import is_url, path_of, safe_path
+from cranfield.sources.archives import file_of_url, hide_credentials, is_url
 from cranfield.sources.chunks import Source
 
 fsspec = pytest.importorskip("fsspec")
@@ -130,16 +130,16 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(cf.MissingDependencyError) as told:
         cf.read_run("s3://u:secret@x/a.run")
     assert str(told.value) == (
-        "s3://x/a.run: reading it requires the package fsspec: pip install 'cranfield[remote]'"
+        "reading s3://x/a.run requires the package fsspec: pip install 'cranfield[remote]'"
     )
 
 
 def test_paths_that_are_none() -> None:
     assert not is_url(r"C:\runs\a.run") and not is_url("runs/a.run") and not is_url("-")
     assert is_url("hf://datasets/u/r@main/a.run") and is_url("zip://a.run::s3://b/c.zip")
-    assert safe_path("hf://datasets/u/r@main/a.run") == "hf://datasets/u/r@main/a.run"
-    assert safe_path("ftp://me:pass@h/a.run") == "ftp://h/a.run"
-    assert path_of("https://h/a.run.gz?sign=1/2.csv") == "https://h/a.run.gz"
+    assert hide_credentials("hf://datasets/u/r@main/a.run") == "hf://datasets/u/r@main/a.run"
+    assert hide_credentials("ftp://me:pass@h/a.run") == "ftp://h/a.run"
+    assert file_of_url("https://h/a.run.gz?sign=1/2.csv") == "https://h/a.run.gz"
     assert Source("zip://a.csv::s3://b/c.zip").suffix == ".csv"
 
 

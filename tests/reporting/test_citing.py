@@ -21,7 +21,7 @@ from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import split_topics, study_scales
 from cranfield.meta.study import STUDIES, Study
-from cranfield.reporting.references import RESULTS, entries, find_cited_works
+from cranfield.reporting.references import RESULT_SOURCES, entries, find_cited_works
 from cranfield.result import Result
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.texts import read_citations
@@ -195,7 +195,7 @@ USER_MODELS = {"EU", "ETU", "EC", "ETC", "Depth", "Residual"}
 def test_other_measures_tests_corrections_and_studies_have_sources() -> None:
     sources = {name: TESTS[name].info.source for name in TESTS}
     sources |= {name: one.source for name, one in CORRECTIONS.items() if one.source}
-    sources |= {name: source for name, (_, source) in RESULTS.items() if source}
+    sources |= {name: source for name, (_, source) in RESULT_SOURCES.items() if source}
     sources |= {name: STUDIES[name].reference for name in STUDIES}
     for name in REGISTRY.where(kind=KINDS[1]):
         inside = "RBP" if name in USER_MODELS else "nDCG@10"
@@ -241,7 +241,7 @@ def test_studies_are_those_of_the_package() -> None:
     for package in (cranfield.meta, cranfield.scales, cranfield.significance):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             classes |= set(vars(importlib.import_module(found.name)))
-    assert set(RESULTS) <= classes
+    assert set(RESULT_SOURCES) <= classes
 
 
 @pytest.mark.parametrize(

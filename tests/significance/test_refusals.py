@@ -288,8 +288,11 @@ REFUSALS: Refusals = {
         (lambda: standardise(TABLE, method="linear", slope=0), "slope must"),
         (lambda: standardise(SHARDS), "by shard"),
         (lambda: standardise(ENDLESS), "system 's1' on topic 'q0' has an infinite score"),
-        (lambda: standardise(scored([[0.1]])), "'q0' has 1 reference score"),
-        (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "'q1' has 1 reference score"),
+        (
+            lambda: standardise(scored([[0.1]])),
+            "2 reference scores per topic, got 1 for topic 'q0'",
+        ),
+        (lambda: standardise(scored([[0.1, 0.2], [0.3, np.nan]])), "got 1 for topic 'q1'"),
         (lambda: standardise(TABLE, scored(TABLE.values, measure="P@5")), "'P@5'"),
         (lambda: standardise(TABLE, scored([[0.1, 0.2]], measure="AP")), "lacks topic 'q1'"),
         (lambda: standardise(TABLE, scored([[0.1, 0.2]] * 3)), "topic 'q2' of the reference"),

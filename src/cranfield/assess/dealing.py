@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_choice, check_number, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, check_number, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
@@ -160,11 +160,11 @@ def sheets(
     """
     check_choice("arranged", arranged, ARRANGEMENTS)
     check_choice("by", by, DISTRIBUTIONS)
-    check_whole("seed", seed, 0)
+    check_integer("seed", seed, 0)
     names = _check_assessors(assessors)
     check_number("overlap", overlap, 0, 1)
     n_each = len(names) if each is None else each
-    check_whole("each", n_each, 1, len(names))
+    check_integer("each", n_each, 1, len(names))
     frame = _read_pairs(documents).with_row_index("position")
     frames = {str(key[0]): rows for key, rows in frame.group_by("topic", maintain_order=True)}
     topics = topic_order(list(frames))
@@ -229,7 +229,7 @@ def _read_pairs(documents: Any) -> pl.DataFrame:
 
 def _check_assessors(assessors: Any) -> tuple[str, ...]:
     if isinstance(assessors, (int, np.integer)):
-        check_whole("assessors", assessors, 1, MAX_ASSESSORS)
+        check_integer("assessors", assessors, 1, MAX_ASSESSORS)
         return tuple(str(k + 1) for k in range(assessors))
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):

@@ -15,10 +15,10 @@ from cranfield.assess.sampling_designs import DESIGNS, Cells, SampleSize, check_
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     PolicyError,
+    as_indices,
     check_choice,
-    check_several,
-    check_whole,
-    indices,
+    check_integer,
+    check_list,
     quoted,
 )
 from cranfield.base.streams import named_stream
@@ -220,8 +220,8 @@ class Sample(Result):
         PolicyError
             For invalid indices, and sequences of different lengths.
         """
-        first_docs = indices(first, "documents", len(self.pool))
-        second_docs = indices(second, "documents", len(self.pool))
+        first_docs = as_indices(first, "documents", len(self.pool))
+        second_docs = as_indices(second, "documents", len(self.pool))
         if first_docs.size != second_docs.size:
             raise PolicyError(
                 "first and second must have the same length, got"
@@ -231,7 +231,7 @@ class Sample(Result):
 
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
-        check_whole("seed", seed, 0)
+        check_integer("seed", seed, 0)
         drawn = self.cells.draw([named_stream(seed, topic) for topic in self.pool.topics])
         return replace(self, seed=int(seed), drawn=drawn)
 
@@ -287,7 +287,7 @@ class Sample(Result):
         :func:`cranfield.write_qrels` writes one of the two columns in text formats (`xqrels` or
         `prels`), and both in a table, such as a `.csv` file.
         """
-        check_several("columns", columns)
+        check_list("columns", columns)
         design_columns = DESIGNS[self.design].columns
         columns = design_columns if columns is None else columns
         for name in columns:
@@ -361,7 +361,7 @@ class Sample(Result):
         >>> drawn.relevant({"q": {f"d{i}": int(i < 3) for i in range(9)}}).to_polars().rows()
         [('q', 9, 6, 2, 3.0, 1.0954451150103313)]
         """
-        check_whole("rel", rel, 1)
+        check_integer("rel", rel, 1)
         check_choice("variance", variance, VARIANCES)
         relevant = self.judged(judgments, unjudged=unjudged) >= rel
         return estimate_relevant(self, relevant, variance)

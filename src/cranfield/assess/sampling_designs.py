@@ -18,7 +18,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_whole, numbers, quoted
+from cranfield.base.errors import PolicyError, as_numbers, check_integer, quoted
 from cranfield.base.spec import Registry
 from cranfield.collection.judged.rows import number_rows, ratio, scan
 from cranfield.collection.policies import DEEPEST
@@ -231,14 +231,14 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             raise PolicyError(f"design {quoted(name)} {verb} {option}")
     if strata is None:
         if name == "stat":
-            check_whole("size", size, 1, DEEPEST)
+            check_integer("size", size, 1, DEEPEST)
         else:
             _check_size("size", size)
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
         raise PolicyError("strata must map last ranks to numbers or proportions, such as {10: 1.0}")
     for end, number in strata.items():
-        check_whole("the last rank of a stratum", end, 1, DEEPEST)
+        check_integer("the last rank of a stratum", end, 1, DEEPEST)
         _check_size(f"the sample size to rank {end}", number)
     ends = dict(sorted(strata.items()))
     return ends, f"{name}({', '.join(f'{end}={number}' for end, number in ends.items())})"
@@ -298,8 +298,8 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     >>> allocation([900, 90, 10], [0.1, 0.5, 0.5], 60).tolist()
     [39, 19, 2]
     """
-    size = numbers(sizes, "sizes of strata")
-    spread = numbers(spreads, "spreads of strata")
+    size = as_numbers(sizes, "sizes of strata")
+    spread = as_numbers(spreads, "spreads of strata")
     if size.ndim != 1 or size.shape != spread.shape or not size.size:
         raise PolicyError(
             "sizes and spreads must be sequences of the same length, got shapes"
@@ -309,9 +309,9 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
         raise PolicyError(f"sizes of strata must be integers from 1 to {MAX_ITEMS:,}")
     if not ((spread >= 0) & (spread <= MAX_SPREAD)).all():
         raise PolicyError(f"spreads of strata must be finite numbers from 0 to {MAX_SPREAD:g}")
-    check_whole("min_labels", min_labels, 0)
+    check_integer("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
-    check_whole("labels", labels, int(low.sum()), int(size.sum()))
+    check_integer("labels", labels, int(low.sum()), int(size.sum()))
     weight = size * spread
     if not weight.any():
         weight = size

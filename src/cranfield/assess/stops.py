@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from cranfield.assess.pools.pool import Pool, read_judgments
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
-from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.base.errors import PolicyError, as_numbers, check_integer
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
@@ -430,18 +430,18 @@ def stopping(
     >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
     [0.1111, 12.0]
     """
-    parsed_rules = parse_rules(rules)
-    grades = numbers(labels, "labels")
-    check_whole("total", total, 1, DEEPEST)
-    check_whole("every", every, 1, DEEPEST)
-    check_whole("rel", rel, 0)
+    parsed = parse_rules(rules)
+    grades = as_numbers(labels, "labels")
+    check_integer("total", total, 1, DEEPEST)
+    check_integer("every", every, 1, DEEPEST)
+    check_integer("rel", rel, 0)
     if grades.ndim != 1 or np.isnan(grades).any():
         raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
         raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
     is_target = None
     if targets is not None:
-        is_target = numbers(targets, "targets") > 0
+        is_target = as_numbers(targets, "targets") > 0
         if is_target.shape != grades.shape:
             raise PolicyError(
                 f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"

@@ -79,10 +79,10 @@ class InputError(CranfieldError):
         super().__init__(f"{text} ({', '.join(subject)})" if subject else text)
 
 
-Kind = TypeVar("Kind", bound=InputError)
+ErrorType = TypeVar("ErrorType", bound=InputError)
 
 
-def converted_error(error: InputError, kind: type[Kind], source: str | None = None) -> Kind:
+def convert_error(error: InputError, kind: type[ErrorType], source: str | None = None) -> ErrorType:
     """Return the error as another kind of input error, perhaps with another source."""
     source = error.source if source is None else source
     return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
@@ -96,7 +96,7 @@ def in_source(source: str) -> Iterator[None]:
     except InputError as error:
         if error.source:
             raise
-        raise converted_error(error, InputError, source) from error
+        raise convert_error(error, InputError, source) from error
 
 
 class MeasureError(CranfieldError, ValueError):
@@ -130,7 +130,7 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str, stacklevel: int = 1) -> None:
-    """Issue a warning, or collect it within :func:`collected_warnings`."""
+    """Issue a warning, or collect it within :func:`collect_warnings`."""
     collected = _COLLECTED.get()
     if collected is None:
         warnings.warn(CranfieldWarning(text), stacklevel=stacklevel + 1)
@@ -139,7 +139,7 @@ def warn(text: str, stacklevel: int = 1) -> None:
 
 
 @contextmanager
-def collected_warnings() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[str]]:
     """Collect the warnings of this thread, to issue them later and in order."""
     collected: list[str] = []
     token = _COLLECTED.set(collected)
@@ -163,7 +163,7 @@ def quoted(value: object, limit: int = 60) -> str:
     return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
 
 
-def optional_module(name: str, package: str = "", install: str = "", user: str = "this") -> Any:
+def optional_module(name: str, package: str = "", install: str = "", purpose: str = "this") -> Any:
     """Import a module of an optional package, or raise an error that says how to install it."""
     try:
         return import_module(name)
@@ -171,7 +171,7 @@ def optional_module(name: str, package: str = "", install: str = "", user: str =
         package = package or name
         install = install or f"'cranfield[{package}]'"
         raise MissingDependencyError(
-            f"{user} requires the package {package}: pip install {install}"
+            f"{purpose} requires the package {package}: pip install {install}"
         ) from error
 
 
@@ -192,7 +192,7 @@ def plain_repr(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-def check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
+def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
     """Raise an error unless the value is an integer from minimum to maximum."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
@@ -200,7 +200,7 @@ def check_whole(name: str, value: Any, minimum: int, maximum: int | None = None)
         raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
 
 
-def check_several(name: str, value: object) -> None:
+def check_list(name: str, value: object) -> None:
     """Raise an error for a string where a list is expected: it is a sequence of characters.
 
     Raises
@@ -222,7 +222,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
         )
 
 
-def check_share(name: str, value: Any) -> None:
+def check_proportion(name: str, value: Any) -> None:
     """Raise an error unless the value is a number between 0 and 1, both excluded."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
@@ -263,12 +263,12 @@ def check_number(
         raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
 
 
-def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
+def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
     """Convert values to an array, or raise an error with this message."""
     import numpy as np
 
     try:
-        return np.asarray(values, dtype=kind)
+        return np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
         raise PolicyError(message) from None
 
@@ -280,10 +280,10 @@ def has_numbers(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "biuf"
 
 
-def numbers(values: Any, noun: str) -> Floats:
+def as_numbers(values: Any, noun: str) -> Floats:
     """Convert numbers to an array of floats, with NaN for masked values; refuse other values.
 
-    >>> numbers("x", "scores")
+    >>> as_numbers("x", "scores")
     Traceback (most recent call last):
     cranfield.PolicyError: scores must be numbers, got 'x'
     """
@@ -301,10 +301,10 @@ def numbers(values: Any, noun: str) -> Floats:
     return as_array(array, message, np.float64)
 
 
-def indices(values: Any, noun: str, size: int) -> Indices:
+def as_indices(values: Any, noun: str, size: int) -> Indices:
     """Convert a list of indices from 0 to size - 1 to an array; refuse other values.
 
-    >>> indices([0, 3], "the first systems", 2)
+    >>> as_indices([0, 3], "the first systems", 2)
     Traceback (most recent call last):
     cranfield.PolicyError: the first systems must be indices from 0 to 1, got 3
     """

@@ -17,9 +17,9 @@ from cranfield.base.errors import (
     ArgumentError,
     PolicyError,
     check_choice,
-    check_several,
-    check_share,
-    check_whole,
+    check_integer,
+    check_list,
+    check_proportion,
     quoted,
 )
 
@@ -39,7 +39,7 @@ class Integer:
     noun: str = ""
 
     def check(self, name: str, value: Any) -> None:
-        check_whole(self.noun or name, value, self.minimum, self.maximum)
+        check_integer(self.noun or name, value, self.minimum, self.maximum)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class UnitInterval:
     """A number between 0 and 1, both excluded."""
 
     def check(self, name: str, value: Any) -> None:
-        check_share(name, value)
+        check_proportion(name, value)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Numbers:
     minimum: int | None = 1
 
     def check(self, name: str, value: Any) -> None:
-        check_several(name, value)
+        check_list(name, value)
 
 
 @cache

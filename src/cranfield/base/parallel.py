@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     CranfieldError,
     ForkError,
     PolicyError,
-    check_whole,
+    check_integer,
     optional_module,
     quoted,
 )
@@ -104,7 +104,7 @@ def one_by_one(
 ) -> Generator[Result, None, None]:
     """Yield the results of :func:`in_threads` in order, as soon as they are available."""
     if jobs is not None:
-        check_whole("jobs", jobs, 1)
+        check_integer("jobs", jobs, 1)
     work = list(parts)
     threads = min(len(work), jobs or n_processors())
     if threads <= 1:
@@ -325,7 +325,7 @@ def _joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             yield
     else:
         if backend == "ray":
-            optional_module("ray.util.joblib", "ray", user="this backend").register_ray()
+            optional_module("ray.util.joblib", "ray", purpose="this backend").register_ray()
         try:
             config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
@@ -423,7 +423,7 @@ def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, An
 @contextmanager
 def _dask_client(jobs: int) -> Iterator[Any]:
     """Yield the current client, a client of DASK_SCHEDULER_ADDRESS, or of a local cluster."""
-    distributed = optional_module("distributed", "distributed", user="this backend")
+    distributed = optional_module("distributed", "distributed", purpose="this backend")
     try:
         current_client = distributed.get_client()
     except ValueError:

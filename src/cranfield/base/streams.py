@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence, default_rng
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import check_whole
+from cranfield.base.errors import check_integer
 
 
 def stream(seed: int, *key: int) -> Generator:
@@ -30,9 +30,9 @@ def stream(seed: int, *key: int) -> Generator:
     [95, 90, 90]
     """
     # NumPy also accepts lists, and a deeply nested one crashes the process.
-    check_whole("seed", seed, 0)
+    check_integer("seed", seed, 0)
     for number in key:
-        check_whole("a key of random numbers", number, 0)
+        check_integer("a key of random numbers", number, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, PolicyError, check_several, quoted
+from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
@@ -126,7 +126,7 @@ class Campaign(OpenedCampaign):
         **options: Any,
     ) -> tuple[RowOutcome, ...]:
         """Submit the runs of a table, in its order; the next run is submitted if one is refused."""
-        check_several("runs", runs)
+        check_list("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.submit import Declaration
 
@@ -139,7 +139,7 @@ class Campaign(OpenedCampaign):
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
         """Return submissions in order of arrival, of one task or of all tasks."""
-        check_several("states", states)
+        check_list("states", states)
         return self.registry.submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError, collected_warnings, quoted, warn
+from cranfield.base.errors import PolicyError, collect_warnings, quoted, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.text import some_of
 from cranfield.cli import options as cli
@@ -476,7 +476,7 @@ def _estimate_scores(
     """Compute prediction-powered scores from labels of a judge and of people."""
     if output.form == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
-    with collected_warnings() as messages:
+    with collect_warnings() as messages:
         human = read_human()
     for message in messages:
         # Answers outside the sample are not missing.

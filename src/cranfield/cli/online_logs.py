@@ -142,7 +142,7 @@ def measure(
     cranfield online measure clicks-by-document.csv --totals
     cranfield online measure --list
     """
-    from cranfield.online.measures.survival import INDEPENDENT, survival_tables
+    from cranfield.online.measures.survival import INDEPENDENCE_NOTE, survival_tables
 
     if list_measures:
         catalogue = cf.online.catalogue()
@@ -176,7 +176,7 @@ def measure(
             title, keys = SURVIVAL[name]
             tables.append(table_from_frame(frame, title))
             frames[name] = frame, frame.columns[:keys]
-        notes += [INDEPENDENT] if "logrank" in frames else []
+        notes += [INDEPENDENCE_NOTE] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
     result_output.write(ResultSet(heading, tables, frames, facts))

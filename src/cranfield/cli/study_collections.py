@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
 from cranfield.base.kinds import UnitInterval
 from cranfield.cli import options as cli
 from cranfield.result import Result
@@ -294,7 +294,7 @@ def measures(
     from cranfield.scores.one_measure import align_scores, complete_scores
 
     # Before any file is read.
-    check_share("alpha", tested["alpha"])
+    check_proportion("alpha", tested["alpha"])
     choice = TestChoice(**tested)
     cli.refuse_resamples([choice])
     kinds: list[type[Result]] = [cf.meta.DiscriminativePower, cf.meta.Swaps, cf.meta.Correlations]

@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import IndexedTable
 from cranfield.collection.qrels import sorted_codes
-from cranfield.sources.columns import Table, read_table, transposed, two_columns
+from cranfield.sources.columns import Table, read_table, transpose_rows, two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.values import ID, NUMBER
 
@@ -51,7 +51,7 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         is_single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
         weights = value if isinstance(value, Mapping) else {}
         rows += [(doc, g, weights.get(g, 1.0)) for g in ([value] if is_single else value)]
-    return transposed(("doc", "group", "weight"), rows)
+    return transpose_rows(("doc", "group", "weight"), rows)
 
 
 _LENGTHS = schema_of_lines(

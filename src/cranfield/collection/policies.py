@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from cranfield.base.errors import PolicyError, check_choice, check_whole
+from cranfield.base.errors import PolicyError, check_choice, check_integer
 
 OF_QRELS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
@@ -128,7 +128,7 @@ class Policies:
             value = getattr(self, name)
             if value is None:
                 continue
-            check_whole(name, value, 1, highest)
+            check_integer(name, value, 1, highest)
             # Convert NumPy integers too, as settings are written as JSON.
             object.__setattr__(self, name, int(value))
 

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_whole, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant_grade
@@ -30,7 +30,7 @@ from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
-from cranfield.sources.columns import fitted, read_table, two_columns
+from cranfield.sources.columns import convert_columns, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
@@ -68,10 +68,10 @@ def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int,
     begins = np.cumsum(lengths) - lengths
     # A word begins at each byte.
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
-    whole = lengths // 8
+    n_words = lengths // 8
     out = np.empty(lengths.size, dtype=np.uint64)
-    for number in np.flatnonzero(np.bincount(whole)).tolist():
-        rows = np.flatnonzero(whole == number)
+    for number in np.flatnonzero(np.bincount(n_words)).tolist():
+        rows = np.flatnonzero(n_words == number)
         positions, length = begins[rows], lengths[rows]
         words_of_state = zip(_START, (*key, *key), strict=True)
         state = [np.full(rows.size, word ^ half, dtype=np.uint64) for word, half in words_of_state]
@@ -100,19 +100,19 @@ def _round(state: list[Keys]) -> None:
     a, b, c, d = state
     _mix(a, b, 13)
     _mix(c, d, 16)
-    _turn(a, 32)
+    _rotate(a, 32)
     _mix(a, d, 21)
     _mix(c, b, 17)
-    _turn(c, 32)
+    _rotate(c, 32)
 
 
 def _mix(a: Keys, b: Keys, bits: int) -> None:
     a += b
-    _turn(b, bits)
+    _rotate(b, bits)
     b ^= a
 
 
-def _turn(word: Keys, bits: int) -> None:
+def _rotate(word: Keys, bits: int) -> None:
     high_bits = word >> np.uint64(64 - bits)
     word <<= np.uint64(bits)
     word |= high_bits
@@ -123,12 +123,12 @@ Shards = NDArray[np.int32]
 
 _DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
 
-MOST_SHARDS = 10_000
+MAX_SHARDS = 10_000
 """Maximum number of shards; with more, shards would have hardly any judgments."""
 
 
 class Sharding(ABC):
-    """A partition of documents into shards, made by :func:`random_shards` or :func:`read_shards`.
+    """A partition of documents into shards; see :func:`random_shards` and :func:`read_shards`.
 
     Attributes
     ----------
@@ -166,7 +166,9 @@ class Sharding(ABC):
         if not isinstance(docs, pl.Series):
             docs = [docs] if isinstance(docs, str) else list(docs)
         if not (isinstance(docs, pl.Series) and docs.dtype == pl.String and not docs.null_count()):
-            docs = fitted({"doc": docs}, _DOCUMENTS, "documents", empty=True).frame["doc"]
+            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allow_empty=True).frame[
+                "doc"
+            ]
         return self._of(docs)
 
     def __len__(self) -> int:
@@ -190,9 +192,9 @@ class RandomShards(Sharding):
     sampling: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("the number of shards", self.shards, 1, MOST_SHARDS)
-        check_whole("the seed", self.seed, 0)
-        check_whole("sampling", self.sampling, 0)
+        check_integer("the number of shards", self.shards, 1, MAX_SHARDS)
+        check_integer("the seed", self.seed, 0)
+        check_integer("sampling", self.sampling, 0)
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -248,7 +250,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     Returns
     -------
     RandomShards
-        The partition; its shards are called 1 to S.
+        The partition; its labels are the numbers 1 to S.
 
     Raises
     ------
@@ -452,7 +454,7 @@ class _Split(NamedTuple):
 
     sharding: Sharding
     qrels: tuple[Qrels, ...]
-    unmapped: int
+    n_unmapped: int
 
 
 def judge_shards(
@@ -472,8 +474,8 @@ def judge_shards(
     """Judge runs on the whole collection and on each shard of some partitions."""
     policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
     check_choice("unmapped", unmapped, UNMAPPED)
-    reading = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
-    with hint_at_order(runs, qrels, **reading):
+    read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
+    with hint_at_order(runs, qrels, **read_options):
         run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
     lowest_judged = 0 if policy.negative == "unjudged" else -(2**31)
@@ -484,7 +486,7 @@ def judge_shards(
     judge_run = _ShardJudge(whole, splits, unmapped, policy)
     workers = {"jobs": jobs, "backend": backend}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    with hint_at_order(runs, qrels, **reading):
+    with hint_at_order(runs, qrels, **read_options):
         names, results = judge_each(run_list, shared, judge_run, progress, **workers)
 
     def assemble(
@@ -506,7 +508,7 @@ def judge_shards(
         )
         n_lost = [by_sharding[s][1] for _, by_sharding in results]
         by_name = dict(zip(names, n_lost, strict=True))
-        sharded.append(JudgedShards(split.sharding, shards, by_name, split.unmapped, rel))
+        sharded.append(JudgedShards(split.sharding, shards, by_name, split.n_unmapped, rel))
         for _, by_sharding in results:
             # Free the memory: otherwise the results of each partition would be stored twice.
             by_sharding[s][0].clear()

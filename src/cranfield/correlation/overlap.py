@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_share, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_proportion,
+    quoted,
+)
 from cranfield.correlation.tau import paired_values
 
 MAX_TERMS = 100_000
@@ -275,7 +281,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 def check_rbo_options(p: Any, ties: Any) -> float:
     """Check the options and return p as a float."""
     check_choice("ties", ties, TIES)
-    check_share("p", p)
+    check_proportion("p", p)
     return float(p)
 
 

@@ -40,13 +40,13 @@ def _as_sets(values: Any) -> Floats:
     return np.atleast_2d(array)
 
 
-def iterate_blocks(sets: int, items: int) -> Iterator[tuple[slice, slice]]:
+def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
     """Yield slices of sets and of items, such that comparisons with all items fit into caches."""
-    n_sets = max(1, BLOCK_SIGNS // max(1, items * items))
-    n_rows = max(1, BLOCK_SIGNS // max(1, items * min(n_sets, sets)))
-    for start in range(0, sets, n_sets):
-        for row in range(0, items, n_rows):
-            yield slice(start, start + n_sets), slice(row, row + n_rows)
+    block_sets = max(1, BLOCK_SIGNS // max(1, n_items * n_items))
+    block_rows = max(1, BLOCK_SIGNS // max(1, n_items * min(block_sets, n_sets)))
+    for start in range(0, n_sets, block_sets):
+        for row in range(0, n_items, block_rows):
+            yield slice(start, start + block_sets), slice(row, row + block_rows)
 
 
 def signs(values: Floats, rows: slice) -> Signs:
@@ -108,11 +108,11 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     check_choice("variant", variant, VARIANTS)
     check_number("rounding", rounding, 0)
     a, b = paired_values(x, y)
-    sets, items = a.shape
-    out = np.full(sets, np.nan)
+    n_sets, n_items = a.shape
+    out = np.full(n_sets, np.nan)
     indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
-    if items > 1 and indices.size:
-        if items > MAX_PAIRWISE_ITEMS and not rounding:
+    if n_items > 1 and indices.size:
+        if n_items > MAX_PAIRWISE_ITEMS and not rounding:
             agreement, pairs = _compare_by_sorting(a[indices], b[indices])
         else:
             agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
@@ -128,9 +128,9 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
     All numbers are doubled.
     """
     # Each pair is compared in both directions, so that no list of pairs is needed.
-    sets, items = a.shape
-    agreement, pairs = np.zeros(sets), np.zeros((3, sets))
-    for block, rows in iterate_blocks(sets, items):
+    n_sets, n_items = a.shape
+    agreement, pairs = np.zeros(n_sets), np.zeros((3, n_sets))
+    for block, rows in iterate_blocks(n_sets, n_items):
         x, y = signs(a[block], rows), signs(b[block], rows)
         is_counted = np.ones_like(x)
         if rounding:
@@ -143,7 +143,7 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
         pairs[1, block] += np.count_nonzero(x, axis=(1, 2))
         pairs[2, block] += np.count_nonzero(y, axis=(1, 2))
     # Items are not paired with themselves.
-    pairs[0] -= items
+    pairs[0] -= n_items
     return agreement, pairs
 
 
@@ -151,8 +151,8 @@ def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return the numbers of `_compare_pairs`, not doubled."""
     from scipy.stats import kendalltau
 
-    items = a.shape[1]
-    pairs = np.full((3, len(a)), items * (items - 1) / 2)
+    n_items = a.shape[1]
+    pairs = np.full((3, len(a)), n_items * (n_items - 1) / 2)
     agreement = np.zeros(len(a))
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
         pairs[1, k] -= _count_tied_pairs(x)
@@ -229,10 +229,10 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
 
 def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     """Return tau AP of each set, the mean over items of the proportion of correct items above."""
-    sets, items = a.shape
-    total, n_counted = np.zeros(sets), np.zeros(sets)
-    is_constant = np.ones(sets, dtype=bool)
-    for block, rows in iterate_blocks(sets, items):
+    n_sets, n_items = a.shape
+    total, n_counted = np.zeros(n_sets), np.zeros(n_sets)
+    is_constant = np.ones(n_sets, dtype=bool)
+    for block, rows in iterate_blocks(n_sets, n_items):
         order, reference = signs(a[block], rows), signs(truth[block], rows)
         n_above = (order > 0).sum(axis=2)
         n_correct = ((order > 0) & (reference > 0)).sum(axis=2)
@@ -245,7 +245,7 @@ def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
             weight = _mean_weight(n_above, (order == 0).sum(axis=2))
             total[block] += (difference * weight).sum(axis=1)
     if ties == "a":
-        n_counted[:], is_constant[:] = items - 1, items < 2
+        n_counted[:], is_constant[:] = n_items - 1, n_items < 2
     has_nan = np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
     is_undefined = is_constant | (n_counted == 0) | has_nan
     return np.where(is_undefined, np.nan, total / np.maximum(n_counted, 1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from cranfield.base.errors import PolicyError, check_several, check_whole
+from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import check_keywords
 from cranfield.collection.judged.judging import Judging, RankingOptions, judge
 from cranfield.collection.policies import Compat
@@ -162,7 +162,7 @@ def evaluate(
             " name"
         )
     check_keywords(evaluate, options)
-    check_several("grades", options.get("grades"))
+    check_list("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     policies: dict[str, Any] = {**options}
     if shards is None:
@@ -224,8 +224,8 @@ def score_samplings(
     from cranfield.collection.shards import random_shards
 
     check_keywords(score_samplings, options)
-    check_whole("samplings", samplings, 1, MAX_SAMPLINGS)
-    check_several("grades", options.get("grades"))
+    check_integer("samplings", samplings, 1, MAX_SAMPLINGS)
+    check_list("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
     parsed = parse_measures(measures, compat=compat)
     return _score_shards(runs, qrels, parsed, partitions, compat=compat, **options)
@@ -243,7 +243,7 @@ def _score_shards(
     from cranfield.collection.shards import judge_shards
 
     if options.get("rel") is not None:
-        check_whole("rel", options["rel"], 0)
+        check_integer("rel", options["rel"], 0)
     if options.get("ties") == "expected":
         raise PolicyError("ties='expected' cannot be combined with shards")
     for name in ("lengths", "groups", "intents", "aspects", "grades", "exclude"):

@@ -17,8 +17,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_several,
-    check_whole,
+    check_integer,
+    check_list,
     quoted,
 )
 from cranfield.base.kinds import Integer, OneOf
@@ -120,7 +120,7 @@ def fuse(
     >>> weighted.to_polars()["score"].to_list()
     [0.91, 0.3, 0.0, 0.0]
     """
-    check_several("weights", weights)
+    check_list("weights", weights)
     if not isinstance(method, (str, Fusion)):
         raise ArgumentError(
             f"method must be a fusion method or its text form, got {type(method).__name__}; pass"
@@ -133,7 +133,7 @@ def fuse(
             raise PolicyError(f"norm requires a method that uses scores; {fusion.name} uses ranks")
     for option, bound in (("depth", depth), ("limit", limit)):
         if bound is not None:
-            check_whole(option, bound, 1)
+            check_integer(option, bound, 1)
     check_choice("ties", ties, TIES)
     collection = read_runs(runs)
     if len(collection) < 2:

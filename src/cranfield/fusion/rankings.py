@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import PolicyError, check_integer
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.keys import Codes
 from cranfield.collection.pairs import Pairs
@@ -191,7 +191,7 @@ class Rankings(Pairs):
         """Build rankings from the top rows of runs; documents of a topic are sorted by id."""
         if not all(isinstance(topic, str) for topic in topics):
             raise PolicyError("topics of rankings must be strings")
-        check_whole("depth", depth, 0, np.iinfo(np.int32).max)
+        check_integer("depth", depth, 0, np.iinfo(np.int32).max)
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
         first = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Never, Self, TypeVar
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import ArgumentError, MeasureError, numbers, quoted, warn
+from cranfield.base.errors import ArgumentError, MeasureError, as_numbers, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
 from cranfield.collection.judged.coverage import describe_input
@@ -455,7 +455,7 @@ def define(
         )
     if not all(isinstance(text, str) for text in (name, summary, aggregate, source)):
         raise MeasureError("name, summary, aggregate and source of a measure must be strings")
-    bounds = numbers(range, "the lowest and the highest score")
+    bounds = as_numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
         raise MeasureError(
             f"range must be two numbers, the lowest score and the highest, got {quoted(range)}"

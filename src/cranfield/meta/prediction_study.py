@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.meta.measure_studies.correlations import correlation_matrix
@@ -210,7 +210,7 @@ def prediction(
     [('wig', 1.0, 0.0), ('nqc', 0.3333..., 0.2222...)]
     """
     call = check_arguments(prediction, locals())
-    check_several("lower_is_better", lower_is_better)
+    check_list("lower_is_better", lower_is_better)
     negated_predictors = tuple(lower_is_better)
     table = as_scores(scores).finite().over_shards()
     data, notes = _align(table, _read_predictions(predictions))

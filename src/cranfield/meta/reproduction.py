@@ -15,8 +15,8 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_several,
-    check_whole,
+    check_integer,
+    check_list,
     quoted,
 )
 from cranfield.base.kinds import Integer, check_arguments
@@ -148,7 +148,7 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     """Return the ranks of all documents in each ranking, NaN where missing, in order of ids."""
     rankings = []
     for ranking in (first, second):
-        check_several("a ranking of document ids", ranking)
+        check_list("a ranking of document ids", ranking)
         rank_by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
         if len(rank_by_doc) < len(ranking):
             duplicate = next(doc for doc in ranking if ranking.count(doc) > 1)
@@ -267,7 +267,7 @@ def reproduce(
     """
     check_arguments(reproduce, locals(), judge)
     if policies.get("depth") is not None:
-        check_whole("depth", policies["depth"], 1)
+        check_integer("depth", policies["depth"], 1)
     first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
     roles = same_roles(first, second)
     test = check_test(test, paired=True)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
-from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_several, quoted
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_list, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, names_or_count
@@ -395,7 +395,7 @@ def study_scales(
     (1, 66.66666666666667)
     """
     call = check_arguments(study_scales, locals())
-    check_several("tests", tests)
+    check_list("tests", tests)
     options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
     collections = _read_collections(judged, options)
     has_collections = isinstance(judged, Mapping)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.kinds import Integer, Numbers, UnitInterval
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MAX_RESAMPLES
@@ -31,7 +31,7 @@ def whole_numbers(
     if not numbers:
         raise PolicyError(f"expected at least one {name}{suffix}, got none")
     for number in numbers:
-        check_whole(f"{name}{suffix}", number, lowest, highest)
+        check_integer(f"{name}{suffix}", number, lowest, highest)
         if numbers.count(number) > 1:
             raise PolicyError(f"{name} {number} is repeated")
     return tuple(map(int, numbers))

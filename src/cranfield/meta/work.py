@@ -18,14 +18,21 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_whole, quoted, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_integer,
+    quoted,
+    warn,
+)
 from cranfield.base.files import whole_file
 from cranfield.base.parallel import MAX_JOBS, compute_tasks
 from cranfield.base.text import counted, plain
 from cranfield.base.version import __version__
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
-from cranfield.sources.archives import is_url, safe_path
+from cranfield.sources.archives import hide_credentials, is_url
 
 _METADATA_KEY = "cranfield part"
 _HASH_PREFIX = b'"sha256": "'
@@ -97,7 +104,7 @@ class ResultsFolder:
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
             reason = "not a results folder: it must be on this computer"
-            raise InputError(reason, source=safe_path(fspath(path)))
+            raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
         self.damage_reports: list[str] = []
@@ -301,7 +308,7 @@ def run_parts(
     >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
     [4, 9]
     """
-    check_whole("jobs", jobs, 1, MAX_JOBS)
+    check_integer("jobs", jobs, 1, MAX_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
     finished = {}
     if results is not None:

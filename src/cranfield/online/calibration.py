@@ -14,9 +14,9 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_integer,
     check_number,
-    check_share,
-    check_whole,
+    check_proportion,
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
@@ -153,7 +153,7 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     >>> cf.parse_measure(str(measure)) == measure
     True
     """
-    check_whole("ranks", ranks, 2, 100)
+    check_integer("ranks", ranks, 2, 100)
     log.require("clicks", purpose="a table of click moves")
     clicks = log.clicks.filter(pl.col("rank") >= 1)
     moves = clicks.select("page", start="rank", end=pl.col("rank").shift(-1))
@@ -316,7 +316,7 @@ def rbp_persistence(
     True
     """
     check_choice("unit", unit, UNITS)
-    check_share("confidence", confidence)
+    check_proportion("confidence", confidence)
     frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
         log.require("pages", unit, purpose=f"a standard error by {unit}")
@@ -479,7 +479,7 @@ def calibrate_tbg(
     >>> cf.parse_measure(str(calibration.measure())) == calibration.measure()
     True
     """
-    check_whole("rel", rel, 0)
+    check_integer("rel", rel, 0)
     check_choice("unit", unit, UNITS)
     check_choice("last_click", last_click, LAST_CLICKS)
     if save is not None:

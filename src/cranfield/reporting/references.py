@@ -152,7 +152,7 @@ def _strip_latex(text: str) -> str:
 KEY_PREFIX = "key "
 """Prefix of a source that is the key of a work."""
 
-RESULTS = {
+RESULT_SOURCES = {
     "BayesianComparison": (
         "Bayesian comparison",
         "Benavoli, Corani, Demšar and Zaffalon (2017); Carterette (2015); Lecoutre (1999)",
@@ -296,8 +296,8 @@ def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
         elif isinstance(subject, Result) and subject.reference:
             yield f"study {subject.name}", subject.reference
             yield from _result_sources(subject)
-        elif type(subject).__module__.startswith("cranfield.") and name in RESULTS:
-            yield RESULTS[name]
+        elif type(subject).__module__.startswith("cranfield.") and name in RESULT_SOURCES:
+            yield RESULT_SOURCES[name]
             yield from _result_sources(subject)
         elif isinstance(subject, Iterable):
             yield from _sources(subject.values() if isinstance(subject, Mapping) else subject)

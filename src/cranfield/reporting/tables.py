@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, best_first
-from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_integer, quoted
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.marks import SYMBOLS, check_marks, parse_levels
 from cranfield.reporting.summary import BETTER, group_letters, verdict_matrix
@@ -365,7 +365,7 @@ MAX_PLACES = 17
 
 def _check_options(places: int | None, **flags: bool) -> None:
     if places is not None:
-        check_whole("places", places, 0, MAX_PLACES)
+        check_integer("places", places, 0, MAX_PLACES)
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise PolicyError(f"{name} must be True or False, got {value!r}")

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, indices
+from cranfield.base.errors import PolicyError, as_indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
 from cranfield.significance.prepare import as_scores
@@ -223,7 +223,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     """
     scores = as_scores(scores)
     size = len(scores.systems)
-    first, second = indices(first, "first", size), indices(second, "second", size)
+    first, second = as_indices(first, "first", size), as_indices(second, "second", size)
     if first.size != second.size:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"
@@ -238,17 +238,18 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
 
 def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -> Dominance:
     """Decide dominance for pairs of systems; rows[system, topic] are their scores."""
-    count = (~np.isnan(rows)).sum(axis=1)
-    mean = np.nansum(rows, axis=1) / np.maximum(count, 1)
+    n_scores = (~np.isnan(rows)).sum(axis=1)
+    means = np.nansum(rows, axis=1) / np.maximum(n_scores, 1)
     # Each score is weighted by the other system's number of scores, so that sums are integers.
-    n, m = (np.maximum(count[systems], 1) for systems in (first, second))
-    unit = np.gcd(n, m) * np.where(mean[first] >= mean[second], 1, -1)
+    n, m = (np.maximum(n_scores[systems], 1) for systems in (first, second))
+    signed_gcd = np.gcd(n, m) * np.where(means[first] >= means[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
     ascending = np.sort(rows, axis=1, kind="stable")
     merged = np.concatenate([ascending[first], ascending[second]], axis=1)
     order = np.argsort(merged, axis=1, kind="stable")
     scores = np.take_along_axis(merged, order, axis=1)
-    weights = np.where(order < rows.shape[1], (m // unit)[:, None], (-n // unit)[:, None])
+    first_weight, second_weight = m // signed_gcd, -n // signed_gcd
+    weights = np.where(order < rows.shape[1], first_weight[:, None], second_weight[:, None])
     weights[np.isnan(scores)] = 0
     cumulated = np.cumsum(weights, axis=1)
     excess = cumulated[:, -1:] - cumulated

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_whole
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_integer
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.collection.judged.judging import judge
@@ -48,7 +48,7 @@ def document_grades(
     if judgments is None:
         judgments = length
     if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
-        check_whole("the number of relevant documents", judgments, 0, MAX_JUDGED)
+        check_integer("the number of relevant documents", judgments, 0, MAX_JUDGED)
         return (grades,) * int(judgments)
     message = "judgments must be the number of relevant documents, or the list of their grades"
     documents = as_array(judgments, message)
@@ -62,7 +62,7 @@ def document_grades(
 
 def check_recall_base(base: Any) -> None:
     """Check that a recall base is a positive integer of feasible size."""
-    check_whole("the recall base", base, 1, MAX_JUDGED)
+    check_integer("the recall base", base, 1, MAX_JUDGED)
 
 
 MAX_RUNS = 2**22
@@ -100,8 +100,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     >>> all_runs(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    check_whole("the length of a run", length, 1)
-    check_whole("the highest grade", grades, 1)
+    check_integer("the length of a run", length, 1)
+    check_integer("the highest grade", grades, 1)
     base = int(grades) + 1
     if exceeds(MAX_RUNS, length, grades):
         longest = int(np.log(MAX_RUNS) / np.log(base))
@@ -121,8 +121,8 @@ def exceeds(limit: int, length: int, grades: int) -> bool:
 
 def check_size(length: Any, grades: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
-    check_whole("the length of a run", length, 1)
-    check_whole("the highest grade", grades, 1)
+    check_integer("the length of a run", length, 1)
+    check_integer("the highest grade", grades, 1)
     if length > MAX_RANKS:
         raise PolicyError(f"the length of runs must be at most {MAX_RANKS:,}, got {int(length):,}")
     if grades > MAX_GRADES:
@@ -227,7 +227,7 @@ def score_runs(
     [0.5, 0.25]
     """
     length = run_length(runs)
-    check_whole("the highest grade", grades, 1, np.iinfo(np.int64).max)
+    check_integer("the highest grade", grades, 1, np.iinfo(np.int64).max)
     table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
     needs_every_grade = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_several
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_list
 from cranfield.base.scale_types import Scale, a_scale
 from cranfield.base.text import plain
 from cranfield.measures import parse_measure
@@ -73,7 +73,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     >>> invariant_decisions(comparison, [1, 2, 10])[:, 0].tolist()
     [True, True, False]
     """
-    check_several("powers", powers)
+    check_list("powers", powers)
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__
         raise PolicyError(f"invariant_decisions: expected the result of compare(), got {kind}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
@@ -337,7 +337,7 @@ def make_run_set(
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
     documents = document_grades(judgments, size, grades)
-    check_whole("the recall base", len(documents), 1)
+    check_integer("the recall base", len(documents), 1)
     known_judgments: int | tuple[int, ...] | None = None
     if isinstance(judgments, (int, np.integer)):
         known_judgments = int(judgments)

@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_several,
+    check_list,
     optional_module,
     quoted,
 )
@@ -387,7 +387,7 @@ class Scores(Averages, FrameMixin, Plotted):
 
     def cell(self, place: Sequence[int] | Ints) -> str:
         """Describe a cell of the values: system, topic, and shard or replicate if any."""
-        check_several("place", place)
+        check_list("place", place)
         try:
             topic, system, *shard = (
                 labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)

@@ -16,8 +16,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_integer,
     check_number,
-    check_whole,
     quoted,
     warn,
 )
@@ -510,7 +510,7 @@ def concatenated(
     [(1, 1, 'a'), (2, 2, 'b')]
     """
     if depth is not None:
-        check_whole("depth", depth, 1, 2**31 - 1)
+        check_integer("depth", depth, 1, 2**31 - 1)
     check_choice("duplicates", duplicates, DUPLICATES)
     rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:

@@ -11,13 +11,19 @@ import polars as pl
 from scipy.special import poch, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_share, quoted
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_proportion,
+    quoted,
+)
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import MIN_DIFFERENCE, ROUNDING
-from cranfield.significance.effects import noncentrality
+from cranfield.significance.effects import noncentrality_interval
 from cranfield.tabular import Table
 
 MISSING = ("error", "drop")  # policies for topics without a score
@@ -93,7 +99,7 @@ def compare_bayes(
     """
     if isinstance(rope, bool) or not isinstance(rope, Real) or not 0 <= float(rope) < np.inf:
         raise PolicyError(f"rope must be a finite number >= 0, got {rope!r}")
-    check_share("level", level)
+    check_proportion("level", level)
     check_choice("missing", missing, MISSING)
     difference, rounding, excluded = _differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
@@ -109,7 +115,7 @@ def compare_bayes(
     worse, better = (above, below) if scores.lower_is_better else (below, above)
     t, root = mean / error, np.sqrt(n)
     # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
-    (low,), (high,) = noncentrality(np.array([t]), n - 1, level)
+    (low,), (high,) = noncentrality_interval(np.array([t]), n - 1, level)
     effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root
     return BayesianComparison(
         measure=scores.measure,

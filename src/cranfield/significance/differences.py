@@ -37,11 +37,11 @@ class Pairs:
         return int(self.first.size)
 
     @property
-    def topics(self) -> int:
+    def n_topics(self) -> int:
         return int(self.values.shape[0])
 
     @property
-    def systems(self) -> int:
+    def n_systems(self) -> int:
         return int(self.values.shape[1])
 
     @property
@@ -49,7 +49,7 @@ class Pairs:
         return self.values if self.by_shard is None else self.by_shard
 
     @property
-    def paired(self) -> bool:
+    def is_complete(self) -> bool:
         """True if every system has a score for every topic."""
         return not bool(np.isnan(self.values).any())
 
@@ -104,12 +104,12 @@ class Pairs:
     def blocks(
         self, numbers_per_pair: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices of the pairs, and their pairs: at most `limit` numbers, one per topic."""
-        for rows in row_slices(len(self), numbers_per_pair or self.topics, limit):
+        """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
+        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
-PAIR: Columns = {
+PAIR_COLUMNS: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
@@ -117,7 +117,10 @@ PAIR: Columns = {
 
 
 def pair_names(
-    systems: Sequence[str], first: Indices, second: Indices, columns: Sequence[str] = tuple(PAIR)
+    systems: Sequence[str],
+    first: Indices,
+    second: Indices,
+    columns: Sequence[str] = tuple(PAIR_COLUMNS),
 ) -> pl.DataFrame:
     """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
@@ -217,7 +220,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
 
 
 def standardised_difference(difference: Floats, error: Floats) -> Floats:
-    """Divide a difference by its error; 0 / 0 is 0, and x / 0 is infinite."""
+    """Divide by a standard error or deviation; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
@@ -243,7 +246,7 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
 
 
 def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return p-values of Student's t; 1 if the difference and its error are 0."""
+    """Return p-values of Student's t; 1 if the difference and its standard error are 0."""
     is_zero = (t == 0) & (error == 0)
     return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
 
@@ -295,8 +298,8 @@ class Model:
     error: float  # mean square of the error: the estimated variance of one observation
     counts: Floats  # number of observations of each system
     df: float  # degrees of freedom of the error; infinite if the variance is known
-    statistic: str = "mean"  # or `median`, `mean rank`, `effect`
-    ranks_from: float = 0.0  # minus a mean rank: the mean rank counted from the highest score
+    location: str = "mean"  # or `median`, `mean rank`, `effect`
+    ranks_from: float = 0.0  # this number minus a mean rank counts ranks from the highest score
 
     @property
     def is_balanced(self) -> bool:
@@ -304,7 +307,7 @@ class Model:
 
     def differences(self, pairs: Pairs) -> Floats:
         """Return the difference of the means of each pair; rounding errors become 0."""
-        if self.statistic == "mean":
+        if self.location == "mean":
             return pairs.mean_differences(self.means)
         difference = pairs.subtract(self.means)
         slack = 1e-12 * self.means.max(initial=0.0)
@@ -323,7 +326,7 @@ class Model:
 Bounds = tuple[Floats, Floats]
 Level = float | Floats  # one confidence level, or one for each pair
 
-Interval = Callable[[Level], Bounds]
+IntervalFunction = Callable[[Level], Bounds]
 """Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
 
 
@@ -334,7 +337,7 @@ class Outcome:
     statistic: Floats
     pvalue: Floats
     effect: Floats
-    interval: Interval  # of the quantity that the test declares
+    interval: IntervalFunction  # of the quantity that the test declares
     n: Indices  # number of topics; of unpaired tests, of the scores of both systems
     zeros: Indices | int = 0  # number of zero differences
     ties: Indices | int = 0  # number of differences or scores with tied ranks
@@ -351,13 +354,18 @@ class Outcome:
 
 
 def t_outcome(
-    difference: Floats, error: Floats, df: Floats | float, side: str, unit: Floats, **results: Any
+    difference: Floats,
+    error: Floats,
+    df: Floats | float,
+    alternative: str,
+    unit: Floats,
+    **results: Any,
 ) -> Outcome:
-    """Return the outcome of a test by Student's t; `side` is the alternative hypothesis."""
+    """Return the outcome of a test by Student's t, with an effect in the unit `unit`."""
     t = standardised_difference(difference, error)
     return Outcome(
         statistic=t,
-        pvalue=difference_pvalues(t, error, df, side),
+        pvalue=difference_pvalues(t, error, df, alternative),
         effect=standardised_difference(difference, unit),
         interval=partial(t_interval, difference, error, df),
         **results,
@@ -365,14 +373,14 @@ def t_outcome(
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected:
+class CorrectedResults:
     """Results of a correction; None for results that remain those of the test."""
 
     pvalue: Floats
     statistic: Floats | None = None
-    interval: Interval | None = None
+    interval: IntervalFunction | None = None
     interval_kind: str = "each pair alone"
-    half_widths: Floats | None = None  # systems differ if means plus and minus these do not overlap
+    half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
     smallest_pvalue: float | None = None  # lower bound, however large the differences
 
 

@@ -12,14 +12,14 @@ from scipy.optimize import brentq
 from scipy.special import chndtr, ndtr, ndtri, poch
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_share
+from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.differences import (
     BLOCK,
-    PAIR,
+    PAIR_COLUMNS,
     Bounds,
     Pairs,
     make_pairs,
@@ -48,7 +48,7 @@ def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
 LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
-def noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
+def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
     """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
     # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
@@ -93,19 +93,19 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
 
 
 def noncentrality_of_f(
-    f: float, first: float, second: float, confidence: float
+    f: float, df_effect: float, df_error: float, confidence: float
 ) -> tuple[float, float]:
-    """Return the confidence interval, from 0, of the noncentrality of F with its two df."""
-    s, weights = quadrature(second, STRIP)
+    """Return the confidence interval of the noncentrality of F; its bounds are at least 0."""
+    s, weights = quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
     def excess(centre: float, probability: float) -> float:
-        return float(chndtr(first * f * s**2, first, centre) @ weights) - probability
+        return float(chndtr(df_effect * f * s**2, df_effect, centre) @ weights) - probability
 
     bounds = []
     for probability in (1 - tail, tail):
         # The probability of a smaller F decreases with the noncentrality.
-        high = first * f + 10 * (1 + np.sqrt(first * f))
+        high = df_effect * f + 10 * (1 + np.sqrt(df_effect * f))
         while excess(high, probability) > 0:
             high *= 2
         bound = 0.0
@@ -154,7 +154,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     >>> anova_effect_sizes(table).select(pl.col("source"), pl.exclude("source").round(4)).rows()
     [('Topic', 0.7867, 0.6145, 0.0292, 0.8336), ('System', 0.5294, 0.2836, 0.0, 0.6609)]
     """
-    check_share("the confidence level", confidence)
+    check_proportion("the confidence level", confidence)
     if not isinstance(table, AnovaTable):
         raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
@@ -173,7 +173,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     return pl.DataFrame(rows, schema={"source": pl.String, **dtypes}, orient="row")
 
 
-class Kind(NamedTuple):
+class EffectKind(NamedTuple):
     """A kind of effect size: title, standardiser, bias correction, and exactness of intervals."""
 
     title: str
@@ -187,33 +187,33 @@ SD = "the standard deviation of the"
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind("Hedges' g of the differences", f"{SD} differences", True, True),
-        "cohen": Kind("Cohen's d of the differences", f"{SD} differences", False, True),
-        "average": Kind(
+        "hedges": EffectKind("Hedges' g of the differences", f"{SD} differences", True, True),
+        "cohen": EffectKind("Cohen's d of the differences", f"{SD} differences", False, True),
+        "average": EffectKind(
             "standardised difference",
             "the root of the mean of both systems' variances",
             True,
             False,
         ),
-        "glass": Kind("Glass's delta", f"{SD} second system", True, False),
-        "anova": Kind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
+        "glass": EffectKind("Glass's delta", f"{SD} second system", True, False),
+        "anova": EffectKind("standardised difference", f"{SD} error of two-way ANOVA", False, True),
     },
 )
 """Kinds of effect sizes by name."""
 
 
 def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the mean difference, its standardiser, their df, and its standard error, by pair."""
+    """Return mean differences, standardisers with their degrees of freedom, and standard errors."""
     if kind == "anova":
         model = two_way_model(pairs.values)
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
         return model.differences(pairs), unit, df, model.standard_errors(pairs)
     mean, deviation, _ = pairs.moments()
-    df = np.full(len(pairs), pairs.topics - 1.0)
+    df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
-        return mean, deviation, df, deviation / np.sqrt(pairs.topics)
-    error = deviation / np.sqrt(pairs.topics - 1)
-    systems, rows = np.arange(pairs.systems), np.ascontiguousarray(pairs.values.T)
+        return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
+    error = deviation / np.sqrt(pairs.n_topics - 1)
+    systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
     deviation_of = standard_deviations(
         rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
     )
@@ -226,7 +226,7 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         # In terms of proportions, as squared variances may overflow or underflow.
         proportion = v / (v + w)
         squared = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
-        df = (pairs.topics - 1) / squared
+        df = (pairs.n_topics - 1) / squared
     return mean, np.sqrt((v + w) / 2), df, error
 
 
@@ -249,7 +249,7 @@ class EffectSizes(TableResult):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "difference": Column(
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
@@ -259,7 +259,7 @@ class EffectSizes(TableResult):
         ),
         "low": Column(
             "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
-            " where nothing varies."
+            " if the differences, or the scores that standardise them, do not vary."
         ),
         "high": Column("Upper bound of the interval."),
     }
@@ -279,10 +279,10 @@ class EffectSizes(TableResult):
         kind = KINDS[self.kind]
         measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
-        bias = ", without its bias" if kind.is_unbiased else ""
+        bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure}{kind.title}, {counted(self.topics, 'topic')}",
-            f"effect: mean difference by {kind.unit}{bias}",
+            f"effect: mean difference divided by {kind.unit}{bias}",
             f"low, high: {self.confidence:.4g} confidence interval of the true effect, each pair"
             f" alone; {scope}",
         ]
@@ -344,20 +344,20 @@ def effect_sizes(
     PolicyError
         For an unknown kind or system, or an invalid level.
     CranfieldError
-        When scores are missing, infinite, by shard or too few.
+        For scores that are missing, infinite, by shard or too few.
 
     Examples
     --------
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
-    effect: mean difference by the standard deviation of the differences, without its bias
+    effect: mean difference divided by the standard deviation of the differences, corrected for bias
     low, high: 0.95 confidence interval of the true effect, each pair alone; exact for normal scores
     <BLANKLINE>
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799
     """
     kind = KINDS.find(kind)
-    check_share("the confidence level", confidence)
+    check_proportion("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
     pairs = make_pairs(inputs.topic_scores, baseline_indices(table.systems, baseline))
@@ -371,7 +371,7 @@ def effect_sizes(
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
     elif varies.any():
-        bounds = noncentrality(effect * scale, float(df_of_effect[0]), confidence)
+        bounds = noncentrality_interval(effect * scale, float(df_of_effect[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0
@@ -389,7 +389,7 @@ def effect_sizes(
         kind=kind,
         measure=table.measure,
         systems=table.systems,
-        topics=pairs.topics,
+        topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_number, check_share
+from cranfield.base.errors import PolicyError, check_choice, check_number, check_proportion
 from cranfield.significance.registry import ALTERNATIVES
 
 MODELS = ("anova-1", "anova-2")  # models of all systems, by their names as tests
@@ -247,7 +247,7 @@ def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
         raise PolicyError(f"the number of topics must be a finite number >= 2, got {topics!r}")
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     check_positive(**options)
     return n
 

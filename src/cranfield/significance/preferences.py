@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -211,7 +211,7 @@ def compare_preferences(
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
     judged.policies.require_order("preferences between rankings")
-    check_whole("rel", rel, 1)
+    check_integer("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
     for name in names:
         if _depth_of(name) is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, numbers, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
@@ -62,7 +62,7 @@ def as_scores(scores: Any) -> Scores:
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError("an array of scores must be numeric, of shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
-        return Scores(numbers(scores, "scores").copy(), topics, systems)
+        return Scores(as_numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         scores_of = read_scores_by_measure(scores)
         first, *others = scores_of

@@ -10,7 +10,7 @@ import polars as pl
 from scipy.optimize import brentq
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import check_choice, check_share
+from cranfield.base.errors import check_choice, check_proportion
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
@@ -132,8 +132,8 @@ def power_of_published(
     >>> result.effect.round(3).tolist(), result.power.round(3).tolist(), result.needed.tolist()
     ([0.339, 0.22], [0.653, 0.184], [71, 165])
     """
-    check_share("alpha", alpha)
-    check_share("power", power)
+    check_proportion("alpha", alpha)
+    check_proportion("power", power)
     check_choice("alternative", alternative, ALTERNATIVES)
     table = read_table(tests, _TESTS)
     topics = table.frame["topics"].to_numpy().astype(np.float64)

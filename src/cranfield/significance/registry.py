@@ -16,19 +16,19 @@ from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, check_proportion, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
-    from cranfield.significance.differences import Corrected, Model, Outcome, Pairs
+    from cranfield.significance.differences import CorrectedResults, Model, Outcome, Pairs
 
 TestFunction = Callable[..., "Outcome"]
 """Takes pairs and options; a test with parameters also takes its `spec`."""
 
 Fit = Callable[["Floats"], "Model"]
-Corrector = Callable[["Outcome", "Pairs", "Options"], "Corrected"]
+Corrector = Callable[["Outcome", "Pairs", "Options"], "CorrectedResults"]
 ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
 MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
 STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
@@ -51,16 +51,16 @@ class Options:
 
     def __post_init__(self) -> None:
         check_choice("alternative", self.alternative, ALTERNATIVES)
-        check_share("alpha", self.alpha)
+        check_proportion("alpha", self.alpha)
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
-        check_whole("resamples", self.resamples, 1, MAX_RESAMPLES)
-        check_whole("the seed", self.seed, 0)
-        check_whole("exact_n", self.exact_n, 0)
+        check_integer("resamples", self.resamples, 1, MAX_RESAMPLES)
+        check_integer("the seed", self.seed, 0)
+        check_integer("exact_n", self.exact_n, 0)
         if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):
             raise PolicyError(f"threshold must be a number >= 0, got {self.threshold!r}")
         if self.jobs is not None:
-            check_whole("jobs", self.jobs, 1)
+            check_integer("jobs", self.jobs, 1)
 
     @property
     def two_sided(self) -> bool:

@@ -25,11 +25,11 @@ from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
+    as_indices,
+    as_numbers,
     check_choice,
+    check_integer,
     check_number,
-    check_whole,
-    indices,
-    numbers,
     quoted,
 )
 from cranfield.base.streams import stream
@@ -277,13 +277,13 @@ class Resampled:
         and two systems with equal scores on most topics differ by a constant on these topics, which
         is unrealistic.
         """
-        shift = numbers(means, "means") - self.means
+        shift = as_numbers(means, "means") - self.means
         return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
-        check_whole("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
-        check_whole("seed", seed, 0)
+        check_integer("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
+        check_integer("seed", seed, 0)
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
 
 
@@ -366,7 +366,7 @@ class Simulator:
         CranfieldError
             For a mean that the scores of a system cannot have.
         """
-        values = numbers(means, "means")
+        values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
             systems = counted(len(self.systems), "system")
             raise PolicyError(
@@ -413,7 +413,7 @@ class Simulator:
 
     def select(self, systems: Any) -> Simulator:
         """Return the population of a subset of the systems, given by their indices."""
-        subset = indices(systems, "systems", len(self.systems))
+        subset = as_indices(systems, "systems", len(self.systems))
         return replace(
             self,
             systems=tuple(self.systems[k] for k in subset),
@@ -429,8 +429,8 @@ class Simulator:
         The result has shape (topics, systems). Topics are independent: to draw several data sets
         at once, draw all their topics and reshape.
         """
-        check_whole("topics", topics, 1)
-        check_whole("seed", seed, 0)
+        check_integer("topics", topics, 1)
+        check_integer("seed", seed, 0)
         random = stream(seed, *key)
         if self.ranks is not None:
             real_topic, offset = random.random((topics, 2)).T

@@ -33,7 +33,7 @@ _TOPIC_GROUPS = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary(TableResult):
-    """Mean of each system with its confidence interval; made by :func:`summarise`.
+    """Mean of each system with its confidence interval; returned by :func:`summarise`.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def summarise(
 
 
 def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
-    """Summarise the scores of each measure; if there are several, in the first column."""
+    """Summarise the scores of each measure; of several measures, the first column has the name."""
     summaries = {name: summarise(table, **options) for name, table in scores.items()}
     first = next(iter(summaries.values()))
     if len(summaries) == 1:
@@ -192,7 +192,9 @@ def _split_topics(
         names = some_of(map(quoted, unassigned), 3)
         notes.append(f"{counted(len(unassigned), 'topic')} in no group excluded ({names})")
     if n_unknown := table.frame.height - rows.height:
-        notes.append(f"{counted(n_unknown, 'row')} of {table.source} of topics without scores")
+        notes.append(
+            f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
+        )
     for (name,), group in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group["topic"]])
 

@@ -15,10 +15,10 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_integer,
+    check_list,
     check_number,
-    check_several,
-    check_share,
-    check_whole,
+    check_proportion,
 )
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
@@ -168,7 +168,7 @@ def topics_needed(
         )
     if design != "anova-2" and epsilon != 1:
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
-    check_share("power", power)
+    check_proportion("power", power)
     check_number("epsilon", epsilon)
 
     check_positive(**{name: goal})
@@ -250,7 +250,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     >>> round(variance(scores), 4), round(variance(scores, model="anova-1"), 4)
     (0.04, 0.065)
     """
-    check_several("scores", scores)
+    check_list("scores", scores)
     check_choice("model", model, MODELS)
     samples = [scores] if isinstance(scores, Scores) else list(scores)
     if not samples:
@@ -432,15 +432,15 @@ def power_pairs(
         50    0.570     0.840       0.260   0.080
     """
     for name, value in (("sets", sets), ("resamples", resamples)):
-        check_whole(name, value, 1, MAX_RESAMPLES)
-    check_whole("the seed", seed, 0)
-    check_share("alpha", alpha)
-    check_share("power", power)
+        check_integer(name, value, 1, MAX_RESAMPLES)
+    check_integer("the seed", seed, 0)
+    check_proportion("alpha", alpha)
+    check_proportion("power", power)
     if difference is not None:
         check_positive(difference=difference)
     sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
     for size in sizes:
-        check_whole("the number of topics", size, 2, MAX_PILOT_TOPICS)
+        check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))
     population: Simulator | Resampled = pilot if is_population else fit_simulator(pilot)
     systems = _system_names(population)

@@ -63,11 +63,11 @@ def arcsine(scores: Scores) -> Scores:
             f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
             " the arcsine transformation requires scores from 0 to 1"
         )
-    return _transformed(
+    return _replace_values(
         scores,
         np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))),
         "arcsine",
-        _at_most(Scale.ORDINAL, scores),
+        _limit_scale(Scale.ORDINAL, scores),
         {"transformation": "arcsine"},
     )
 
@@ -134,16 +134,16 @@ def standardise(
     check_choice("method", method, METHODS)
     check_number("slope", slope, above=0)
     check_number("centre", centre)
-    values = _flat(scores)
-    reference_values = values if reference is None else _aligned(scores, reference)
+    values = _flatten_scores(scores)
+    reference_values = values if reference is None else _align_reference(scores, reference)
     min_scores = 1 if method == "empirical" else 2
     counts = (~np.isnan(reference_values)).sum(axis=1)
     too_few = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
     if too_few.size:
         raise CranfieldError(
-            f"topic {quoted(scores.topics[too_few[0]])} has"
-            f" {counted(int(counts[too_few[0]]), 'reference score')};"
-            f" this method requires at least {min_scores}"
+            f"method {quoted(method)} requires at least"
+            f" {counted(min_scores, 'reference score')} per topic, got {counts[too_few[0]]} for"
+            f" topic {quoted(scores.topics[too_few[0]])}"
         )
     largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
@@ -161,7 +161,7 @@ def standardise(
         scale: Scale | None = Scale.INTERVAL
         result = _empirical(values, reference_values)
     else:
-        scale = _at_most(Scale.INTERVAL, scores)
+        scale = _limit_scale(Scale.INTERVAL, scores)
         result = _z(values, reference_values, is_constant)
     if method == "normal":
         result = ndtr(result)
@@ -170,7 +170,9 @@ def standardise(
         result = np.clip(linear, 0.0, 1.0)
         n_cut = int((result != linear).sum() - np.isnan(linear).sum())
         details |= {"slope": slope, "centre": centre, "cut": n_cut}
-    return _transformed(scores, result, "standardised", scale, {"standardisation": details}, method)
+    return _replace_values(
+        scores, result, "standardised", scale, {"standardisation": details}, method
+    )
 
 
 def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
@@ -197,9 +199,9 @@ def _empirical(values: Floats, reference_values: Floats) -> Floats:
     return proportions
 
 
-def _aligned(scores: Scores, reference: Scores) -> Floats:
+def _align_reference(scores: Scores, reference: Scores) -> Floats:
     """Return the reference scores in the order of the topics of the scores."""
-    _flat(reference)
+    _flatten_scores(reference)
     if scores.measure and reference.measure and scores.measure != reference.measure:
         raise CranfieldError(
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
@@ -212,19 +214,22 @@ def _aligned(scores: Scores, reference: Scores) -> Floats:
     return reference.select(scores.topics).values
 
 
-def _flat(scores: Scores) -> Floats:
+def _flatten_scores(scores: Scores) -> Floats:
     return scores.finite().flat("scores by shard cannot be standardised")
 
 
-def _at_most(scale: Scale, scores: Scores) -> Scale | None:
-    """Return the scale of transformed scores; ordinal if the scale requires topics of one size."""
+def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:
+    """Return the scale of transformed scores.
+
+    It is ordinal if scores are interval only among retrieved sets of one size.
+    """
     if scores.scale is None:
         return None
     is_ordinal = getattr(scores.definition, "needs_one_size", False)
     return min(scores.scale, Scale.ORDINAL if is_ordinal else scale)
 
 
-def _transformed(
+def _replace_values(
     scores: Scores,
     values: Floats,
     name: str,

@@ -47,11 +47,11 @@ _ALWAYS_ALLOWED = 32 << 20
 class BeyondLimitError(InputError):
     """Raised for input beyond a limit; the message names the variable that sets the limit."""
 
-    def __init__(self, reason: str, limit: str = "", **place: Any) -> None:
-        super().__init__(f"{reason}; {limit} sets the limit" if limit else reason, **place)
+    def __init__(self, reason: str, variable: str = "", **place: Any) -> None:
+        super().__init__(f"{reason}; {variable} sets the limit" if variable else reason, **place)
 
 
-def limit(name: str) -> int:
+def read_limit(name: str) -> int:
     """Return a limit from the environment, or its default."""
     text = os.environ.get(name)
     if text is None:
@@ -92,15 +92,15 @@ class _Stream(io.RawIOBase):
 
 def check_size(size: int, compressed_size: int, max_ratio: int | None = None) -> None:
     """Refuse a decompressed size beyond the limit for this compressed size."""
-    max_ratio = max_ratio or limit("CRANFIELD_MAX_RATIO")
+    max_ratio = max_ratio or read_limit("CRANFIELD_MAX_RATIO")
     if size > max(_ALWAYS_ALLOWED, max_ratio * compressed_size):
-        reason = f"holds more than {max_ratio} times its size when decompressed"
+        reason = f"decompresses to more than {max_ratio} times its size"
         raise BeyondLimitError(reason, "CRANFIELD_MAX_RATIO")
 
 
-def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
-    """Return a stream of decompressed content, limited by the maximum compression ratio."""
-    max_ratio = limit("CRANFIELD_MAX_RATIO")
+def limit_ratio(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+    """Return a stream of the content of a compressed file, limited by the maximum ratio."""
+    max_ratio = read_limit("CRANFIELD_MAX_RATIO")
     size = compressed_size = 0
 
     def read_raw(n_bytes: int) -> bytes:
@@ -124,7 +124,7 @@ def bounded(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) -> IO[
 
 def check_limit(name: str, size: int, reason: str, source: str | None = None) -> None:
     """Refuse a size beyond a limit, which stands for `{}` in the reason."""
-    maximum = limit(name)
+    maximum = read_limit(name)
     if size > maximum:
         raise BeyondLimitError(reason.format(f"{maximum:,}"), name, source=source)
 
@@ -137,14 +137,14 @@ def check_line(size: int) -> None:
 def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
     """Refuse too many JSON objects or XML elements, counted by their opening characters."""
     # Most text is too short, and need not be counted.
-    for opening in openings if len(text) > limit("CRANFIELD_MAX_PARTS") else ():
+    for opening in openings if len(text) > read_limit("CRANFIELD_MAX_PARTS") else ():
         reason = "has more than {} objects or elements"
         check_limit("CRANFIELD_MAX_PARTS", text.count(opening), reason, source)
 
 
 def check_beginning(head: bytes) -> None:
     """Refuse content whose leading blanks and zeros reach the limit."""
-    size = limit("CRANFIELD_MAX_BLANK")
+    size = read_limit("CRANFIELD_MAX_BLANK")
     if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
             f"begins with {size:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK"
@@ -155,21 +155,21 @@ _MAX_PATTERN = 4096
 """Maximum length of a pattern; no path is longer, and a longer pattern would take minutes."""
 
 
-def matches(path: str) -> list[str] | None:
+def match_files(path: str) -> list[str] | None:
     """Return the sorted files and folders that match a pattern; None if it is not a pattern.
 
     Examples
     --------
-    >>> matches("runs/bm25.gz") is None, matches("no/such/*.gz")
+    >>> match_files("runs/bm25.gz") is None, match_files("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _MAX_PATTERN or not has_magic(path) or test_path(Path.exists, path):
+    if len(path) > _MAX_PATTERN or not has_magic(path) or check_path(Path.exists, path):
         return None
     # Path.glob takes no absolute pattern.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def test_path(test: Callable[[Path], bool], path: str | Path) -> bool:
+def check_path(test: Callable[[Path], bool], path: str | Path) -> bool:
     """Apply a test to a path; return False if the path is invalid or cannot be accessed."""
     try:
         return test(Path(path))
@@ -183,20 +183,20 @@ _SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
 """Number of bytes requested at a time."""
 
-Answer = TypeVar("Answer")
+Returned = TypeVar("Returned")
 
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not test_path(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not check_path(Path.exists, path)
 
 
-def safe_path(path: str) -> str:
+def hide_credentials(path: str) -> str:
     """Return a path for messages, without the user and password of a URL."""
     return _SECRET.sub("", path) if "@" in path else path
 
 
-def path_of(path: str) -> str:
+def file_of_url(path: str) -> str:
     """Return the part of a URL that names a file, without query and enclosing archive."""
     if "://" not in path or not is_url(path):
         return path
@@ -206,39 +206,42 @@ def path_of(path: str) -> str:
 
 def open_url(url: str) -> IO[bytes]:
     """Open a remote file; errors, also of later reads, are raised as InputError."""
-    system, path = _file_system(url)
-    file = _call(url, lambda: system.open(path, "rb"))
+    file_system, path = _file_system(url)
+    file = _call(url, lambda: file_system.open(path, "rb"))
     # An archive is closed when its file system is deleted.
-    stream = _Stream(lambda size: _call(url, lambda: file.read(size)), file.close, owner=system)
+    stream = _Stream(
+        lambda size: _call(url, lambda: file.read(size)), file.close, owner=file_system
+    )
     return io.BufferedReader(stream, _BLOCK)
 
 
-def size_of(url: str) -> int:
+def remote_size(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
-        system, path = _file_system(url)
-        return int(_call(url, lambda: system.size(path)) or 0)
+        file_system, path = _file_system(url)
+        return int(_call(url, lambda: file_system.size(path)) or 0)
     except CranfieldError:
         return 0
 
 
 def list_files(url: str, *, pattern: bool) -> list[str] | None:
     """List the files of a remote folder, or the files that match a pattern; None for a file."""
-    system, path = _file_system(url)
+    file_system, path = _file_system(url)
+    protocol = file_system.protocol
     # Over HTTP, fsspec would list the links of a page.
-    if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
+    if "http" in ((protocol,) if isinstance(protocol, str) else protocol):
         return None
 
     def list_names() -> list[str] | None:
         if pattern:
-            infos = system.glob(path, detail=True)
+            infos = file_system.glob(path, detail=True)
             names = [name for name, info in infos.items() if _is_file(info)]
-        elif not system.isdir(path):
+        elif not file_system.isdir(path):
             return None
         else:
-            names = [info["name"] for info in system.ls(path, detail=True) if _is_file(info)]
+            names = [info["name"] for info in file_system.ls(path, detail=True) if _is_file(info)]
             names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
-        return sorted(str(system.unstrip_protocol(name)) for name in names)
+        return sorted(str(file_system.unstrip_protocol(name)) for name in names)
 
     return _call(url, list_names)
 
@@ -250,13 +253,13 @@ def _is_file(info: Any) -> bool:
 def _file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     fsspec = optional_module(
-        "fsspec", install="'cranfield[remote]'", user=f"{safe_path(url)}: reading it"
+        "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
     location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
     return location
 
 
-def _call(url: str, function: Callable[[], Answer]) -> Answer:
+def _call(url: str, function: Callable[[], Returned]) -> Returned:
     """Call fsspec; errors of any library are raised as InputError."""
     try:
         return function()
@@ -264,36 +267,36 @@ def _call(url: str, function: Callable[[], Answer]) -> Answer:
         raise
     except ImportError as error:
         reason = str(error).strip().partition("\n")[0]
-        raise MissingDependencyError(f"{safe_path(url)}: {reason}") from error
+        raise MissingDependencyError(f"{hide_credentials(url)}: {reason}") from error
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if isinstance(error, FileNotFoundError | PermissionError):
             is_missing = isinstance(error, FileNotFoundError)
             reason = os.strerror(errno.ENOENT if is_missing else errno.EACCES)
         reason = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
-        raise InputError(reason, source=safe_path(url)) from error
+        raise InputError(reason, source=hide_credentials(url)) from error
 
 
-_TAR_AT = 257
+_TAR_MAGIC_OFFSET = 257
 _MAX_SKIPPED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-"""Head of a Zstandard frame without content, which may precede any archive."""
+"""Head of a Zstandard frame without content, which may precede any frame."""
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of exceptions of decompressors (`error` is of zlib), whose modules are loaded lazily."""
 
 
 class DamagedError(Exception):
-    """Raised for invalid data in or after an archive."""
+    """Raised for invalid data in or after compressed data."""
 
 
 def decompressed(raw: IO[bytes]) -> IO[bytes]:
-    """Return a stream of the content, decompressed if it begins like an archive."""
+    """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     decompress = _decompressor(raw.peek(10)[:10])
-    return raw if decompress is None else bounded(raw, decompress)
+    return raw if decompress is None else limit_ratio(raw, decompress)
 
 
 def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
@@ -320,8 +323,8 @@ def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[s
 
     There are at most `max_names` + 1 names.
     """
-    head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
-    kind = "tar" if head[_TAR_AT:] == b"ustar" else ""
+    head = stream.peek(_TAR_MAGIC_OFFSET + 5)[: _TAR_MAGIC_OFFSET + 5]  # type: ignore[attr-defined]
+    kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind
     names: list[str] = []
     # The archive may be damaged in any way; the caller refuses archives of files anyway.
@@ -370,7 +373,7 @@ def _concatenated(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
                 decompressor = create()
                 data = data.lstrip(b"\0")
             elif decompressor.needs_input and not (data := raw.read(_BUFFER)):
-                raise EOFError("the file ends before the end of the archive")
+                raise EOFError("the file ends before the end of the compressed data")
             try:
                 content = decompressor.decompress(data, size)
             except OSError as error:

@@ -29,12 +29,12 @@ from cranfield.sources.archives import (
     check_limit,
     check_line,
     decompressed,
+    file_of_url,
+    hide_credentials,
     is_url,
-    limit,
     open_url,
-    path_of,
-    safe_path,
-    size_of,
+    read_limit,
+    remote_size,
 )
 
 CHUNK = 4 << 20
@@ -86,10 +86,10 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.label or ("standard input" if self.path == "-" else safe_path(self.path))
+        return self.label or ("standard input" if self.path == "-" else hide_credentials(self.path))
 
     def _content_path(self) -> Path:
-        path = Path(path_of(self.path))
+        path = Path(file_of_url(self.path))
         return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
 
     @property
@@ -114,10 +114,10 @@ class Source:
         """Approximate number of bytes of the content; 0 if unknown."""
         try:
             path = Path(self.folder, self.path)
-            size = size_of(self.path) if is_url(self.path) else path.stat().st_size
+            size = remote_size(self.path) if is_url(self.path) else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        compressed = Path(path_of(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
+        compressed = Path(file_of_url(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
         return size * _RATIO if compressed else size
 
     @contextmanager
@@ -171,7 +171,7 @@ class Source:
         """Return the whole content, text as UTF-8."""
         if self.remaining is not None:
             return self.as_utf8(b"".join(self.remaining))
-        max_bytes = limit("CRANFIELD_MAX_BLANK")
+        max_bytes = read_limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
             content = stream.read(max_bytes)
             check_beginning(content)
@@ -220,7 +220,7 @@ class Source:
             yield from self.remaining
             return
         with self.open() as stream:
-            is_first, max_size = True, limit("CRANFIELD_MAX_LINE")
+            is_first, max_size = True, read_limit("CRANFIELD_MAX_LINE")
             while data := stream.read(size or CHUNK):
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):

@@ -47,13 +47,13 @@ class Columns:
     lines: Sequence[int] | None = None
 
     @classmethod
-    def of(
+    def from_mapping(
         cls, columns: Mapping[Any, Cells], source: str, lines: Sequence[int] | None = None
     ) -> Columns:
         return cls(source, list(columns), list(columns.values()).__getitem__, lines)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         names: Sequence[object],
         rows: Sequence[Sequence[Any]],
@@ -71,10 +71,16 @@ class Columns:
         return {name: self.cells(k) for name, k in places.items()}
 
     def table(
-        self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES, *, empty: bool = False
+        self,
+        schema: Schema,
+        own_names: Mapping[str, str] = NO_OWN_NAMES,
+        *,
+        allow_empty: bool = False,
     ) -> Table:
         """Select the columns of a schema, as :meth:`select` does, and convert them."""
-        return fitted(self.select(schema, own_names), schema, self.source, self.lines, empty=empty)
+        return convert_columns(
+            self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
+        )
 
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
@@ -86,7 +92,7 @@ class Columns:
         """
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns"
-            raise wrong_row(repeated[0], reason, self.source, self.lines)
+            raise error_at_row(repeated[0], reason, self.source, self.lines)
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -158,11 +164,11 @@ _ADVICE = {
     "event": "keep the rows of clicks, and remove the column",
     "judge": "write a table for each judge",
 }
-"""Advice on tables with a decisive column."""
+"""Advice on tables with a column that changes the meaning of rows, by kind of column."""
 
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
-    """Return True if the values of a decisive column change no row."""
+    """Return True if the values of such a column do not change the meaning of any row."""
     if kind == "count":
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
@@ -210,7 +216,9 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
 
-    with refusing(f"{type(data).__name__} is not a supported data frame", source, Exception):
+    with converting_errors(
+        f"{type(data).__name__} is not a supported data frame", source, Exception
+    ):
         # Each library raises its own errors, such as for a repeated name. Narwhals reads only the
         # names of relations of DuckDB and others, so these are converted by Arrow.
         frame = nw.from_native(data)
@@ -256,26 +264,30 @@ def columns_of_records(
     if not rows:
         raise schema.empty(source)
     shape, tuples = _shape(rows[0]), schema.tuples or ()
-    plain = shape is None or isinstance(shape, int)
+    is_plain = shape is None or isinstance(shape, int)
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
-    if plain and not (tuples and len(schema.required) <= size <= len(tuples)):
+    if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
-        raise wrong_row(0, reason, source, lines)
-    uniform = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
-    if not uniform and (bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
+        raise error_at_row(0, reason, source, lines)
+    is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
+    if not is_uniform and (
+        bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)
+    ):
         expected = "a record" if shape is Mapping else _kind_of(rows[0])
         reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
-        raise wrong_row(bad, reason, source, lines)
-    if plain:
-        return Columns.of_rows(tuples[:size], rows, source, lines)
+        raise error_at_row(bad, reason, source, lines)
+    if is_plain:
+        return Columns.from_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
         fields = {name: [getattr(row, name) for row in rows] for name in shape}
-        return Columns.of(fields, source, lines)
+        return Columns.from_mapping(fields, source, lines)
     names = dict.fromkeys(name for row in rows for name in row)
-    return Columns.of({name: [row.get(name) for row in rows] for name in names}, source, lines)
+    return Columns.from_mapping(
+        {name: [row.get(name) for row in rows] for name in names}, source, lines
+    )
 
 
 def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
@@ -326,9 +338,11 @@ def _columns_of_json(
     nested = None if schema.nested is None else schema.nested(data, source)
     if nested is not None:
         columns, rows = nested
-        return Columns.of(columns, source, None if lines is None else [lines[row] for row in rows])
+        return Columns.from_mapping(
+            columns, source, None if lines is None else [lines[row] for row in rows]
+        )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        return Columns.of(schema.mapping(data, source), source)
+        return Columns.from_mapping(schema.mapping(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return columns_of_records(data, schema, source, lines)
     return None
@@ -400,12 +414,12 @@ def check_parquet_file(path: str) -> None:
 @contextmanager
 def reading_parquet(source: str) -> Iterator[None]:
     """Convert errors of reading a checked Parquet file to an InputError of one line."""
-    with refusing("is not readable Parquet", source), quiet_panics():
+    with converting_errors("is not readable Parquet", source), quiet_panics():
         yield
 
 
 @contextmanager
-def refusing(
+def converting_errors(
     problem: str,
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -442,8 +456,9 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
                 None,
                 has_semicolon,
             }:
-                separators = "semicolons" if has_semicolons else "blanks"
-                raise InputError(f"expected {separators} between fields as above", line=number)
+                expected, separator = ("blanks", "semicolons")[:: -1 if has_semicolons else 1]
+                reason = f"expected {expected} between fields as above, got {separator}"
+                raise InputError(reason, line=number)
             has_semicolons = has_semicolon
             if len(fields) < form.n_required or (
                 len(fields) > len(form.names) and not form.has_more
@@ -458,10 +473,10 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             numbers.append(number)
     names = form.names[: max(map(len, rows), default=form.n_required)]
     filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
-    return Columns.of_rows(names, filled, source, numbers)
+    return Columns.from_rows(names, filled, source, numbers)
 
 
-def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """Convert rows to columns."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
@@ -475,7 +490,7 @@ def three_columns(*names: str, inner_form: str) -> MappingReader:
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
-        return transposed(
+        return transpose_rows(
             names, ((outer, *item) for outer, inner in pairs for item in inner.items())
         )
 
@@ -484,7 +499,7 @@ def three_columns(*names: str, inner_form: str) -> MappingReader:
 
 def two_columns(*names: str) -> MappingReader:
     """Return a function that converts a mapping to columns of its keys and of its values."""
-    return lambda data, source: transposed(names, data.items())
+    return lambda data, source: transpose_rows(names, data.items())
 
 
 def columns_of_mapping(kind: str) -> MappingReader:
@@ -499,8 +514,12 @@ def columns_of_mapping(kind: str) -> MappingReader:
             str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in data.items()
         }
-        if len({len(values) for values in listed.values()}) > 1:
-            raise InputError("expected columns of equal length", source=source)
+        lengths = {len(values) for values in listed.values()}
+        if len(lengths) > 1:
+            reason = (
+                f"expected columns of equal length, got lengths {some_of(map(str, lengths), 5)}"
+            )
+            raise InputError(reason, source=source)
         return listed
 
     return columns
@@ -551,7 +570,7 @@ class Table:
             self.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
-        return wrong_row(row, reason, self.source, self.lines, topic)
+        return error_at_row(row, reason, self.source, self.lines, topic)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
         """Return the selected rows, with their lines."""
@@ -559,7 +578,7 @@ class Table:
         return replace(self, frame=self.frame[rows], lines=lines)
 
 
-def wrong_row(
+def error_at_row(
     row: int,
     reason: str,
     source: str,
@@ -581,17 +600,17 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
-def fitted(
+def convert_columns(
     cells: Mapping[str, Cells],
     schema: Schema,
     source: str,
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     *,
-    empty: bool = False,
+    allow_empty: bool = False,
 ) -> Table:
     """Convert the columns to the types of the schema; refuse the first invalid row.
 
-    empty: whether a table without rows is valid.
+    allow_empty: whether a table without rows is valid.
     """
     series_by_name = {}
     for column in schema.columns:
@@ -608,7 +627,7 @@ def fitted(
                 # For a time beyond the range of Python dates.
                 cell = str(error)
             reason = column.kind.reason(noun, cell)
-            raise wrong_row(bad, reason, source, lines, topic)
+            raise error_at_row(bad, reason, source, lines, topic)
         if series.dtype == pl.String and (is_missing_text := series.is_in(_MISSING_TEXTS)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
@@ -616,7 +635,7 @@ def fitted(
             warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
-    if not height and not empty:
+    if not height and not allow_empty:
         raise schema.empty(source)
     missing = [
         pl.lit(None, column.kind.dtype).alias(column.name)

@@ -21,7 +21,7 @@ from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import (
     Table,
     columns_of_records,
-    fitted,
+    convert_columns,
     pairs_of,
     read_columns,
     read_table,
@@ -224,7 +224,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
         rows = zip(nuggets, positions, lengths, strict=True)
         shifted_rows = [(None, None, row[1]) if row[0] == _LENGTH_MARK else row for row in rows]
         cells["nugget"], cells["position"], cells["length"] = zip(*shifted_rows, strict=True)
-    table = fitted(cells, ANSWERS, columns.source, columns.lines)
+    table = convert_columns(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
         has_nugget = table.frame["nugget"].is_not_null()
         table.refuse(has_nugget & table.frame["support"].is_null(), lambda _: "has no support")

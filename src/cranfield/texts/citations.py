@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.sources.columns import Table, pairs_of, read_table, transposed
+from cranfield.sources.columns import Table, pairs_of, read_table, transpose_rows
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
@@ -56,7 +56,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
             documents = documents or [None]
             cells += [(topic, number, fields.get("run_id"), doc) for doc in documents]
             rows += [row] * len(documents)
-    return dict(transposed(("topic", "sentence", "system", "citation"), cells)), rows
+    return dict(transpose_rows(("topic", "sentence", "system", "citation"), cells)), rows
 
 
 _TOPIC_FIELDS = ("topic_id", "narrative_id", "qid", "query_id", "topic")

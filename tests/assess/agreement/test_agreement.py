@@ -263,7 +263,7 @@ REFUSED = [
     ({"annotations": [[1, 0]], "topics": ["a", "b"]}, "expected 1 topic"),
     ({"annotations": [[1, 0]], "names": ["a"]}, "names must be 2"),
     ({"annotations": [[1, 0]], "names": ["a", "a"]}, "names must be 2"),
-    ({"annotations": [[1, 4]], "grades": [0, 1]}, "grade 4 is outside the scale 0 to 1"),
+    ({"annotations": [[1, 4]], "grades": [0, 1]}, "unknown grade 4; expected one of: 0, 1"),
     ({"annotations": [[1, 0]], "grades": [0, NONE, 1]}, "finite numbers"),
     ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors"),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import coefficient
+from cranfield.assess.agreement.coefficients import parse_coefficient
 from cranfield.assess.agreement.tables import tables_from_joint
 from tests.assess.agreement.ratings import many_assessors, two_assessors
 
@@ -87,7 +87,7 @@ def test_published_tables(joint: list[list[int]], expected: list[float]) -> None
     tables = tables_from_joint(np.array(joint, dtype=float), np.arange(4.0))
     cuts = [f"{name}(nominal, rel={rel})" for name in ("kappa", "alpha") for rel in (1, 2, 3)]
     asked = ["kappa", *cuts[:3], "alpha(ordinal)", *cuts[3:]]
-    assert [round(float(coefficient(one).compute(tables)), 4) for one in asked] == expected
+    assert [round(float(parse_coefficient(one).compute(tables)), 4) for one in asked] == expected
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def test_published_tables(joint: list[list[int]], expected: list[float]) -> None
     ],
 )
 def test_text_forms(text: str, distance: str, rel: int | None) -> None:
-    found = coefficient(text)
+    found = parse_coefficient(text)
     assert (found.distance, found.rel) == (distance, rel)
-    assert coefficient(str(found)) == found
+    assert parse_coefficient(str(found)) == found

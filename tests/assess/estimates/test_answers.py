@@ -32,7 +32,7 @@ def answers(seed: int, topics: list[str], errors: float = 0.0) -> dict[str, Any]
 
 
 def judged(topics: list[str], errors: float) -> Any:
-    with cf.base.errors.collected_warnings():
+    with cf.base.errors.collect_warnings():
         return cf.texts.judge_answers(answers(5, topics, errors), NUGGETS)
 
 
@@ -67,7 +67,7 @@ def test_a_missing_answer_scores_0_and_is_not_sampled() -> None:
     judge = {"x": table["x"], "y": {f"q{k}": [["full"]] for k in range(0, 20, 2)}}
     people = {"x": {f"q{k}": [["full"]] for k in range(8)}}
     people["y"] = {f"q{k}": [["full" if k else "none"]] for k in range(0, 12, 2)}
-    with cf.base.errors.collected_warnings():
+    with cf.base.errors.collect_warnings():
         human, machine = map(cf.texts.read_citations, (people, judge))
         result = ppi_answers(human, machine, "CitationPrecision")
     row = result.rows.row(1, named=True)

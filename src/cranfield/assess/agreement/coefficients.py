@@ -114,7 +114,9 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
 
 
 def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
-    r"""Compute Krippendorff's alpha of any assessors, with missing labels (Krippendorff 2011).
+    r"""Compute Krippendorff's alpha of any number of assessors (Krippendorff 2011).
+
+    Labels may be missing.
 
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
@@ -172,26 +174,26 @@ def _divide(numerator: Floats, denominator: Floats) -> Floats:
 class Formula:
     """Function of a coefficient, with its default distance, requirements and lower bound."""
 
-    values: Callable[..., Floats]
+    function: Callable[..., Floats]
     distance: str = ""
     requires_binary: bool = False
     requires_two_assessors: bool = False
-    lowest: float = -1.0
+    min_value: float = -1.0
 
 
 COEFFICIENTS = Registry(
     "measure of agreement",
     things={
-        "observed": Formula(observed_agreement, lowest=0.0),
-        "positive": Formula(positive_agreement, requires_binary=True, lowest=0.0),
-        "negative": Formula(negative_agreement, requires_binary=True, lowest=0.0),
-        "overlap": Formula(overlap, requires_binary=True, lowest=0.0),
+        "observed": Formula(observed_agreement, min_value=0.0),
+        "positive": Formula(positive_agreement, requires_binary=True, min_value=0.0),
+        "negative": Formula(negative_agreement, requires_binary=True, min_value=0.0),
+        "overlap": Formula(overlap, requires_binary=True, min_value=0.0),
         "kappa": Formula(cohen_kappa, "nominal", requires_two_assessors=True),
         "fleiss": Formula(fleiss_kappa, "nominal"),
         "alpha": Formula(krippendorff_alpha, "ordinal"),
         "AC1": Formula(gwet_ac),
         # Chance agreement approaches 1 if most grades are close to each other.
-        "AC2": Formula(gwet_ac, "quadratic", lowest=-math.inf),
+        "AC2": Formula(gwet_ac, "quadratic", min_value=-math.inf),
     },
 )
 """Coefficients by name."""
@@ -204,10 +206,10 @@ _REL = re.compile(r"rel=(-?\d+)")
 class Coefficient:
     """Agreement coefficient with its distance and lowest relevant grade.
 
-    Its text form is parsed by :func:`coefficient`.
+    Its text form is parsed by :func:`parse_coefficient`.
 
-    >>> str(coefficient("alpha")), str(coefficient("kappa(linear)")), str(coefficient("positive"))
-    ('alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)')
+    >>> [str(parse_coefficient(text)) for text in ("alpha", "kappa(linear)", "positive")]
+    ['alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)']
     """
 
     name: str
@@ -222,7 +224,7 @@ class Coefficient:
         """Compute the coefficient for tables along the leading axes."""
         if self.rel is not None:
             tables = tables.binarize(self.rel)
-        return self.formula.values(tables, *([self.distance] if self.distance else []))
+        return self.formula.function(tables, *([self.distance] if self.distance else []))
 
     def __str__(self) -> str:
         # Unweighted kappa is usually written without its distance.
@@ -232,7 +234,7 @@ class Coefficient:
         return f"{self.name}({', '.join(options)})" if options else self.name
 
 
-def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
+def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     """Parse `name`, `name(distance)`, `name(rel=GRADE)` or `name(distance, rel=GRADE)`."""
     if isinstance(text, Coefficient):
         return text
@@ -257,7 +259,7 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     return Coefficient(name, distance, 1 if formula.requires_binary and rel is None else rel)
 
 
-def coefficients(
+def parse_coefficients(
     measures: str | Coefficient | Iterable[str | Coefficient] | None,
     rel: int | None,
     has_two_assessors: bool,
@@ -267,7 +269,7 @@ def coefficients(
         measures = ("observed", "kappa" if has_two_assessors else "fleiss", "alpha", "AC1")
     elif isinstance(measures, (str, Coefficient)):
         measures = [measures]
-    parsed = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
+    parsed = tuple(dict.fromkeys(parse_coefficient(measure, rel) for measure in measures))
     if not parsed:
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:
@@ -281,11 +283,11 @@ def coefficients(
 MAX_VALUES = 2**22
 """Maximum number of values in memory at a time for tables of resampled topics."""
 
-BLOCK = 500
+RESAMPLES_PER_STREAM = 500
 """Number of resamples per random stream."""
 
-ROUNDING = 1e-12
-"""Maximum spread of values that differ only by rounding."""
+MIN_SPREAD = 1e-12
+"""Spread up to which values differ only by rounding."""
 
 
 def bootstrap(
@@ -294,8 +296,9 @@ def bootstrap(
     """Compute a statistic of topics drawn with replacement; shape (resamples, ...)."""
     n_topics = len(tables.pairs)
     probabilities = np.full(n_topics, 1 / n_topics)
-    streams = [stream(seed, start) for start in range(0, resamples, BLOCK)]
-    blocks = [draws.multinomial(n_topics, probabilities, size=BLOCK) for draws in streams]
+    streams = [stream(seed, start) for start in range(0, resamples, RESAMPLES_PER_STREAM)]
+    size = RESAMPLES_PER_STREAM
+    blocks = [draws.multinomial(n_topics, probabilities, size=size) for draws in streams]
     counts = np.concatenate(blocks)[:resamples].astype(np.float64)
     n_values = sum(part[0].size for part in (tables.pairs, tables.units, tables.proportions))
     slices = row_slices(resamples, n_values * 2, MAX_VALUES)
@@ -346,7 +349,7 @@ def jackknife(
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
         low, high = inverse(centre - half_width), inverse(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
-    is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > ROUNDING)
+    is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > MIN_SPREAD)
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
 
 
@@ -360,7 +363,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = n_topics * (deviations**4).sum(axis=0) / (deviations**2).sum(axis=0) ** 2
-        estimate = 2 * n_topics / np.maximum(kurtosis - 1, ROUNDING)
+        estimate = 2 * n_topics / np.maximum(kurtosis - 1, MIN_SPREAD)
     return np.asarray(np.fmax(np.fmin(n_topics - 1, estimate), 1.0))
 
 

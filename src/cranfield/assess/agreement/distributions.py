@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, as_array, check_choice, check_several, quoted
+from cranfield.base.errors import PolicyError, as_array, check_choice, check_list, quoted
 from cranfield.base.kinds import OneOf
 
 ROUNDING = 1e-6
@@ -179,7 +179,7 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     0.72600...
     """
     for name, values in {"assigned": assigned, "gold": gold, "classes": classes}.items():
-        check_several(name, values)
+        check_list(name, values)
     index_of = {label: index for index, label in enumerate(classes)}
     labels, gold_labels = list(assigned), list(gold)
     if len(labels) != len(gold_labels) or not labels:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.coefficients import (
-    ROUNDING,
+    MIN_SPREAD,
     Coefficient,
     bootstrap,
-    coefficients,
     jackknife,
+    parse_coefficients,
     percentiles,
 )
 from cranfield.assess.agreement.tables import Tables, read_ratings
@@ -23,9 +23,9 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_several,
-    check_share,
-    check_whole,
+    check_integer,
+    check_list,
+    check_proportion,
     quoted,
 )
 from cranfield.base.kinds import Integer, OneOf
@@ -155,19 +155,19 @@ class Agreement(Result):
         >>> from cranfield.assess import agreement_of
         >>> rng = np.random.default_rng(1)
         >>> human, noise = rng.integers(0, 3, 400), rng.integers(0, 3, (2, 400))
-        >>> one, other = np.where(rng.random((2, 400)) < [[0.7], [0.4]], human, noise)
+        >>> good, poor = np.where(rng.random((2, 400)) < [[0.7], [0.4]], human, noise)
         >>> pairs = agreement_of(
-        ...     np.column_stack([human, one, other]),
+        ...     np.column_stack([human, good, poor]),
         ...     "kappa",
         ...     topics=np.repeat(range(20), 20),
-        ...     names=["human", "one", "other"],
+        ...     names=["human", "good", "poor"],
         ...     against="human",
         ... )
-        >>> print(pairs.pick("human", "one").minus(pairs.pick("human", "other")))
+        >>> print(pairs.pick("human", "good").minus(pairs.pick("human", "poor")))
         difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
         <BLANKLINE>
         assessors                      units  topics   kappa          interval
-        human, one minus human, other    400      20  0.2818  [0.1900, 0.3736]
+        human, good minus human, poor    400      20  0.2818  [0.1900, 0.3736]
         """
         for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
             if getattr(self, name) != getattr(other, name):
@@ -190,13 +190,13 @@ class Agreement(Result):
         )
         return difference._with_intervals(bounded=False)
 
-    def _with_intervals(self, bounded: bool = True, lowest: Any = -np.inf) -> Agreement:
-        """Compute confidence intervals, clipped to the lowest values, from the replicates."""
+    def _with_intervals(self, bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
+        """Compute confidence intervals from replicates, clipped to lower bounds of the measures."""
         topics = self.has_units.sum(axis=0)
         low, high = np.full((2, *self.value.shape), np.nan)
         if self.interval == "bootstrap":
             low, high = percentiles(self.replicates, self.confidence)
-            is_undefined = (topics < 2)[:, None] | ~(high - low > ROUNDING)
+            is_undefined = (topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
             low, high = jackknife(
@@ -205,16 +205,16 @@ class Agreement(Result):
                 np.broadcast_to(self.has_units[:, :, None], self.replicates.shape),
                 self.confidence,
                 bounded=bounded,
-                are_proportions=np.equal(lowest, 0),
+                are_proportions=np.equal(lower_bounds, 0),
             )
             # With missing labels, a coefficient may itself be below its bound.
-            low = np.where(self.value < lowest, low, np.maximum(low, lowest))
+            low = np.where(self.value < lower_bounds, low, np.maximum(low, lower_bounds))
         agreement = replace(self, low=low, high=high, topics=topics)
         return replace(agreement, notes=(*self.notes, *agreement._interval_notes()))
 
     def _interval_notes(self) -> list[str]:
         """Return notes on undefined values and on missing or approximate intervals."""
-        is_undefined, is_several = np.isnan(self.value), self.topics > 1
+        is_undefined, has_several_topics = np.isnan(self.value), self.topics > 1
         notes = []
         if n_undefined := int(is_undefined.sum()):
             notes.append(
@@ -225,11 +225,13 @@ class Agreement(Result):
             return notes
         if (self.topics == 1).any():
             notes.append("no confidence interval: at least two topics are required")
-        if (is_several & (self.topics < MIN_TOPICS)).any():
+        if (has_several_topics & (self.topics < MIN_TOPICS)).any():
             notes.append(
                 f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
             )
-        if n_without := int((np.isnan(self.low) & ~is_undefined & is_several[:, None]).sum()):
+        if n_without := int(
+            (np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]).sum()
+        ):
             notes.append(
                 f"{counted(n_without, 'value')} without a confidence interval: agreement is equal"
                 " in all topics, or undefined if a topic is excluded (jackknife)"
@@ -333,7 +335,7 @@ def comparison_label(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) < 3 else f"all {len(names)}"
 
 
-INTERVALS = ("jackknife", "bootstrap", "none")
+INTERVAL_METHODS = ("jackknife", "bootstrap", "none")
 
 
 def agreement_of(
@@ -347,7 +349,7 @@ def agreement_of(
     topics: Iterable[Any] | None = None,
     names: Iterable[Any] | None = None,
     axis: int | None = None,
-    interval: Annotated[str, OneOf(INTERVALS)] = "jackknife",
+    interval: Annotated[str, OneOf(INTERVAL_METHODS)] = "jackknife",
     confidence: float = 0.95,
     resamples: Annotated[int, Integer(1)] = 10_000,
     seed: Annotated[int, Integer(0)] = 0,
@@ -410,9 +412,9 @@ def agreement_of(
     Notes
     -----
     Counts are summed over topics, so a topic with many units has more weight. Intervals assume that
-    topics are a random sample; units of one topic may depend on each other in any way. If a worker
-    has several labels of a unit, the last counts, with a note. Pairs of assessors are compared on
-    units that both judged.
+    topics are a random sample; units of one topic may depend on each other in any way. If an
+    assessor has several labels of a unit, the last counts, with a note. Pairs of assessors are
+    compared on units that both judged.
 
     Examples
     --------
@@ -424,20 +426,20 @@ def agreement_of(
     assessors  units  topics  observed   kappa
     ann, bob       6       2    0.8333  0.6667
     """
-    check_several("grades", grades)
-    check_several("topics", topics)
-    check_several("names", names)
-    check_choice("interval", interval, INTERVALS)
-    check_share("confidence", confidence)
-    check_whole("resamples", resamples, 1)
-    check_whole("seed", seed, 0)
+    check_list("grades", grades)
+    check_list("topics", topics)
+    check_list("names", names)
+    check_choice("interval", interval, INTERVAL_METHODS)
+    check_proportion("confidence", confidence)
+    check_integer("resamples", resamples, 1)
+    check_integer("seed", seed, 0)
     if rel is not None:
-        check_whole("rel", rel, 0)
+        check_integer("rel", rel, 0)
     ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or against is not None
-    parsed = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
+    parsed = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons, tables = ratings.count_pairs(against) if paired else ratings.count_all()
 
     def formula(sums: Tables) -> Floats:
@@ -470,5 +472,5 @@ def agreement_of(
         paired=paired,
     )
     return agreement._with_intervals(
-        lowest=np.array([measure.formula.lowest for measure in parsed])
+        lower_bounds=np.array([measure.formula.min_value for measure in parsed])
     )

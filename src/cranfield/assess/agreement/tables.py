@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.assess.labels.reading import LABELS, read_labels
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, as_array, check_whole, quoted, warn
+from cranfield.base.errors import CranfieldError, PolicyError, as_array, check_integer, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
@@ -101,7 +101,8 @@ def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     invalid = used_grades[~np.isin(used_grades, scale)]
     if invalid.size:
         raise CranfieldError(
-            f"grade {invalid[0]:g} is outside the scale {scale[0]:g} to {scale[-1]:g}"
+            f"unknown grade {invalid[0]:g}; expected one of:"
+            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
         )
     codes = np.full(ratings.shape, -1, dtype=np.int64)
     codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
@@ -308,7 +309,7 @@ def _ratings_from_array(
             f"an array of {n_rows} rows and {n_columns} columns requires axis or names of the"
             " assessors; use axis=0 if each row is an assessor, or axis=1 if each column is"
         )
-    check_whole("axis", axis, 0, 1)
+    check_integer("axis", axis, 0, 1)
     ratings = ratings.T if axis == 0 else ratings
     scale, codes = encode_ratings(ratings, grades)
     unit, assessor = np.nonzero(codes >= 0)

@@ -16,10 +16,10 @@ from scipy.special import stdtrit
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     PolicyError,
+    as_numbers,
+    check_integer,
     check_number,
-    check_share,
-    check_whole,
-    numbers,
+    check_proportion,
     quoted,
 )
 from cranfield.base.streams import stream
@@ -53,9 +53,9 @@ class Fit:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        check_share("alpha", self.alpha)
-        check_whole("folds", self.folds, 1)
-        check_whole("seed", self.seed, 0)
+        check_proportion("alpha", self.alpha)
+        check_integer("folds", self.folds, 1)
+        check_integer("seed", self.seed, 0)
         if self.lambda_ is not None:
             check_number("lambda_", self.lambda_, 0, 1)
 
@@ -662,7 +662,7 @@ def _independent_corrections(
 
 def check_labels(human: Any, judge: Any) -> tuple[Floats, Floats, bool]:
     """Return human and judge's labels, shape (means, items), and whether there is one mean."""
-    y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
+    y, f = as_numbers(human, "human labels"), as_numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
         raise PolicyError(f"human labels must have the judge's shape {f.shape}, got {y.shape}")
     if not np.isfinite(f).all():

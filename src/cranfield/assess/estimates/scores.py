@@ -33,8 +33,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_whole,
-    collected_warnings,
+    check_integer,
+    collect_warnings,
     quoted,
 )
 from cranfield.base.kinds import check_keywords
@@ -324,7 +324,7 @@ def ppi_scores(
     check_choice("unit", unit, UNITS)
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
-        check_whole("folds", folds, 2)
+        check_integer("folds", folds, 2)
     [parsed] = parse_measures(measure, compat=options.get("compat"))
     if parsed.info.aggregate == "geometric":
         raise PolicyError(f"{parsed} is a geometric mean; PPI requires an arithmetic mean")
@@ -522,7 +522,7 @@ def ppi_answers(
     [parsed] = parse_measures(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values
-    with collected_warnings():
+    with collect_warnings():
         # Answers outside the sample are not missing.
         sampled_scores = evaluate_answers(human, parsed)[name].values
     has_answer = _has_answer(judge)

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, round_for_ranking
-from cranfield.base.errors import PolicyError, check_share, quoted
+from cranfield.base.errors import PolicyError, check_proportion, quoted
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge as judge_runs
@@ -215,7 +215,7 @@ def self_preference(
     [('llm', 1, 1.0)]
     """
     check_keywords(self_preference, options, judge_runs)
-    check_share("confidence", confidence)
+    check_proportion("confidence", confidence)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = judge_scores.names["judge"]
     is_family = same_family(names, judge_scores.systems, families)
@@ -355,7 +355,7 @@ def score_bias(
     [0.3333]
     """
     check_keywords(score_bias, options, judge_runs)
-    check_share("confidence", confidence)
+    check_proportion("confidence", confidence)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     all_differences = scored.judges - scored.people[:, None]
     is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)

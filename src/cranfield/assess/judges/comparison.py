@@ -13,10 +13,10 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
-    coefficient,
     degrees_of_freedom,
     jackknife,
     observed_agreement,
+    parse_coefficient,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
 from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
@@ -28,7 +28,7 @@ from cranfield.assess.judges.reading import (
     tabulate,
 )
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.errors import PolicyError, check_choice, check_proportion
 from cranfield.base.kinds import OneOf
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
@@ -107,7 +107,7 @@ def statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
     coefficients |= {"alpha": f"alpha({level})"}
     coefficients |= {f"alpha {name}": f"alpha(nominal, rel={k})" for name, k in cuts}
     return {
-        **{name: coefficient(text).compute for name, text in coefficients.items()},
+        **{name: parse_coefficient(text).compute for name, text in coefficients.items()},
         "agreement": observed_agreement,
         "bias": partial(_mean_difference, lambda difference: difference),
         "over": partial(_mean_difference, lambda difference: difference > 0),
@@ -395,7 +395,7 @@ def compare_judges(
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_choice("level", level, LEVELS)
-    check_share("confidence", confidence)
+    check_proportion("confidence", confidence)
     panel = read_panel(human, judges, scale, cut)
     panel = replace(panel, human=drop_unsampled(panel.human))
     joints, counts = zip(*(count_grade_pairs(panel, judge) for judge in panel.judges), strict=True)

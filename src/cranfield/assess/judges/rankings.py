@@ -18,7 +18,7 @@ from cranfield.assess.judges.reading import (
     tabulate,
 )
 from cranfield.base.arrays import Floats, Ints, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, check_share
+from cranfield.base.errors import CranfieldError, PolicyError, check_proportion
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -310,8 +310,8 @@ def judge_rankings(
     [('llm', -1.0, 1, -1, 'a')]
     """
     check_keywords(judge_rankings, options, judge_runs)
-    check_share("p", p)
-    check_share("confidence", confidence)
+    check_proportion("p", p)
+    check_proportion("confidence", confidence)
     scored = score_by_judges(
         runs, human, judges, measures, scale=scale, cut=cut, log_geometric=True, **options
     )

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_whole, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import files_of
@@ -267,7 +267,7 @@ def read_scale(scale: Any) -> GradeScale:
     elif isinstance(scale, (tuple, list, range)) and scale:
         ends = scale[0], scale[-1]
     for end in ends or ():
-        check_whole("a grade of a scale", end, 0)
+        check_integer("a grade of a scale", end, 0)
     if ends is None or ends[0] > ends[1]:
         raise PolicyError(
             f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"

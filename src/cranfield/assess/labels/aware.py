@@ -19,9 +19,9 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
+    as_numbers,
     check_choice,
-    check_whole,
-    numbers,
+    check_integer,
     quoted,
 )
 from cranfield.base.kinds import check_keywords
@@ -199,8 +199,8 @@ def aware(
     if len(measures) != 1:
         raise PolicyError(f"AWARE expects one measure, got {len(measures)}")
     check_choice("by", by, SCOPES)
-    check_whole("draws", draws, 1, 1000)
-    check_whole("seed", seed, 0)
+    check_integer("draws", draws, 1, 1000)
+    check_integer("seed", seed, 0)
     is_named = isinstance(weights, str)
     if is_named:
         check_choice("weights", weights, WEIGHTS)
@@ -213,7 +213,7 @@ def aware(
     scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
-        weight = numbers(weights, "weights")
+        weight = as_numbers(weights, "weights")
         is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
         if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
             raise PolicyError(

@@ -13,7 +13,13 @@ import polars as pl
 from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    as_numbers,
+    check_choice,
+    check_integer,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
@@ -100,7 +106,7 @@ class Consensus(Result):
 
     def __post_init__(self) -> None:
         check_choice("tie", self.tie, TIES)
-        check_whole("seed", self.seed, 0)
+        check_integer("seed", self.seed, 0)
 
     @property
     def iterations(self) -> int:
@@ -315,7 +321,7 @@ def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
 def _worker_weights(labels: Labels, weights: Any) -> Floats:
     """Return the checked weight of each worker, 1 by default."""
     n_workers = len(labels.workers)
-    weight = np.ones(n_workers) if weights is None else numbers(weights, "weights")
+    weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise PolicyError(
             f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
@@ -461,12 +467,12 @@ class LeadRule:
             Sum of the squared weights of all labels of the pair; shape (...). By default all labels
             have weight 1.
         """
-        votes = numbers(votes, "votes")
+        votes = as_numbers(votes, "votes")
         if not votes.ndim or not votes.shape[-1]:
             raise PolicyError("votes must have a row for each pair, with a column for each grade")
         with np.errstate(over="ignore", invalid="ignore"):
             total = votes.sum(axis=-1)
-        squares = total if squares is None else numbers(squares, "squares")
+        squares = total if squares is None else as_numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
             raise PolicyError("sums of votes and of squares must be finite")
         if (squares < 0).any():

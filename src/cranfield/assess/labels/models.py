@@ -23,7 +23,7 @@ from cranfield.base.errors import (
     PolicyError,
     as_array,
     check_choice,
-    check_whole,
+    check_integer,
     has_numbers,
     quoted,
 )
@@ -77,7 +77,7 @@ class Crowd:
     def __init__(
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
     ) -> None:
-        check_whole("iterations", iterations, 1)
+        check_integer("iterations", iterations, 1)
         check_nonnegative("tolerance", tolerance)
         n_grades = labels.grades.size
         check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
@@ -500,8 +500,8 @@ def mace(
     [1, 0, 1]
     """
     check_choice("inference", inference, INFERENCES)
-    check_whole("restarts", restarts, 1, 10_000)
-    check_whole("seed", seed, 0)
+    check_integer("restarts", restarts, 1, 10_000)
+    check_integer("seed", seed, 0)
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     n_workers, size = len(labels.workers), labels.grades.size
     label_counts = np.zeros((n_workers, size))

@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_several,
+    check_list,
     quoted,
 )
 from cranfield.base.kinds import OneOf
@@ -188,8 +188,8 @@ def read_labels(
     >>> read_labels({"ann": {"q1": {"d1": 2}}, "bob": {"q1": {"d1": 0, "d2": 1}}}, grades=range(3))
     Labels(3 labels of 2 pairs by 2 workers, grades 0, 1, 2)
     """
-    check_several("grades", None if is_pattern(grades) else grades)
-    check_several("worker_columns", worker_columns)
+    check_list("grades", None if is_pattern(grades) else grades)
+    check_list("worker_columns", worker_columns)
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
@@ -269,7 +269,7 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    return Columns.of(columns, table.source, lines)
+    return Columns.from_mapping(columns, table.source, lines)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.method import Method, MethodState, parse_method
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, check_whole
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, check_list
 from cranfield.base.text import counted
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.qrels import Qrels
@@ -107,7 +107,7 @@ class Order(Result):
         overall
             Whether the budget is the total over topics, in the order of `sequence`.
         """
-        check_whole("budget", budget, 0)
+        check_integer("budget", budget, 0)
         if not overall:
             return np.asarray(self.place <= budget)
         is_selected = np.zeros(len(self.pool), dtype=bool)
@@ -116,15 +116,15 @@ class Order(Result):
 
     def n_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
-        check_several("budgets", budgets)
+        check_list("budgets", budgets)
         return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
     def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents of each topic within budgets; shape (topics, budgets)."""
-        check_several("budgets", budgets)
+        check_list("budgets", budgets)
         sizes = []
         for budget in budgets:
-            check_whole("budget", budget, 0)
+            check_integer("budget", budget, 0)
             sizes.append(min(budget, len(self.pool)))
         hits = np.r_[0, np.cumsum(self.relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
@@ -226,9 +226,9 @@ def order(
     ['x', 'z', 'y']
     """
     parsed_method = parse_method(method)
-    check_whole("seed", seed, 0)
-    check_whole("rel", rel, 1)
-    check_whole("batch", batch, 1)
+    check_integer("seed", seed, 0)
+    check_integer("rel", rel, 1)
+    check_integer("batch", batch, 1)
     check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
@@ -371,9 +371,9 @@ def next_documents(
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
     parsed_method = parse_method(method)
-    check_whole("n", n, 1, DEEPEST)
-    check_whole("seed", seed, 0)
-    check_whole("rel", rel, 1)
+    check_integer("n", n, 1, DEEPEST)
+    check_integer("seed", seed, 0)
+    check_integer("rel", rel, 1)
     check_choice("negative", negative, NEGATIVE)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)

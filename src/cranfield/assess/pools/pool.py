@@ -17,8 +17,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    check_several,
-    check_whole,
+    check_integer,
+    check_list,
     quoted,
     warn,
 )
@@ -95,7 +95,7 @@ class Pool(Result, Rankings):
         >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).to_depth(1)
         Pool(1 topic, 1 system, depth 1: 1 document)
         """
-        check_whole("depth", depth, 1, self.depth)
+        check_integer("depth", depth, 1, self.depth)
         if depth == self.depth:
             return self
         return self._restrict(self.rank <= depth, np.full(len(self.systems), True), int(depth))
@@ -108,7 +108,7 @@ class Pool(Result, Rankings):
         PolicyError
             For an unknown system, or no names.
         """
-        check_several("names", names)
+        check_list("names", names)
         systems = [str(name) for name in names]
         for name in systems:
             if name not in self.systems:
@@ -319,11 +319,11 @@ def pool(
     >>> pool({"a": {"1": {"d": 1.0}}, "b": {"1": {"d": 2.0, "e": 1.0}, "2": {"d": 1.0}}}, 100)
     Pool(2 topics, 2 systems, depth 100: 3 documents)
     """
-    check_several("contributors", contributors)
+    check_list("contributors", contributors)
     if isinstance(runs, Pool):
         pooled = runs.to_depth(depth)
     else:
-        check_whole("depth", depth, 1, DEEPEST)
+        check_integer("depth", depth, 1, DEEPEST)
         check_choice("ties", ties, TIES)
         run_list = read_runs(runs)
         if not len(run_list):

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import InputError, collected_warnings, quoted
+from cranfield.base.errors import InputError, collect_warnings, quoted
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
@@ -136,7 +136,7 @@ def check_with_metadata(
     if is_complete and is_rereadable and faults.is_readable:
         # A run is accepted only if the reader accepts it, too.
         try:
-            with collected_warnings():
+            with collect_warnings():
                 read_run(name, format=task.format)
         except InputError as reader_error:
             faults.add("unreadable", reader_error.reason, reader_error.line)
@@ -424,7 +424,7 @@ def check_metadata(
     """Check and return the metadata of a run; without rules, it only has to be readable."""
     line = None if source.header is None else source.header.line
     try:
-        with collected_warnings():
+        with collect_warnings():
             metadata = source.read()
     except InputError as error:
         error_line = None if line is None else error.line

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, collected_warnings, quoted
+from cranfield.base.errors import InputError, collect_warnings, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.checks.checking import check_duplicates, check_run
 from cranfield.campaign.checks.lines import read_lines
@@ -197,7 +197,7 @@ def _check_file(
     try:
         if check_lines is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = check_lines(path)
-        with collected_warnings() as warnings:
+        with collect_warnings() as warnings:
             data = reader(path)
     except InputError as reader_error:
         error = reader_error

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, converted_error, quoted
+from cranfield.base.errors import InputError, convert_error, quoted
 from cranfield.base.parallel import in_threads
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
@@ -317,7 +317,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
         try:
             text = released_text(data, alias, payload.task.format)
         except InputError as error:
-            raise converted_error(error, InputError, f"run {quoted(run.record.tag)}") from None
+            raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
         (folder / f"{run.run.tag}.run.xz").write_bytes(compress(text))
 
     in_threads(write, payload.runs, None)

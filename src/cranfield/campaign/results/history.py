@@ -19,7 +19,7 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_several,
+    check_list,
     quoted,
     warn,
 )
@@ -30,7 +30,7 @@ from cranfield.campaign.store.records import REGISTRY, read_json
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
-from cranfield.sources.archives import matches
+from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
@@ -205,7 +205,7 @@ def _run_entries(
 
 
 def _paths(source: str) -> list[Path]:
-    names = matches(source)
+    names = match_files(source)
     if names is None:
         return [Path(source)]
     # The notes of retracted releases are JSON files beside them.
@@ -394,7 +394,7 @@ def history(
     >>> scores, scores.records()["entry"].to_list()
     (History(MRR: 3 entries, 1 record), ['a'])
     """
-    check_several("own", own)
+    check_list("own", own)
     columns = columns or {}
     roles = ("score", "date", "entry", "team", "mark")
     for role in columns:

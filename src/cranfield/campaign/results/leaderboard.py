@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import competition_ranks, without_noise
-from cranfield.base.errors import CranfieldError, check_share, quoted
+from cranfield.base.errors import CranfieldError, check_proportion, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
@@ -68,7 +68,7 @@ def compare_if_possible(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return the reason why they are not compared."""
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     if reason := reason_against_comparison(len(scores.systems), max_runs):
         return reason
     try:

@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     MissingDependencyError,
     PolicyError,
     check_choice,
-    check_several,
+    check_list,
     warn,
 )
 from cranfield.base.text import counted
@@ -175,7 +175,7 @@ def write_overview(
     PolicyError
         For an unknown format.
     """
-    check_several("forms", forms)
+    check_list("forms", forms)
     for form in forms:
         check_choice("forms", form, FORMS)
     target = campaign.check_outside(folder)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, check_several, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, check_list, quoted, warn
 from cranfield.base.files import whole_file
 from cranfield.base.version import __version__
 from cranfield.campaign.opened_campaign import OpenedCampaign
@@ -176,7 +176,7 @@ class Scoring:
         measures: Sequence[str | Measure] | None = None,
         judgments: str | None = None,
     ) -> None:
-        check_several("measures", measures)
+        check_list("measures", measures)
         self.campaign = campaign
         self.rules: TaskRules = campaign.rules.task(task)
         options: dict[str, Any] = dict(self.rules.judging)

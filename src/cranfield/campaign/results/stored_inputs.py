@@ -19,9 +19,9 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_several,
-    collected_warnings,
-    converted_error,
+    check_list,
+    collect_warnings,
+    convert_error,
     quoted,
     warn,
 )
@@ -221,7 +221,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
         _check_object(campaign, submission)
         return read_stored_runs(campaign, rules, [submission])[0]
     except InputError as error:
-        raise converted_error(error, InputError, f"run {quoted(submission.tag)}") from None
+        raise convert_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
 def intact_submissions(
@@ -277,7 +277,7 @@ def _readable(
         try:
             reader(run)
         except InputError as error:
-            reason = str(converted_error(error, InputError, f"run {quoted(run.tag)}"))
+            reason = str(convert_error(error, InputError, f"run {quoted(run.tag)}"))
             if run.id not in campaign.unreadable:
                 warn(f"{reason}; the run is excluded")
             campaign.unreadable[run.id] = reason
@@ -351,7 +351,7 @@ def pool(
     InputError
         If no run can be read. Single unreadable runs are excluded with a warning.
     """
-    check_several("without", without)
+    check_list("without", without)
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
@@ -377,7 +377,7 @@ def _warn_of_blanks(
     for submission in submissions if has_blank else ():
         if submission.id in campaign.unreadable:
             continue
-        with collected_warnings():
+        with collect_warnings():
             run = read_stored_run(campaign, rules, submission)
         frame = run.to_polars()
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()

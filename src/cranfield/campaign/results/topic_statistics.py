@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -118,7 +118,7 @@ def topic_statistics(
     [0.25, 0.30000000000000004]
     """
     check_choice("median", median, MEDIANS)
-    check_whole("min_runs", min_runs, 1)
+    check_integer("min_runs", min_runs, 1)
     groups = groups or {}
     for system in groups:
         if system not in scores.systems:

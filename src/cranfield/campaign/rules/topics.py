@@ -125,7 +125,7 @@ class _XmlTopics(XmlReader):
 
 
 def _irds_topics(name: str) -> list[str]:
-    datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
+    datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         queries = datasets.load(name.removeprefix("irds:")).queries_iter()
         return [query.query_id for query in queries]

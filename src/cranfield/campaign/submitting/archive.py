@@ -27,7 +27,7 @@ from cranfield.campaign.submitting.submit import (
 )
 from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_message
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import fitted, read_columns
+from cranfield.sources.columns import convert_columns, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL, NAME, integer_in
 
@@ -109,7 +109,7 @@ def read_archive_table(
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
     column_indices = schema.places(source.names, source.source, schema.own_names(columns))
     cells = {name: source.cells(k) for name, k in column_indices.items()}
-    frame = fitted(cells, schema, source.source, source.lines).frame
+    frame = convert_columns(cells, schema, source.source, source.lines).frame
     files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []

@@ -17,7 +17,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import nearest
 from cranfield.cli.options.hints import as_options, describe_unknown
 from cranfield.cli.options.settings_file import read_settings
-from cranfield.sources.archives import matches, test_path
+from cranfield.sources.archives import check_path, match_files
 
 Decorator = Callable[[Any], Any]
 """A decorator of commands."""
@@ -506,12 +506,12 @@ def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
-    existing = [path for path in outputs if path and path != "-" and test_path(Path.is_file, path)]
+    existing = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
     if not existing:
         return
     files = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
-        if any(test_path(Path(output).samefile, path) for path in files):
+        if any(check_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
@@ -519,9 +519,9 @@ def _files(argument: str) -> Iterator[str | Path]:
     for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
-        if test_path(Path.is_dir, path):
+        if check_path(Path.is_dir, path):
             yield from Path(path).iterdir()
-        yield from matches(path) or ()
+        yield from match_files(path) or ()
         yield path
 
 

@@ -26,7 +26,7 @@ from cranfield.cli.options.declaring import (
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import OF_QRELS, Policies, policies
-from cranfield.sources.archives import test_path
+from cranfield.sources.archives import check_path
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import RequestedColumns
@@ -242,7 +242,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     if context is None or "measures" not in context.params:
         return
     for run in runs:
-        if run == "-" or has_magic(run) or test_path(Path.exists, run):
+        if run == "-" or has_magic(run) or check_path(Path.exists, run):
             continue
 
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import Schema
@@ -83,7 +83,7 @@ class GradeMap:
                 reason = f"grades must have one group (...) in the pattern {quoted(data)}"
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
-        check_several("grades", data)
+        check_list("grades", data)
         if isinstance(data, Mapping) and data:
             values = {str(plain(value)).strip(): grade for value, grade in data.items()}
             grades = {value: whole_in(str(grade)) for value, grade in values.items()}

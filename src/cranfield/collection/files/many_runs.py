@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    converted_error,
+    convert_error,
     quoted,
     warn,
 )
@@ -42,7 +42,7 @@ from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import label_index
-from cranfield.sources.archives import is_url, list_files, matches, safe_path, test_path
+from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
 from cranfield.sources.values import is_number
@@ -104,10 +104,10 @@ class Runs(Sequence[Run]):
             return read_run(data, name=name, **self._options)
         except InputError as error:
             if name is not None and error.source == RUN.noun:
-                error = converted_error(error, InputError, f"run {quoted(name)}")
+                error = convert_error(error, InputError, f"run {quoted(name)}")
             if self.on_bad_run == "error":
                 raise error from None
-            raise converted_error(error, BadRunError) from None
+            raise convert_error(error, BadRunError) from None
 
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
@@ -405,7 +405,12 @@ def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
 def named_file(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE` into name and path, unless the text is an existing path or a pattern."""
     name, sign, path = text.partition("=")
-    if not (name and sign and path) or "/" in name or test_path(Path.exists, text) or matches(text):
+    if (
+        not (name and sign and path)
+        or "/" in name
+        or check_path(Path.exists, text)
+        or match_files(text)
+    ):
         return None, text
     return name, path
 
@@ -442,9 +447,9 @@ def files_of(path: str) -> Iterator[str]:
         names = None if is_file else list_files(path, pattern=is_pattern)
         if names == []:
             reason = "no file matches the pattern" if is_pattern else "the folder has no file"
-            raise InputError(reason, source=safe_path(path))
+            raise InputError(reason, source=hide_credentials(path))
         yield from [path] if names is None else _runs_among(names) or names
-    elif test_path(Path.is_dir, path):
+    elif check_path(Path.is_dir, path):
         try:
             files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
         except OSError as error:
@@ -458,8 +463,8 @@ def files_of(path: str) -> Iterator[str]:
             hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
             raise InputError(f"the folder has no file{hint}", source=path)
         yield from files
-    elif (matching := matches(path)) is not None:
-        files = [file for file in matching if test_path(Path.is_file, file)]
+    elif (matching := match_files(path)) is not None:
+        files = [file for file in matching if check_path(Path.is_file, file)]
         files = _runs_among(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.pairs import warn_of_ungraded
-from cranfield.sources.columns import transposed
+from cranfield.sources.columns import transpose_rows
 from cranfield.sources.schemas import Column, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
 
@@ -76,7 +76,7 @@ def columns_of_nested(
             topic, system, row = ranking.topic, ranking.system, ranking.row
             documents = enumerate(zip(docs, values, strict=True), 1)
             rows += [(topic, doc, number, rank, system, row) for rank, (doc, number) in documents]
-    columns = transposed(("topic", "doc", value, "rank", "tag", "row"), rows)
+    columns = transpose_rows(("topic", "doc", value, "rank", "tag", "row"), rows)
     record_of_row = columns.pop("row")
     if kind != "run":
         del columns["rank"]

@@ -37,7 +37,7 @@ from cranfield.sources.columns import (
     Table,
     columns_of_file,
     columns_of_records,
-    fitted,
+    convert_columns,
     read_columns,
 )
 from cranfield.sources.schemas import Schema, spelt
@@ -222,11 +222,11 @@ def _build_table(
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
         filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
-        topic_table = fitted({"topic": topics}, Schema("run", (TOPIC,)), columns.source)
+        topic_table = convert_columns({"topic": topics}, Schema("run", (TOPIC,)), columns.source)
         empty_topics = (*topic_table.frame["topic"],)
         cells = {name: [column[k] for k in filled] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in filled]
-    table = fitted(cells, schema, columns.source, lines, empty=bool(empty_topics))
+    table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
     if "tag" in cells:
         table.refuse_unnamed("tag")
     if "rank" in schema.required:
@@ -288,7 +288,7 @@ def read_line_table(source: Source, layout: Layout, requested: RequestedColumns)
 
 def read_ir_dataset(name: str, kind: str) -> list[Any]:
     """Read the qrels or the scored documents of the data set `irds:<id>`."""
-    ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
+    ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))
         if kind == "qrels" and dataset.has_qrels():

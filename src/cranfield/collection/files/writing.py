@@ -16,7 +16,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_whole,
+    check_integer,
     quoted,
     warn,
 )
@@ -95,7 +95,7 @@ def write_run(
     check_choice("format", format, ("auto", "trec", *WRITERS))
     form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
     if limit is not None:
-        check_whole("limit", limit, 1)
+        check_integer("limit", limit, 1)
     if metadata and form != "trec":
         raise PolicyError(f"metadata require the format trec, got {form}")
     run = run if isinstance(run, Run) else read_run(run)

@@ -20,8 +20,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import (
     InputError,
     PolicyError,
-    check_whole,
-    collected_warnings,
+    check_integer,
+    collect_warnings,
     quoted,
     warn,
 )
@@ -355,7 +355,7 @@ def map_runs(
 ) -> Iterator[Result]:
     """Call a function with each run, by default in threads; yield the results in order."""
     if jobs is not None:
-        check_whole("jobs", jobs, 1, MAX_JOBS)
+        check_integer("jobs", jobs, 1, MAX_JOBS)
     is_local = backend in {"serial", "threading"} if backend else not has_joblib_backend()
     if is_local:
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
@@ -381,7 +381,7 @@ class _Outcome(Generic[Result]):
 
     @classmethod
     def of(cls, function: Callable[[], Result]) -> _Outcome[Result]:
-        with collected_warnings() as warnings:
+        with collect_warnings() as warnings:
             try:
                 return cls(function(), None, tuple(warnings))
             except Exception as error:

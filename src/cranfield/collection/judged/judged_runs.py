@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError, check_whole, quoted, warn
+from cranfield.base.errors import MeasureError, check_integer, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
@@ -234,7 +234,7 @@ class JudgedRuns(Scorable):
 
     def binary(self, rel: int = 1) -> JudgedRuns:
         """Return the runs with binary grades: 1 for grades >= rel, 0 for lower ones."""
-        check_whole("rel", rel, 0)
+        check_integer("rel", rel, 0)
         low = self.judgments.judged_from
 
         def binary_grades(grades: Ints) -> Ints:
@@ -312,12 +312,12 @@ class JudgedRuns(Scorable):
 
     def recall_base(self, rel: int = 1) -> Ints:
         """Return the recall base RB: judged documents with grade >= rel; shape (topics, 1)."""
-        check_whole("rel", rel, 0)
+        check_integer("rel", rel, 0)
         return self.judgments.count(rel)
 
     def nonrelevant_base(self, rel: int = 1) -> Ints:
         """Return the number of judged documents with grade < rel; shape (topics, 1)."""
-        check_whole("rel", rel, 0)
+        check_integer("rel", rel, 0)
         return self.judgments.count(self.judgments.judged_from, rel)
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, collected_warnings, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, collect_warnings, quoted, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
@@ -152,7 +152,7 @@ def can_be_read(
     run_columns: Any
     try:
         qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
-        with collected_warnings():
+        with collect_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=qrels_columns, **options))
             run_list = read_runs(data, system=system, columns=run_columns, **options)

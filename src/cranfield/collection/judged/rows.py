@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import CranfieldError, check_whole, numbers
+from cranfield.base.errors import CranfieldError, as_numbers, check_integer
 
 
 def number_rows(cells: NDArray[Any]) -> Ints:
@@ -298,7 +298,7 @@ class Judgments:
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Count the judgments of each topic with low <= grade < high; shape (topics, 1)."""
-        check_whole("low", low, -(2**63))
+        check_integer("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
         counts: Ints | None = self.cache.get(key)
         if counts is None:
@@ -311,7 +311,7 @@ class Judgments:
 
     def ideal(self, gains: Floats) -> Rows:
         """Return the ideal ranking: the judgments with positive gains, the highest first."""
-        gains = numbers(gains, "gains")
+        gains = as_numbers(gains, "gains")
         # Judgments are in order of grade, which usually is the order of gains.
         is_same_topic = self.topic[1:] == self.topic[:-1]
         is_ordered = (self.topic[1:] > self.topic[:-1]) | (

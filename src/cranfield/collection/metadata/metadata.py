@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from cranfield.base.errors import InputError, check_several, quoted
+from cranfield.base.errors import InputError, check_list, quoted
 from cranfield.base.text import counted, plain
 
 MAX_DEPTH = 50
@@ -380,8 +380,8 @@ class Metadata:
         actor.name is still 'ENTER_VALUE_HERE'
         actor.team must be text, got a list
         """
-        check_several("required", required)
-        check_several("placeholders", placeholders)
+        check_list("required", required)
+        check_list("placeholders", placeholders)
         problems = []
         for path in required:
             values = [leaf for _, leaf in leaves(self.get(path)) if leaf is not None]
@@ -416,7 +416,7 @@ class Metadata:
           team: ENTER_VALUE_HERE
           name: ENTER_VALUE_HERE
         """
-        check_several("required", required)
+        check_list("required", required)
         values: dict[str, Any] = {}
         for path in required:
             *parents, last = path.split(".")

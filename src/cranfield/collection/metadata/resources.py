@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted
 from cranfield.base.text import plain
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.run import Run
@@ -60,7 +60,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     >>> costs_of_runs([read_run({"q1": {"d1": 1.5}}, name="bm25")])
     {'bm25': {}}
     """
-    check_several("runs", runs)
+    check_list("runs", runs)
     costs: dict[str, dict[str, float]] = {}
     machines: dict[str, str] = {}
     for run in runs:

@@ -430,7 +430,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
-        return read_table(ScoreTable(source, Columns.of(values_by_column, source.name)))
+        return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
     systems = _arrange_by_system(data, source)
     topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     is_transposed = topic_names and all(map(_TOPIC_ID.fullmatch, map(str, systems)))

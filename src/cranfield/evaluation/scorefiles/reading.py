@@ -256,7 +256,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         has_points = any("." in cell and is_number(cell) for cell in cells)
         decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
     names = tuple(name.strip() for name in names)
-    columns = Columns.of_rows(names, rows, source.name, lines[1:])
+    columns = Columns.from_rows(names, rows, source.name, lines[1:])
     return read_table(ScoreTable(source, columns, decimal))
 
 

@@ -27,7 +27,7 @@ class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=T
     denominator: str = parameter(
         "R",
         choice("R", "min"),
-        "divisor of the sum: the number RB of relevant documents ('R'), or min(RB, cutoff) ('min')",
+        "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
     def mean_at_rank(self, hits: Any, rank: Any) -> Any:
@@ -83,8 +83,8 @@ def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
 _ROUNDING = parameter(
     "up",
     choice("up", "trec_eval-9", "trec_eval-10"),
-    "rounding of the number of documents for a level of recall: 'up' is the definition; the"
-    " others are those of the program of that name",
+    "rounding of the number of documents for a level of recall: 'up' is the definition;"
+    " 'trec_eval-9' and 'trec_eval-10' round like these versions of trec_eval",
 )
 
 

@@ -104,7 +104,7 @@ class QMeasure(_Blended):
     denominator: str = parameter(
         "min",
         choice("R", "min"),
-        "divisor of the sum: the number RB of relevant documents ('R'), or min(RB, cutoff) ('min')",
+        "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, check_choice, check_number, numbers
+from cranfield.base.errors import MeasureError, as_numbers, check_choice, check_number
 from cranfield.base.kinds import OneOf
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
@@ -117,7 +117,7 @@ def u_measure(
 
 
 def _amounts(name: str, values: ArrayLike | None) -> Floats:
-    amounts = numbers(values, f"u_measure: {name}")
+    amounts = as_numbers(values, f"u_measure: {name}")
     if amounts.ndim != 1 or not (np.isfinite(amounts) & (amounts >= 0)).all():
         raise MeasureError(f"u_measure: {name} must be a list of finite numbers >= 0")
     return amounts

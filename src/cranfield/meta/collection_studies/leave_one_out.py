@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_integer, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -113,7 +113,7 @@ class PoolDepths(Study):
 
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged only by the pool of a depth of 1 or more."""
-        check_whole("depth", depth, 1, DEEPEST)
+        check_integer("depth", depth, 1, DEEPEST)
         contributes = find_contributors(
             self.runs, self.contributors, judged_depths(self.runs), None
         )

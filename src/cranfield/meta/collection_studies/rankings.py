@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, round_for_ranking
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_list, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
@@ -82,7 +82,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     >>> teams_of(["a1", "b1"], {"a1": "A", "b1": "B", "c1": "C"})
     ('A', 'B')
     """
-    check_several("systems", systems)
+    check_list("systems", systems)
     names = list(systems)
     if teams is None:
         return tuple(names)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
@@ -171,7 +171,7 @@ def innate_orders(
     """
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"expected judged runs of judge(), got {type(judged).__name__}")
-    check_whole("depth", depth, 1)
+    check_integer("depth", depth, 1)
     n_topics, n_systems = judged.shape
     if n_systems < 2:
         raise CranfieldError(f"innate orders require at least two systems, got {n_systems}")

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, check_share, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import kendall_tau, tau_ap
@@ -333,7 +333,7 @@ def correlate(
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     call = check_arguments(correlate, locals())
-    check_share("p", p)
+    check_proportion("p", p)
     options = check_options(method, ties, p)
     by_name = read_measure_scores(scores_by_measure)
     if len(by_name) < 2:

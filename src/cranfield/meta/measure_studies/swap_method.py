@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_share, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_proportion
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
@@ -109,7 +109,7 @@ class Swaps(Study):
         at least this difference. Both are null if even the largest differences are swapped more
         often.
         """
-        check_share("error", error)
+        check_proportion("error", error)
         rows = []
         for size in self.sizes:
             bins = self._join_bins(size, 1 / error)
@@ -154,7 +154,7 @@ class Swaps(Study):
         weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
         comparisons.
         """
-        check_whole("size", size, 1)
+        check_integer("size", size, 1)
         rows = []
         for (low, high), bin_rows in self.rates.group_by(["low", "high"], maintain_order=True):
             compared_rows = bin_rows.filter(pl.col("comparisons") > 0)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import PolicyError, check_several
+from cranfield.base.errors import PolicyError, check_list
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
@@ -500,7 +500,7 @@ def power_of_tests(
     >>> study.errors().select("test", pl.col("power").round(3), "any reversed").rows()
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
-    check_several("edges", edges)
+    check_list("edges", edges)
     call = check_arguments(power_of_tests, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     parsed_edges = tuple(float(edge) for edge in edges)

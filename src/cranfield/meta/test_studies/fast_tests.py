@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import whole_numbers
@@ -285,8 +285,8 @@ def read_inputs(
     resamples: int,
 ) -> StudyInputs:
     """Read the scores and tests of a study, and check that the tests support the scores."""
-    check_several("systems", systems)
-    check_several("tests", tests)
+    check_list("systems", systems)
+    check_list("tests", tests)
     table = as_scores(scores)
     if table.shards:
         raise PolicyError("scores must be without shards; pass scores by shard as by_shard")

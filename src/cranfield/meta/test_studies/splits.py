@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_several, numbers
+from cranfield.base.errors import PolicyError, as_numbers, check_choice, check_list
 from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
@@ -79,8 +79,8 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(counts[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    check_several("first", first)
-    check_several("second", second)
+    check_list("first", first)
+    check_list("second", second)
     verdicts = [list(first), list(second)]
     if not all(verdicts):
         raise PolicyError("expected at least one verdict of a test, got none")
@@ -159,7 +159,7 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     >>> round(100 * publication_bias(4556.6, 5.8, 591.9, 114.2), 1)
     7.3
     """
-    counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
+    counts = [as_numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
     try:
         active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:

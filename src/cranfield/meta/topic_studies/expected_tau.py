@@ -146,7 +146,7 @@ def expected_tau(
 
 def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
     """Estimate the probability of the reverse order of each pair, by Student's distribution."""
-    n = pairs.topics
+    n = pairs.n_topics
     bias_correction = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
     blocks_by_method: dict[str, list[Floats]] = {"msqd": [], "ml": []}
     for _, block in pairs.blocks():
@@ -166,8 +166,8 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
 
 def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     """Return the proportion of topic samples with the reverse order; ties count half."""
-    integers, _ = as_integers(pairs.values, pairs.topics)
-    counts = draw_topic_counts(resamples, pairs.topics, seed)
+    integers, _ = as_integers(pairs.values, pairs.n_topics)
+    counts = draw_topic_counts(resamples, pairs.n_topics, seed)
     total = np.zeros(len(pairs))
     for part in row_slices(resamples, len(pairs), BLOCK):
         total += np.sign(_pair_differences(counts[part] @ integers, pairs)).sum(axis=0)

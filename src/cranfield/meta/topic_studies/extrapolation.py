@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
@@ -358,7 +358,7 @@ def extrapolate(
     [471.0, 610.0]
     """
     call = check_arguments(extrapolate, locals())
-    check_several("sizes", sizes)
+    check_list("sizes", sizes)
     correction_name = CORRECTIONS.find(correction)
     if correction_name not in SCORE_FREE_CORRECTIONS:
         raise PolicyError(

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtri, fdtri
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import UnitInterval
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
@@ -171,7 +171,7 @@ class Generalizability(Study):
         Sizes are numbers of topics, 1 or more; by default several from 5 to 500, and the number in
         the scores.
         """
-        check_several("sizes", sizes)
+        check_list("sizes", sizes)
         parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
         rows = []
         for size in parsed_sizes:
@@ -184,7 +184,7 @@ class Generalizability(Study):
 
     def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
         n = self.topics if topics is None else topics
-        check_whole("topics", n, 1)
+        check_integer("topics", n, 1)
         return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
     def _ratios(self, absolute: bool) -> tuple[float, float, float]:
@@ -336,15 +336,15 @@ class Facets(Study):
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
     ) -> pl.DataFrame:
         """Compute both coefficients by numbers of topics and of cells per topic."""
-        check_several("topics", topics)
-        check_several("cells", cells)
+        check_list("topics", topics)
+        check_list("cells", cells)
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
         return pl.DataFrame(rows, ["topics", "cells", *_COEFFICIENTS], orient="row")
 
     def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
         for name, number in (("topics", topics), ("cells", cells)):
             if number is not None:
-                check_whole(name, number, 1)
+                check_integer(name, number, 1)
         n = self.topics if topics is None else int(topics)
         k = self.cells / self.topics if cells is None else int(cells)
         system, topic, interaction, cell, error = self.components["variance"]

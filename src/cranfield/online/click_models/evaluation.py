@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_several, check_whole
+from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
@@ -178,7 +178,7 @@ def label(model: ClickModel) -> str:
 
 
 def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
-    check_several("models", models)
+    check_list("models", models)
     model_list = [models] if isinstance(models, ClickModel) else list(models)
     if not model_list:
         raise PolicyError("expected at least one click model, got none")
@@ -437,9 +437,9 @@ def predict_relevance(
     >>> table.columns
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
-    check_several("measures", measures)
+    check_list("measures", measures)
     model_list = _model_list(models)
-    check_whole("rel", rel, -(10**9))
+    check_integer("rel", rel, -(10**9))
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []

@@ -19,8 +19,8 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    check_whole,
-    numbers,
+    as_numbers,
+    check_integer,
     quoted,
 )
 from cranfield.base.spec import (
@@ -483,7 +483,7 @@ def load(path: str | PathLike[str]) -> dict[str, Any]:
 def _parse_fields(fields: Any) -> dict[str, Any]:
     if fields["kind"] != KIND:
         raise PolicyError(f"kind must be {KIND!r}, got {quoted(fields['kind'])}")
-    check_whole("version", fields["version"], VERSION, VERSION)
+    check_integer("version", fields["version"], VERSION, VERSION)
     model, tied = parse_model(fields["model"]), fields["tied"]
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
@@ -497,11 +497,11 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     if has_nulls or items.frame.is_duplicated().any():
         raise PolicyError(f"items must be different, each with {names}")
     for name in ("ranks", "pages"):
-        check_whole(name, fields[name], 1, 2**53)
+        check_integer(name, fields[name], 1, 2**53)
     tallies = {}
     for name, size in model.sizes(items.size, fields["ranks"]).items():
         counts = fields["tallies"][name]
-        tally = Tally(*(numbers(counts[field], field) for field in ("hits", "trials")))
+        tally = Tally(*(as_numbers(counts[field], field) for field in ("hits", "trials")))
         if not tally.hits.shape == tally.trials.shape == (size,):
             raise PolicyError(f"{name} must have {size} hits and trials each")
         # Expected counts have rounding errors.
@@ -510,7 +510,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
             reason = "must have hits from 0 to its trials, and at most 2^53 trials"
             raise PolicyError(f"{name} {reason}")
         tallies[name] = tally
-    objective = numbers(fields["objective"], "objective")
+    objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
         raise PolicyError("objective must be a list of finite numbers")
     sizes = {name: fields[name] for name in ("ranks", "pages")}

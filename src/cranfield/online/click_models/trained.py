@@ -17,8 +17,8 @@ from cranfield.base.errors import (
     MeasureError,
     PolicyError,
     check_choice,
-    check_several,
-    check_whole,
+    check_integer,
+    check_list,
 )
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
@@ -317,7 +317,7 @@ class ClickModel(Result):
         """
         check_choice("kind", kind, KINDS)
         if digits is not None:
-            check_whole("digits", digits, 0)
+            check_integer("digits", digits, 0)
         name = self.model.name
         if name not in _MEASURES:
             raise PolicyError(f"{name} cannot be a measure: it does not distinguish documents")
@@ -403,7 +403,7 @@ class ClickModel(Result):
         QueryLog
             The pages, in order of the lists.
         """
-        check_whole("n", n, 1)
+        check_integer("n", n, 1)
         tied, queries = self.items.tied, list(map(str, lists))
         item_column = {"grade": pl.Int64} if tied else {"doc": pl.String}
         schema = {"page": pl.Int64, "rank": pl.Int64, **item_column}
@@ -558,7 +558,7 @@ def train_models(
     >>> [trained.model for trained in models]
     [PBM, UBM]
     """
-    check_several("models", models)
+    check_list("models", models)
     parsed_models = [parse_model(model) for model in models]
     check_choice("tied", "none" if tied is None else tied, TIED_BY)
     tied = "grade" if tied == "grade" else None

@@ -14,8 +14,8 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_share,
-    check_whole,
+    check_integer,
+    check_proportion,
     warn,
 )
 from cranfield.base.proportions import wilson
@@ -138,9 +138,9 @@ def simulate_aa_tests(
     >>> tests.names, tests.pvalues.shape
     (('CTR', '(sample ratio)'), (2, 100))
     """
-    check_whole("n_tests", n_tests, 1, 10**6)
+    check_integer("n_tests", n_tests, 1, 10**6)
     check_choice("theta", theta, THETAS)
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     variants = ("control", "treatment") if weights is None else weights
     proportions = np.array([*check_weights(variants).values()])
     if proportions.size != 2:

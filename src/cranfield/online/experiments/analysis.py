@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
     ERRORS,
@@ -164,9 +164,9 @@ def analyse_experiment(
     r"""Analyse an A/B test: check validity first, then report effects.
 
     Units are the randomised objects, such as users. A metric is a mean over units, or a ratio of
-    two means such as clicks per page, whose error follows from the units too, by the delta method:
-    testing clicks page by page where users were randomised would assume that pages of a user are
-    independent, and reject far more often than alpha.
+    two means such as clicks per page, whose standard error is computed over units by the delta
+    method: testing clicks page by page where users were randomised would assume that pages of a
+    user are independent, and reject far more often than alpha.
 
     The p-value is from Welch's test. If a metric is skewed and the split is unequal, this test
     rejects too often in one tail; with few units, or a variant without variance, its Type I error
@@ -280,8 +280,8 @@ def analyse_experiment(
     ((('exact permutation',),), [[0.0571]])
     """
     check_arguments(analyse_experiment, locals())
-    check_several("segments", segments)
-    check_several("weights", weights)
+    check_list("segments", segments)
+    check_list("weights", weights)
     if looks is not None and sequential is None:
         raise PolicyError("looks requires sequential, such as sequential='CS(tuned=5000)'")
     if sequential is not None and errors in ("bootstrap", "permutation"):
@@ -481,8 +481,8 @@ def _notes_on_skewness(
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
-            f"without any effect, Welch's test would call {variant} worse in about {worse:.2g} and"
-            f" better in about {better:.2g} of experiments, instead of {options.alpha / 2:g} each"
+            f"without any effect, {variant} would be significantly worse in about {worse:.2g} and"
+            f" better in about {better:.2g} of Welch's tests, instead of {options.alpha / 2:g} each"
         )
         remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
         consequence = {
@@ -502,11 +502,10 @@ def _notes_on_segments(
     rows: Sequence[Row], segments: pl.DataFrame, options: Options
 ) -> Iterator[str]:
     if options.sequential is not None:
-        yield "p-values and intervals by segment are for one look"
+        yield "p-values and intervals by segment are not adjusted for several looks"
         return
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
-        reason = f"fewer than {MIN_UNITS} units in a variant, or without variance in one"
-        yield f"levels with {reason}, are not tested"
+        yield f"levels with fewer than {MIN_UNITS} units or no variance in a variant are not tested"
     if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         yield "p-values and intervals by segment are from Welch's test"
     if metrics := dict.fromkeys(row["metric"] for row in rows if row["distortion"].is_large):

@@ -14,7 +14,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quoted
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
@@ -374,7 +374,7 @@ def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
         return np.array([n_units], dtype=np.intp)
     sizes = list(looks)
     for size in sizes:
-        check_whole("a look", size, 1)
+        check_integer("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
         expected = "looks must be one or more ascending numbers of units"
         raise PolicyError(f"{expected}, got {quoted(looks)}")

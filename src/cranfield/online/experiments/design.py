@@ -20,9 +20,9 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_list,
     check_number,
-    check_several,
-    check_share,
+    check_proportion,
     quoted,
 )
 from cranfield.base.kinds import OneOf
@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
@@ -261,7 +261,7 @@ def read_unit_ids(units: Any) -> pl.Series:
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
     lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
-    schema = Schema("table of units", (ColumnOfFile(column, ID, "unit"),), lines=lines)
+    schema = Schema("table of units", (FileColumn(column, ID, "unit"),), lines=lines)
     return read_table(path, schema).frame[column]
 
 
@@ -291,7 +291,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     >>> check_assignment(experiments, range(10_000)).select("check", "df").rows()[:2]
     [('one: uniform', 19), ('one: weights', 1)]
     """
-    check_several("experiments", experiments)
+    check_list("experiments", experiments)
     ids = read_unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
     assigned_variants = [experiment.assign(ids) for experiment in experiments]
@@ -450,14 +450,14 @@ def experiment_size(
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_share("treatment_proportion", treatment_proportion)
+    check_proportion("treatment_proportion", treatment_proportion)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
     if power is not None:
-        check_share("power", power)
+        check_proportion("power", power)
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)

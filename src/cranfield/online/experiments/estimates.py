@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+from cranfield.base.errors import PolicyError, check_choice, check_integer, check_proportion
 from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
@@ -292,7 +292,7 @@ def always_valid(
     [0.4716, 0.0]
     """
     sequential = parse_sequential(method)
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
         raise PolicyError("differences must be finite or NaN")
@@ -324,9 +324,9 @@ def resampled_means(
 
     Columns, of which the first must be all 1, are scaled to integers, so that sums are exact.
     """
-    check_whole("resamples", resamples, 1, 10**6)
+    check_integer("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)
-    check_whole("seed", seed, 0)
+    check_integer("seed", seed, 0)
     means = np.full((n_arms, resamples, columns.shape[1]), np.nan)
     for k in range(n_arms):
         arm_columns = columns[arm == k]

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
 from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights, chi_square
@@ -121,7 +121,7 @@ def sample_ratio(
         missing = plain(", ".join(map(repr, unlisted[:5])))
         raise PolicyError(f"weights must name every variant; missing: {missing}")
     for count in counts.values():
-        check_whole("the number of units of a variant", count, 0, MAX_UNITS)
+        check_integer("the number of units of a variant", count, 0, MAX_UNITS)
     sizes = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
     total = int(sizes.sum())
     if not total:

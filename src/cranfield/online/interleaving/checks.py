@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import PolicyError, check_choice, check_whole, numbers, quoted
+from cranfield.base.errors import PolicyError, as_numbers, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import Interleaver, interleave
 from cranfield.online.interleaving.method import (
@@ -86,7 +86,7 @@ class CascadeUser:
     def __post_init__(self) -> None:
         check_choice("stop_after", self.stop_after, STOP)
         for name in ("click", "stop"):
-            probabilities = numbers(getattr(self, name), f"the probabilities of a {name}")
+            probabilities = as_numbers(getattr(self, name), f"the probabilities of a {name}")
             is_valid = (probabilities >= 0) & (probabilities <= 1)
             if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
                 raise PolicyError(f"{name} must have probabilities between 0 and 1, one per grade")
@@ -385,9 +385,9 @@ def fidelity(
     Fidelity(TeamDraft: of 20 cases the better ranker wins 18, loses 0 and ties 2)
     """
     method = parse_interleaving(method)
-    check_whole("docs", docs, 2, 5)
+    check_integer("docs", docs, 2, 5)
     n_ranks = docs if length is None else length
-    check_whole("length", n_ranks, 1, docs)
+    check_integer("length", n_ranks, 1, docs)
     names = "abcde"[:docs]
     cases: list[tuple[str, str, str, float]] = []
     sizes = range(1, docs + 1)

@@ -11,7 +11,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, as_array, check_several, check_whole, indices, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    as_array,
+    as_indices,
+    check_integer,
+    check_list,
+    quoted,
+)
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import hash_name, named_stream, uniforms
@@ -112,9 +119,9 @@ class Interleaver:
         >>> lists.tolist(), teams.tolist()
         ([[0, 1, 2], [1, 0, 2], [0, 1, 2]], [[0, 1, 1], [1, 0, 1], [0, 1, 1]])
         """
-        check_whole("n", n, 0, _MAX_DRAWS)
+        check_integer("n", n, 0, _MAX_DRAWS)
         for name, value in (("seed", seed), ("first", first)):
-            check_whole(name, value, 0)
+            check_integer(name, value, 0)
         topic = hash_name(self.topic)
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
@@ -135,8 +142,8 @@ class Interleaver:
         >>> interleaver.draw_for(["s81", "s82", "s81"], seed=7).lists.tolist()
         [[0, 1, 2], [1, 0, 2], [0, 1, 2]]
         """
-        check_several("keys", keys)
-        check_whole("seed", seed, 0)
+        check_list("keys", keys)
+        check_integer("seed", seed, 0)
         names: list[Any] = list(keys)
         topic = hash_name(self.topic)
         if invalid := [name for name in names if not isinstance(name, str)]:
@@ -165,7 +172,7 @@ class Interleaver:
         >>> interleaver.distribution().to_polars().select("list", "probability").rows()
         [(['a', 'b'], 0.5), (['b', 'a', 'c'], 0.5)]
         """
-        check_whole("limit", limit, 1)
+        check_integer("limit", limit, 1)
         distribution = self._lists.enumerate(limit)
         if distribution is None:
             remedy = "raise limit, lower the length, or draw lists instead"
@@ -211,7 +218,7 @@ class Interleaver:
         pair
             Indices of the rankers to compare.
         """
-        rankers = tuple(indices(pair, "rankers", len(self.rankers)).tolist())
+        rankers = tuple(as_indices(pair, "rankers", len(self.rankers)).tolist())
         if len(rankers) != 2:
             raise PolicyError(f"pair must be two rankers, got {len(rankers)}")
         batches = self._check_impressions(lists, clicks, teams)
@@ -336,7 +343,7 @@ def check_method(
 ) -> InterleavingMethod:
     """Parse a method, and check the length and the number of rankings."""
     method = parse_interleaving(method)
-    check_whole("length", length, 1, MAX_LENGTH)
+    check_integer("length", length, 1, MAX_LENGTH)
     if method.max_rankers is not None and n_rankings > method.max_rankers:
         raise PolicyError(f"{method} accepts {method.max_rankers} rankings, got {n_rankings}")
     return method
@@ -425,8 +432,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         jobs
             Number of threads (results do not depend on it). By default one per processor.
         """
-        check_whole("n", n, 0, _MAX_PAGES // max(1, len(self)))
-        check_whole("first", first, 0)
+        check_integer("n", n, 0, _MAX_PAGES // max(1, len(self)))
+        check_integer("first", first, 0)
 
         def draw_topic(topic: str) -> pl.DataFrame:
             pages = [f"{topic}-{k}" for k in range(first, first + n)]
@@ -455,7 +462,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         InputError
             For a repeated page, or a topic that is not in all runs.
         """
-        check_whole("seed", seed, 0)
+        check_integer("seed", seed, 0)
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():

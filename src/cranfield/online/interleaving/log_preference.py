@@ -15,9 +15,9 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_list,
     check_number,
-    check_several,
-    check_share,
+    check_proportion,
     quoted,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
@@ -203,8 +203,8 @@ def impressions_needed(
     >>> impressions_needed(0.6), impressions_needed(0.6, decided=0.5), impressions_needed(1.0)
     (210.0, 420.0, 6.0)
     """
-    check_share("power", power)
-    check_share("alpha", alpha)
+    check_proportion("power", power)
+    check_proportion("alpha", alpha)
     check_number("outcome", outcome, 0, 1)
     check_number("decided", decided, above=0, maximum=1)
     p = max(outcome, 1 - outcome)
@@ -354,7 +354,7 @@ def preference(
     >>> result.names, result.wins, result.losses, result.ties
     (('control', 'treatment'), 211, 281, 216)
     """
-    check_several("names", names)
+    check_list("names", names)
     if lists is not None:
         credits = outcomes_by_method(log, lists, method, clicks, names)
     elif method is not None:
@@ -397,7 +397,7 @@ def preference_matrix(
     PolicyError, InputError
         As for :func:`preference`, and for rankers that share no page.
     """
-    check_several("names", names)
+    check_list("names", names)
     check_choice("correction", correction, ADJUSTMENTS)
     credits = team_credits(log, clicks)
     unit, code, notes = page_units(log, credits, unit)

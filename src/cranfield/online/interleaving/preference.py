@@ -15,10 +15,10 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     as_array,
-    check_several,
-    check_share,
-    check_whole,
-    numbers,
+    as_numbers,
+    check_integer,
+    check_list,
+    check_proportion,
     quoted,
 )
 from cranfield.base.proportions import clopper_pearson
@@ -253,9 +253,9 @@ def preference_of(
     >>> round(preference_of(40, 109, 374, expected=0.28).pvalue, 3)
     0.834
     """
-    check_several("names", names)
+    check_list("names", names)
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
-        check_whole(name, value, 0, MAX_IMPRESSIONS)
+        check_integer(name, value, 0, MAX_IMPRESSIONS)
     unit_counts = np.array([ties, losses, wins], dtype=np.int64)
     outcomes, options = np.eye(3, dtype=np.int64)[::-1], (expected, confidence, 0, 0)
     return _preference(outcomes, unit_counts, None, names, "impression", (), options)
@@ -302,10 +302,10 @@ def preference_by_credits(
     >>> result.wins, result.losses, result.unit_wins, result.unit_losses, result.pvalue
     (2, 1, 1, 1, 1.0)
     """
-    check_several("names", names)
+    check_list("names", names)
     if not isinstance(unit, str):
         raise ArgumentError(f"unit must be a name, got {quoted(unit)}")
-    values = numbers(credits, "credits")
+    values = as_numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
     values = check_credits(values)
@@ -319,7 +319,7 @@ def preference_by_credits(
 
 def check_credits(credits: Any) -> Floats:
     """Check credits, and return them as floats, shape (impressions, rankers)."""
-    values = numbers(credits, "credits")
+    values = as_numbers(credits, "credits")
     if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
         raise PolicyError(
             "credits must be finite numbers or NaN, a row per impression and a column per ranker"
@@ -380,8 +380,8 @@ def _preference(
     options: Options,
 ) -> Preference:
     expected, confidence, resamples, seed = options
-    check_share("expected", expected)
-    check_share("confidence", confidence)
+    check_proportion("expected", expected)
+    check_proportion("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
         raise PolicyError(f"names must be two different rankers, got {quoted(names)}")
@@ -405,8 +405,8 @@ def _preference(
     low, high = map(float, clopper_pearson(np.array(n_unit_wins), np.array(n), confidence))
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
-        check_whole("resamples", resamples, 1, MAX_RESAMPLES)
-        check_whole("seed", seed, 0)
+        check_integer("resamples", resamples, 1, MAX_RESAMPLES)
+        check_integer("seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan

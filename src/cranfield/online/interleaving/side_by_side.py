@@ -17,9 +17,9 @@ from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import (
     PolicyError,
     check_choice,
-    check_several,
-    check_share,
-    check_whole,
+    check_integer,
+    check_list,
+    check_proportion,
     quoted,
 )
 from cranfield.base.streams import stream
@@ -135,7 +135,7 @@ class PreferenceMatrix(Result):
             Score of each ranker, higher is better, such as its nDCG; or the rankers in order, best
             first.
         """
-        check_several("reference", reference)
+        check_list("reference", reference)
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
         missing = [name for name in self.rankers if name not in reference]
@@ -223,9 +223,9 @@ def preference_matrix_by_credits(
     >>> matrix.cycles(), matrix.error(["a", "c", "b"])
     ([], 0.3333333333333333)
     """
-    check_several("names", names)
-    check_whole("resamples", resamples, 1)
-    check_whole("seed", seed, 0)
+    check_list("names", names)
+    check_integer("resamples", resamples, 1)
+    check_integer("seed", seed, 0)
     values = check_credits(credits)
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
@@ -493,8 +493,8 @@ def side_by_side(
     [('x', 0.3466), ('y', -0.3466)]
     """
     check_choice("correction", correction, ADJUSTMENTS)
-    check_share("confidence", confidence)
-    check_whole("resamples", resamples, 1)
+    check_proportion("confidence", confidence)
+    check_integer("resamples", resamples, 1)
     table = read_table(preferences, _VOTES)
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)

@@ -20,7 +20,13 @@ from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
 from cranfield.online.log.query_log import PAGE_TYPES, RESULT_TYPES
 from cranfield.sessions.log import Sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, Table, columns_of_frame, fitted, read_columns
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_frame,
+    convert_columns,
+    read_columns,
+)
 from cranfield.sources.schemas import Schema
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 
@@ -156,7 +162,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    return open_columns(data, schema).table(schema, empty=empty)
+    return open_columns(data, schema).table(schema, allow_empty=empty)
 
 
 def convert_frame(
@@ -164,7 +170,7 @@ def convert_frame(
 ) -> Table:
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
     lines = frame[LINE].to_list() if LINE in frame.columns else None
-    return fitted(frame.to_dict(), schema, source, lines, empty=may_be_empty)
+    return convert_columns(frame.to_dict(), schema, source, lines, allow_empty=may_be_empty)
 
 
 def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTables:

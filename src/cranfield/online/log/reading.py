@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_several, warn
+from cranfield.base.errors import InputError, PolicyError, check_list, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
@@ -104,7 +104,7 @@ def read_log(
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     check_arguments(read_log, locals())
-    check_several("click_actions", click_actions)
+    check_list("click_actions", click_actions)
     tables = _read_tables(source, results, clicks, None, format, on_anomaly, click_actions)
     return link_tables(tables, on_anomaly, max_queries)
 

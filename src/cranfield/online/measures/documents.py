@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_several, numbers
+from cranfield.base.errors import InputError, PolicyError, as_numbers, check_list
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -72,8 +72,8 @@ class ExpectedClicks(TableResult):
         InputError
             If no document has so many impressions.
         """
-        check_several("cuts", cuts)
-        thresholds = numbers(list(cuts), "cuts")
+        check_list("cuts", cuts)
+        thresholds = as_numbers(list(cuts), "cuts")
         if not thresholds.size or not (thresholds[0] > 0 and (np.diff(thresholds) > 0).all()):
             raise PolicyError(f"cuts must be ascending numbers above 0, got {list(cuts)}")
         rows = self.rows.filter(

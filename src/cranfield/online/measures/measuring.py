@@ -28,7 +28,7 @@ from cranfield.online.measures.online_measure import (
 from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
-from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
@@ -234,7 +234,7 @@ FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query
 _LABEL = replace(ID, read=lambda x: None if absent(x, NO_GRADE) else ID.read(x), exact=None)
 LABELS = schema_of_lines(
     "table of labels of pages",
-    *(ColumnOfFile("page", ID), ColumnOfFile("label", _LABEL)),
+    *(FileColumn("page", ID), FileColumn("label", _LABEL)),
     mapping=two_columns("page", "label"),
 )
 

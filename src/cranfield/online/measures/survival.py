@@ -23,7 +23,7 @@ _TOLERANCE = 1e-9  # For rounding errors in a comparison of a proportion with on
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class SurvivalCurve:
     """Kaplan-Meier estimate of a group (Kaplan and Meier, 1958)."""
 
     times: Floats  # Times of events, ascending
@@ -68,13 +68,15 @@ class Curve:
         return float(areas.sum()), error
 
 
-def kaplan_meier(times: Floats, is_observed: Bools) -> Curve:
+def kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     """Estimate the survival curve from times and whether their events were observed."""
     event_times, events = np.unique(times[is_observed], return_counts=True)
     at_risk = times.size - np.searchsorted(np.sort(times), event_times)
     survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
     longest = float(times.max()) if times.size else float("nan")
-    return Curve(event_times, survivors, at_risk.astype(float), events.astype(float), longest)
+    return SurvivalCurve(
+        event_times, survivors, at_risk.astype(float), events.astype(float), longest
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +125,7 @@ class Survival(Result):
 
     measure: str
     groups: tuple[str, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[SurvivalCurve, ...]
     table: pl.DataFrame
     horizon: float
     tests: pl.DataFrame
@@ -137,7 +139,7 @@ class Survival(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the tests, and the number of values without a variant."""
-        notes = [INDEPENDENT] if self.tests.height else []
+        notes = [INDEPENDENCE_NOTE] if self.tests.height else []
         if self.n_without_variant:
             notes.append(f"{counted(self.n_without_variant, 'value')} without a variant excluded")
         return tuple(notes)
@@ -147,7 +149,7 @@ class Survival(Result):
         return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
-INDEPENDENT = (
+INDEPENDENCE_NOTE = (
     "the log-rank test assumes independent values; several values of one user are not independent"
 )
 
@@ -280,7 +282,7 @@ def _durations(
     return rows.select(*keys, time=duration.cast(pl.Float64), is_observed=is_observed)
 
 
-def _check_horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
+def _check_horizon(horizon: float | None, curves: Mapping[str, SurvivalCurve]) -> float:
     if horizon is None:
         return min(curve.longest for curve in curves.values() if np.isfinite(curve.longest))
     check_number("horizon", horizon, above=0, maximum=np.inf)

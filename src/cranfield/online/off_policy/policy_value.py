@@ -14,8 +14,8 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
+    check_integer,
     check_number,
-    check_whole,
     quoted,
 )
 from cranfield.base.text import counted
@@ -399,7 +399,7 @@ def policy_value(
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
-        check_whole("candidates", candidates, 1)
+        check_integer("candidates", candidates, 1)
         weights = pseudo_inverse_weights(actions, int(candidates), repeats)
     elif estimator != "DM":
         weights = importance_weights(actions, depends, estimator)

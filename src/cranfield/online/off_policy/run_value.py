@@ -15,10 +15,10 @@ from cranfield.base.errors import (
     InputError,
     MeasureError,
     PolicyError,
+    as_numbers,
     check_choice,
-    check_share,
-    check_whole,
-    numbers,
+    check_integer,
+    check_proportion,
 )
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
@@ -261,8 +261,8 @@ def rank_propensities(
     RankPropensities(AllPairs, 5 ranks, ... pairs)
     """
     check_choice("method", method, METHODS)
-    check_whole("depth", depth, 2, 1000)
-    check_share("confidence", confidence)
+    check_integer("depth", depth, 2, 1000)
+    check_proportion("confidence", confidence)
     log.require("results", purpose="a propensity of ranks")
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
@@ -472,7 +472,9 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         elif isinstance(examination, Mapping):
             probabilities = dict(examination)
         else:
-            probabilities = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
+            probabilities = dict(
+                enumerate(as_numbers(examination, "examination").ravel().tolist(), 1)
+            )
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")

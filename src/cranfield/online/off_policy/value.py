@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_share, check_whole
+from cranfield.base.errors import PolicyError, check_integer, check_proportion
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
@@ -31,9 +31,9 @@ STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
     """Check the options of intervals, and return them."""
-    check_share("confidence", confidence)
-    check_whole("resamples", resamples, 0, MAX_RESAMPLES)
-    check_whole("seed", seed, 0)
+    check_proportion("confidence", confidence)
+    check_integer("resamples", resamples, 0, MAX_RESAMPLES)
+    check_integer("seed", seed, 0)
     return confidence, resamples, seed
 
 

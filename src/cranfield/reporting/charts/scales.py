@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts.inputs import MeasuresByTitle, measures_by_title
@@ -316,7 +316,7 @@ def spacing_chart(
     ['P', 'RR']
     """
     by_title = measures_by_title(measures)
-    check_whole("the number of columns", columns, 1)
+    check_integer("the number of columns", columns, 1)
     panels = [
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)
         for title, measure in by_title.items()

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.errors import CranfieldError, check_share, check_whole
+from cranfield.base.errors import CranfieldError, check_integer, check_proportion
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted, plain
 from cranfield.meta.interleaving_study import Sensitivity
@@ -70,8 +70,8 @@ def clicks_by_rank_chart(
     >>> [(row["variant"], row["rank"], row["shown"], row["clicked"]) for row in rows][:1]
     [('(no variant)', 1, 708, 317)]
     """
-    check_whole("depth", depth, 1, 1000)
-    check_share("confidence", confidence)
+    check_integer("depth", depth, 1, 1000)
+    check_proportion("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
     results = log.results_with_clicks.filter(pl.col("rank") <= depth)
     variant = pl.lit("all pages")

@@ -13,7 +13,7 @@ from typing import Any
 from cranfield.assess.judges.bias import SelfPreference
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
-from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
@@ -157,7 +157,7 @@ def report(
     >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
     '<!doctype html>'
     """
-    check_several("inputs", inputs)
+    check_list("inputs", inputs)
     from cranfield.reporting.page.experiment_page import experiment_page
 
     target = Path(_check_path(path, "path"))

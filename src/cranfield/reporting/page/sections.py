@@ -34,7 +34,7 @@ from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.registry import CORRECTIONS
-from cranfield.sources.archives import is_url, safe_path
+from cranfield.sources.archives import hide_credentials, is_url
 from cranfield.tabular import Table, as_cell, format_pvalue
 
 
@@ -412,7 +412,7 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
     for path in paths:
         name = fspath(path)
         if name == "-" or name.startswith("irds:") or is_url(name):
-            hashes.append(("standard input" if name == "-" else safe_path(name), None))
+            hashes.append(("standard input" if name == "-" else hide_credentials(name), None))
             continue
         try:
             with Path(name).open("rb") as file:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.base.errors import PolicyError, as_numbers, check_integer
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split
@@ -236,7 +236,7 @@ class Image:
         >>> dcg.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
         [12, 10, 2, 1]
         """
-        scores = numbers(values, "scores")
+        scores = as_numbers(values, "scores")
         flat = scores.ravel()
         if not np.isfinite(flat).all():
             raise PolicyError(f"scores must be finite, got {flat[~np.isfinite(flat)][0]}")
@@ -375,7 +375,7 @@ class Image:
         >>> image("P@4").normalise_ranks([1, 2, 5]).tolist()
         [0.0, 0.25, 1.0]
         """
-        return np.asarray((numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
+        return np.asarray((as_numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
 
     def __repr__(self) -> str:
         # The error of relative ranks is not shown, as computing it takes seconds.
@@ -469,10 +469,10 @@ def image(
     if length is None:
         raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
     check_size(length, grades)
-    check_whole("memory", memory, 1)
+    check_integer("memory", memory, 1)
     if jobs is not None:
-        check_whole("jobs", jobs, 1)
-    check_whole("seed", seed, 0)
+        check_integer("jobs", jobs, 1)
+    check_integer("seed", seed, 0)
     length, grades = int(length), int(grades)
     documents, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
@@ -507,7 +507,7 @@ def _check_limit(at_most: int | None, length: int) -> int | None:
     """Check a maximum number of relevant documents; return None if no run can exceed it."""
     if at_most is None:
         return None
-    check_whole("at_most", at_most, 0)
+    check_integer("at_most", at_most, 0)
     return int(at_most) if at_most < length else None
 
 

@@ -20,7 +20,14 @@ from cranfield.significance.corrections.resampled import (
     divide_by_errors,
     pvalues_of,
 )
-from cranfield.significance.differences import Bounds, Interval, Level, Pairs, all_pairs, make_pairs
+from cranfield.significance.differences import (
+    Bounds,
+    IntervalFunction,
+    Level,
+    Pairs,
+    all_pairs,
+    make_pairs,
+)
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -197,7 +204,7 @@ def compare(
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
-    mean_kind = "mean" if model is None else model.statistic
+    mean_kind = "mean" if model is None else model.location
     notes = list(inputs.notes)
     if selected_correction.resamples_topics and model is not None and pairs.by_shard is not None:
         # With gaps the model weights topics; the mean over resampled topics is unweighted.
@@ -277,14 +284,14 @@ def _find_correction(
         return CORRECTIONS[RECOMMENDED]
     if len(baselines) == 1:
         correction = CORRECTIONS[info.baseline_correction]
-        is_applicable = not correction.equal_counts or pairs.paired or info.paired
+        is_applicable = not correction.equal_counts or pairs.is_complete or info.paired
     else:
         correction = CORRECTIONS[info.correction]
         is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
     return correction if is_applicable else CORRECTIONS["holm"]
 
 
-def _negate(interval: Interval, level: Level) -> Bounds:
+def _negate(interval: IntervalFunction, level: Level) -> Bounds:
     low, high = interval(level)
     return -high, -low
 
@@ -368,9 +375,9 @@ def rank_sets(
 
 def own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
-    topics = family.pairs.topics
+    topics = family.pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)
-    out = np.empty((family.pairs.systems, options.resamples))
+    out = np.empty((family.pairs.n_systems, options.resamples))
     for rows in row_slices(options.resamples, len(out), BLOCK_MEANS):
         means, error = family.resample(counts[rows])
         farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import PolicyError, check_share, numbers, quoted
+from cranfield.base.errors import PolicyError, as_numbers, check_proportion, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -24,9 +24,9 @@ from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
     BONFERRONI,
-    PAIR,
+    PAIR_COLUMNS,
     SIDAK,
-    Interval,
+    IntervalFunction,
     pair_names,
     with_values,
 )
@@ -39,7 +39,7 @@ from cranfield.tabular import format_pvalue
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 PAIRS: Columns = {
-    **PAIR,
+    **PAIR_COLUMNS,
     "difference": Column(
         "Mean of the first system minus mean of the second; with geometric means the"
         " logarithm of their ratio."
@@ -214,8 +214,8 @@ class ComparedPairs:
     ties: Indices
     interval_of: str
     interval_kind: str
-    two_sided_interval: Interval = field(repr=False)
-    pair_interval: Interval = field(repr=False)
+    two_sided_interval: IntervalFunction = field(repr=False)
+    pair_interval: IntervalFunction = field(repr=False)
     scores: Scores = field(repr=False)
     half_widths: Floats | None = None
     anova: AnovaTable | None = None
@@ -282,7 +282,7 @@ class ComparedPairs:
 
     def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Return lower and upper bounds like :meth:`interval_at`, without setting any to NaN."""
-        check_share("alpha", alpha)
+        check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
         if alpha >= 0.5:
@@ -301,7 +301,7 @@ class ComparedPairs:
         Row and column are the first and the second system. The transposed cells have the values
         times `mirrored`, or NaN if it is None.
         """
-        by_pair = numbers(by_pair, "values of pairs")
+        by_pair = as_numbers(by_pair, "values of pairs")
         out = np.full((len(self.systems), len(self.systems)), np.nan)
         out[self.first, self.second] = by_pair
         if mirrored is not None:

@@ -19,8 +19,8 @@ from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
     BONFERRONI,
-    PAIR,
-    Interval,
+    PAIR_COLUMNS,
+    IntervalFunction,
     pair_names,
     with_values,
 )
@@ -75,7 +75,7 @@ class Equivalence(Result):
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent
     low, high: 0.9 confidence interval of the mean difference, each pair alone
-    p difference: of the comparison, that they differ at all; p equivalence: ...
+    p difference: adjusted p-value of the comparison; p equivalence: ...
     ruled out: a difference of that size or more, in either direction
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
@@ -83,7 +83,7 @@ class Equivalence(Result):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
         "low": Column("Lower bound of the confidence interval that is compared with the margin."),
         "high": Column("Upper bound of the interval."),
@@ -116,7 +116,7 @@ class Equivalence(Result):
     comparison: ComparedPairs
     margin: Floats
     requested_margin: str
-    two_sided_interval: Interval
+    two_sided_interval: IntervalFunction
     holds_for: str
     tails: int
     times: int
@@ -143,7 +143,7 @@ class Equivalence(Result):
         return np.maximum(np.maximum(-low, high), 0.0)
 
     @property
-    def _above_below(self) -> tuple[Bools, Bools]:
+    def _margin_masks(self) -> tuple[Bools, Bools]:
         """Masks of pairs whose interval is above the lower margin, and below the upper margin."""
         low, high = self.interval
         return low > -self.margin, high < self.margin
@@ -151,13 +151,13 @@ class Equivalence(Result):
     @property
     def is_equivalent(self) -> Bools:
         """Whether each pair is equivalent; it may nevertheless differ significantly."""
-        above, below = self._above_below
+        above, below = self._margin_masks
         return above & below
 
     @property
     def is_non_inferior(self) -> Bools:
-        """Whether each pair rejects that the first system is worse by the margin or more."""
-        return self._above_below[self.comparison.lower_is_better]
+        """Whether the first system is significantly not worse by the margin or more, by pair."""
+        return self._margin_masks[self.comparison.lower_is_better]
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ class Equivalence(Result):
         or more), `undecided`.
         """
         comparison = self.comparison
-        not_worse, not_better = self._above_below
+        not_worse, not_better = self._margin_masks
         has_better_mean = comparison.difference > 0
         if comparison.lower_is_better:
             not_worse, not_better = not_better, not_worse
@@ -187,7 +187,7 @@ class Equivalence(Result):
         Each is the smallest alpha at which the interval rejects that hypothesis. They are computed
         by bisection to 1e-15; for resampled intervals to less than one resample.
         """
-        above, below = (self._tail(sign * self.margin, sign) for sign in (-1, 1))
+        above, below = (self._one_sided_pvalues(sign * self.margin, sign) for sign in (-1, 1))
         return (below, above) if self.comparison.lower_is_better else (above, below)
 
     @property
@@ -195,7 +195,7 @@ class Equivalence(Result):
         """P-value of equivalence by pair: the larger of the one-sided p-values."""
         return np.maximum(*self.pvalues)
 
-    def _tail(self, bound: Floats, side: int) -> Floats:
+    def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
         """Return p-values against differences above a bound (`side` 1), or below it (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
@@ -205,17 +205,19 @@ class Equivalence(Result):
                 is_below, is_above = is_above, is_below
             return np.asarray(np.where(is_opposite, is_above, is_below))
 
-        pairs, max_alpha = len(self.comparison), 1 / self.tails
+        n_pairs, max_alpha = len(self.comparison), 1 / self.tails
         # If the estimate is beyond the bound, p is above 1/2: 1 minus p of the opposite test.
-        is_opposite = ~rejects(np.full(pairs, max_alpha * (1 - 1e-9)), np.zeros(pairs, dtype=bool))
-        low, high = np.zeros(pairs), np.full(pairs, max_alpha)
+        is_opposite = ~rejects(
+            np.full(n_pairs, max_alpha * (1 - 1e-9)), np.zeros(n_pairs, dtype=bool)
+        )
+        low, high = np.zeros(n_pairs), np.full(n_pairs, max_alpha)
         comparison = self.comparison
         n_resamples = comparison.info.random and comparison.resamples
         for _ in range(n_resamples.bit_length() + 4 if n_resamples else N_BISECTIONS):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
             low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
-        opposite = 1 - high if self.tails == 2 else np.ones(pairs)
+        opposite = 1 - high if self.tails == 2 else np.ones(n_pairs)
         return np.asarray(np.minimum(1.0, self.times * np.where(is_opposite, opposite, high)))
 
     def count(self) -> dict[str, int]:
@@ -241,8 +243,8 @@ class Equivalence(Result):
             f"{counted(len(comparison), 'pair')}: {verdicts}",
             f"low, high: {self.level:.4g} confidence interval of the {comparison.interval_of},"
             f" {self.holds_for}",
-            "p difference: of the comparison, that they differ at all; p equivalence: that they"
-            " differ by less than the margin; p non-inferiority: that the first is not worse by the"
+            "p difference: adjusted p-value of the comparison; p equivalence: against a difference"
+            " of the margin or more; p non-inferiority: against a first system that is worse by the"
             " margin or more",
             "ruled out: a difference of that size or more, in either direction",
         ]

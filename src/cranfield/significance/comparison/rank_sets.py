@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.errors import check_share, check_whole
+from cranfield.base.errors import check_integer, check_proportion
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
@@ -88,7 +88,7 @@ class RankSets(Result):
 
     def at(self, alpha: float) -> RankSets:
         """Return the sets at confidence 1 - alpha."""
-        check_share("alpha", alpha)
+        check_proportion("alpha", alpha)
         return replace(self, alpha=alpha)
 
     @property
@@ -128,7 +128,7 @@ class RankSets(Result):
         places
             Number of top ranks; 1 for possible winners.
         """
-        check_whole("places", places, 1)
+        check_integer("places", places, 1)
         best, _ = self.interval
         return tuple(self.systems[k] for k in self.order if best[k] <= places)
 

@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import Corrected, Outcome, Pairs
+from cranfield.significance.differences import CorrectedResults, Outcome, Pairs
 from cranfield.significance.pairwise.means import apply_exchange_tests
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
@@ -79,7 +79,7 @@ class AppliedTest:
     options: Options
     outcome: Outcome
     correction: Correction
-    corrected: Corrected
+    corrected: CorrectedResults
 
     def notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and limits of p-values."""
@@ -97,10 +97,10 @@ class AppliedTest:
         pairs, correction = self.pairs, self.correction
         resamples = correction.resamples_topics or self.info.name == "bootstrap"
         assumes_one_variance = correction.one_variance and self.info.one_variance
-        if resamples and pairs.topics < MIN_BOOTSTRAP_TOPICS:
+        if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             if not is_unreachable:
                 yield (
-                    f"{counted(pairs.topics, 'topic')} are few for resampling topics (about"
+                    f"{counted(pairs.n_topics, 'topic')} are few for resampling topics (about"
                     f" {MIN_BOOTSTRAP_TOPICS} are needed): only large differences can be"
                     " significant"
                 )
@@ -109,7 +109,7 @@ class AppliedTest:
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-        elif assumes_one_variance and pairs.systems > 2 and pairs.paired:
+        elif assumes_one_variance and pairs.n_systems > 2 and pairs.is_complete:
             yield from _unequal_variances(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
@@ -118,7 +118,7 @@ class AppliedTest:
         A system and its variant may differ slightly on nearly every topic. Such a difference is not
         significant if all pairs share one error term, but is in the paired t-test of this pair.
         """
-        if not self.correction.pooled or self.pairs.systems < 3:
+        if not self.correction.pooled or self.pairs.n_systems < 3:
             return
         raw_pvalues = paired_t_pvalues(self.pairs)
         n_pairs, not_significant = len(self.pairs), self.corrected.pvalue > self.options.alpha
@@ -142,15 +142,15 @@ class AppliedTest:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
         pairs, options = self.pairs, self.options
         is_of_pair = self.info.name == "bootstrap" and len(pairs) == 1
-        if not is_of_pair or pairs.topics >= MIN_RESAMPLED_TOPICS:
+        if not is_of_pair or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
             return
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = 0.5 ** (pairs.topics - options.two_sided)
+            smallest = 0.5 ** (pairs.n_topics - options.two_sided)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; with"
-                f" {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
+                f" {counted(pairs.n_topics, 'topic')} they cannot give less than {smallest:.4g}"
             )
 
     def _unreachable_notes(self) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _unequal_variances(pairs: Pairs) -> Iterator[str]:
     products = centred.T @ centred
     squares = np.diag(products)
     variances = squares[:, None] + squares - 2 * products
-    common = variances[np.triu_indices(pairs.systems, 1)].mean()
+    common = variances[np.triu_indices(pairs.n_systems, 1)].mean()
     largest = variances[pairs.first, pairs.second].max()
     if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (

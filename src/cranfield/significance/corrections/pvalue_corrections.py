@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, numbers
+from cranfield.base.errors import PolicyError, as_numbers, check_choice
 from cranfield.significance.differences import (
     BONFERRONI,
     SIDAK,
     Bounds,
-    Corrected,
-    Interval,
+    CorrectedResults,
+    IntervalFunction,
     Level,
     Outcome,
     Pairs,
@@ -33,7 +33,7 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     """
     name = CORRECTIONS.find(correction)
     check_choice("correction of p-values", name, ADJUSTMENTS)
-    values = numbers(pvalues, "p-values")
+    values = as_numbers(pvalues, "p-values")
     is_number = ~np.isnan(values)
     if ((values[is_number] < 0) | (values[is_number] > 1)).any():
         raise PolicyError(
@@ -45,16 +45,16 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
 
 
 @declared_correction("none", aliases=("uncorrected",), controls="each comparison")
-def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""not corrected for multiple comparisons.
 
     does: no correction: the Type I error rate of each comparison is alpha
     """
-    return Corrected(outcome.pvalue)
+    return CorrectedResults(outcome.pvalue)
 
 
 @declared_correction("bonferroni", aliases=("bonf",), multiplies=True)
-def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Bonferroni's correction.
 
     does: p times the number of comparisons
@@ -66,27 +66,27 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 def _correct(
     correction: str,
     outcome: Outcome,
-    interval: Callable[[Interval, Floats, Level], Bounds],
+    interval: Callable[[IntervalFunction, Floats, Level], Bounds],
     interval_kind: str = BONFERRONI,
-) -> Corrected:
+) -> CorrectedResults:
     """Adjust the p-values of an outcome, and the intervals if there are several pairs."""
     pvalue = ADJUSTMENTS[correction](outcome.pvalue)
     if pvalue.size <= 1:
-        return Corrected(pvalue)
+        return CorrectedResults(pvalue)
     corrected_interval = partial(interval, outcome.interval, pvalue)
-    return Corrected(pvalue, interval=corrected_interval, interval_kind=interval_kind)
+    return CorrectedResults(pvalue, interval=corrected_interval, interval_kind=interval_kind)
 
 
-def bonferroni_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
+def bonferroni_interval(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
     return interval(1 - (1 - level) / pvalue.size)
 
 
-def sidak_interval(interval: Interval, pvalue: Floats, level: Level) -> Bounds:
+def sidak_interval(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
     return interval(level ** (1 / pvalue.size))
 
 
 def selected_interval(
-    interval: Interval, pvalue: Floats, level: Level, dependence: float = 1.0
+    interval: IntervalFunction, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
     """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
 
@@ -108,7 +108,7 @@ SELECTED = (
 
 
 @declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
-def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def holm(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Holm's correction.
 
     does: step-down version of Bonferroni's correction; controls the same error rate, never less
@@ -121,7 +121,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 @declared_correction("sidak", aliases=("šidák",), multiplies=True)
-def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Sidak's correction.
 
     does: 1 - (1 - p)^m for m comparisons; slightly more powerful than Bonferroni's correction
@@ -132,7 +132,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 @declared_correction("hommel")
-def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Hommel's correction.
 
     does: closed testing by the test of Simes; never less powerful than Holm's correction
@@ -145,7 +145,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
-def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""false discovery rate of Benjamini and Hochberg.
 
     does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
@@ -157,7 +157,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corr
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
-def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""false discovery rate of Benjamini and Yekutieli.
 
     does: Benjamini and Yekutieli: the false discovery rate is at most alpha under any dependence

@@ -16,7 +16,7 @@ from cranfield.significance.differences import (
     ALL_PAIRS,
     BLOCK,
     Bounds,
-    Corrected,
+    CorrectedResults,
     Level,
     Outcome,
     Pairs,
@@ -57,9 +57,9 @@ class PooledErrors:
         residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
-        self.residuals = CentredRows(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
+        self.residuals = CentredRows(np.ascontiguousarray(residuals.T), np.zeros(pairs.n_systems))
         # Standard error of each difference, sqrt(c / n).
-        self.error = float(self.resample(np.ones((1, pairs.topics)))[1][0])
+        self.error = float(self.resample(np.ones((1, pairs.n_topics)))[1][0])
 
     @property
     def t(self) -> Floats:
@@ -70,13 +70,13 @@ class PooledErrors:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         means, variances = self.residuals.moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
-        common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.systems - 1)
-        return means, np.sqrt(common / self.pairs.topics)
+        common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)
+        return means, np.sqrt(common / self.pairs.n_topics)
 
 
 def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     """Return the largest difference in each resample; `means` are (systems, resamples)."""
-    n_pairs = pairs.systems * (pairs.systems - 1) // 2
+    n_pairs = pairs.n_systems * (pairs.n_systems - 1) // 2
     if alternative == "two-sided" and len(pairs) == n_pairs:
         return np.asarray(means.max(axis=0) - means.min(axis=0))
     out = np.full(means.shape[1], -np.inf)
@@ -96,7 +96,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
     Families, such as the pairs by several measures, are ignored if their scores do not vary.
     """
     families = [family for family in families if family.error] or families
-    topics = families[0].pairs.topics
+    topics = families[0].pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)
 
     def largest_statistic(rows: slice) -> Floats:
@@ -108,7 +108,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
             np.maximum(out, statistic, out=out)
         return out
 
-    systems = sum(family.pairs.systems for family in families)
+    systems = sum(family.pairs.n_systems for family in families)
     slices = list(row_slices(options.resamples, systems, BLOCK_MEANS))
     return np.sort(np.concatenate(in_threads(largest_statistic, slices, options.jobs)))
 
@@ -141,7 +141,7 @@ def smallest_pvalue(maxima: Floats) -> float:
     heading="Tukey's HSD on the {error}, bootstrapped over topics",
     baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
 )
-def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Tukey's HSD bootstrapped over topics.
 
     does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
@@ -162,7 +162,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     """
     family = PooledErrors(pairs)
     largest = resampled_maxima([family], options)
-    return Corrected(
+    return CorrectedResults(
         pvalues_of(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
@@ -196,7 +196,7 @@ class CentredPairs:
         differences = pairs.differences()
         self.difference = differences.mean(axis=1)
         deviation = standard_deviations(differences, self.difference, pairs.rounding)
-        self.error = deviation / np.sqrt(pairs.topics)
+        self.error = deviation / np.sqrt(pairs.n_topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
         self.pairs = CentredRows(differences, pairs.rounding)
@@ -220,7 +220,7 @@ class CentredPairs:
     resamples_topics=True,
     random=True,
 )
-def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""bootstrap max-T of Romano and Wolf.
 
     does: topics are drawn with replacement from centred scores, with a step-down procedure by the
@@ -232,7 +232,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     pvalue, largest = step_down([family], options)
     # A pair whose differences do not vary has an unbounded interval.
     error = np.where(family.error == 0, np.inf, family.error)
-    return Corrected(
+    return CorrectedResults(
         pvalue,
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, error, largest, options),
@@ -293,7 +293,7 @@ def step_down_pvalues(
     symmetric=True,
     random=True,
 )
-def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""step-down max-T of Westfall and Young.
 
     does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
@@ -316,16 +316,16 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
 
     so that the largest u replaces the largest t.
     """
-    integers, unit = as_integers(pairs.values, 2 * pairs.topics)
+    integers, unit = as_integers(pairs.values, 2 * pairs.n_topics)
     [norm] = pairs.map_blocks(lambda _, block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(norm > 0, unit / norm, 0.0)
     distance = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)
     # Equal sums may differ by the rounding of their terms, and of the division.
     thresholds = distance - (
-        2.0 * pairs.topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(distance)
+        2.0 * pairs.n_topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(distance)
     )
-    signs = random_signs(options.resamples, pairs.topics, options.seed)
+    signs = random_signs(options.resamples, pairs.n_topics, options.seed)
 
     def resample(rows: slice) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
@@ -352,7 +352,7 @@ BLOCK_SCORES = 2**20  # scores permuted at a time; part of what a seed determine
     one_variance=True,
     random=True,
 )
-def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""randomised Tukey HSD.
 
     does: Tukey's HSD with the distribution of the largest difference from random permutations of
@@ -364,7 +364,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     In Sakai (2013), figure 15, p is count / B with a strict inequality. The family consists of all
     pairs of the systems, even if only some are requested.
     """
-    values, topics = pairs.values, pairs.topics
+    values, topics = pairs.values, pairs.n_topics
     integers, unit = as_integers(values, 2 * topics)
     ranges = np.sort(permuted_ranges(integers, options))
     observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
@@ -372,11 +372,11 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     widths = ranges * unit / topics
     interval = partial(range_interval, pairs.subtract(values.mean(axis=0)), widths)
     low, high = interval(1 - options.alpha)
-    return Corrected(
+    return CorrectedResults(
         monte_carlo_pvalues(count, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,
-        half_widths=np.full(pairs.systems, (high - low)[0] / 4),
+        half_widths=np.full(pairs.n_systems, (high - low)[0] / 4),
     )
 
 

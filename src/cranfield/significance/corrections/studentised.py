@@ -16,12 +16,12 @@ from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.errors import PolicyError, check_number, check_whole, numbers
+from cranfield.base.errors import PolicyError, as_numbers, check_integer, check_number
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     ALL_PAIRS,
     Bounds,
-    Corrected,
+    CorrectedResults,
     Level,
     Model,
     Outcome,
@@ -221,7 +221,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     0.0397
     """
     _check(groups, df)
-    values = numbers(q, "q")
+    values = as_numbers(q, "q")
     if groups == 2:
         # The range of two means is their absolute difference: Student's t-test.
         t = np.maximum(values, 0) / np.sqrt(2)
@@ -289,14 +289,14 @@ def probability_of_any(events: int, probability: Floats) -> Floats:
 
 
 def _check(groups: int, df: float) -> None:
-    check_whole("groups", groups, 2)
+    check_integer("groups", groups, 2)
     check_number("df", df, above=0, maximum=np.inf)
 
 
 @declared_correction(
     "dunnett", families=("anova",), one_baseline=True, equal_counts=True, one_variance=True
 )
-def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Dunnett's test.
 
     does: Dunnett's test: all systems against one baseline
@@ -318,7 +318,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
-    return Corrected(pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS)
+    return CorrectedResults(pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS)
 
 
 def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
@@ -381,7 +381,7 @@ def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     one_variance=True,
     symbol="q",
 )
-def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""Tukey's HSD.
 
     does: Tukey's honestly significant difference: all pairs of the systems of a model, with a
@@ -401,7 +401,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     if model.is_balanced:
         quantile = studentised_range_isf(options.alpha, groups, model.df)
         half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
-    return Corrected(
+    return CorrectedResults(
         pvalue,
         statistic=q,
         interval=partial(tukey_interval, model, pairs),

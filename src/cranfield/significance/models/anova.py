@@ -166,10 +166,10 @@ def compare_by_model(
     unit = np.sqrt(np.full(len(pairs), model.error))
     zeros: Indices | int = 0
     if paired:
-        n = np.full(len(pairs), pairs.topics)
+        n = np.full(len(pairs), pairs.n_topics)
         _, deviation, zeros = pairs.moments()
         # The effect size of paired means does not depend on the other systems.
-        unit = deviation if model.statistic == "mean" else unit
+        unit = deviation if model.location == "mean" else unit
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)
         n = counts[pairs.first] + counts[pairs.second]

@@ -46,29 +46,31 @@ class Sphericity:
 
 
 def sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Correct F by the sphericity of complete scores; None for two systems, or without error."""
-    topics, systems = values.shape
+    """Correct F by the sphericity of complete scores; None for two systems or zero residuals."""
+    n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
-    if systems < 3 or np.isnan(f) or not residuals.any():
+    if n_systems < 3 or np.isnan(f) or not residuals.any():
         return None
     greenhouse_geisser, huynh_feldt = epsilons(residuals)
-    df = np.array([greenhouse_geisser, huynh_feldt]) * (systems - 1.0)
-    p = fdtrc(df, df * (topics - 1), f) if np.isfinite(f) else np.zeros(2)
+    df = np.array([greenhouse_geisser, huynh_feldt]) * (n_systems - 1.0)
+    p = fdtrc(df, df * (n_topics - 1), f) if np.isfinite(f) else np.zeros(2)
     return Sphericity(greenhouse_geisser, huynh_feldt, float(p[0]), float(p[1]))
 
 
 def epsilons(residuals: Floats) -> tuple[float, float]:
     """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals."""
     # The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
-    topics, systems = residuals.shape
+    n_topics, n_systems = residuals.shape
     residuals = residuals / np.abs(residuals).max()
-    product = residuals @ residuals.T if topics < systems else residuals.T @ residuals
-    df = systems - 1.0
+    product = residuals @ residuals.T if n_topics < n_systems else residuals.T @ residuals
+    df = n_systems - 1.0
     gg = float(np.trace(product) ** 2 / (df * (product**2).sum()))
-    numerator, denominator = topics * df * gg - 2, df * (topics - 1 - df * gg)
+    numerator, denominator = n_topics * df * gg - 2, df * (n_topics - 1 - df * gg)
     # A denominator of 0 means equal eigenvalues (sphericity); with two topics there is only one.
-    hf = numerator / denominator if denominator > 1e-9 * df * topics else 1.0 if topics > 2 else gg
+    hf = 1.0 if n_topics > 2 else gg
+    if denominator > 1e-9 * df * n_topics:
+        hf = numerator / denominator
     return gg, min(1.0, max(gg, hf))
 
 

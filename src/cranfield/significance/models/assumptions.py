@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc, ndtri
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, check_share
+from cranfield.base.errors import CranfieldError, check_proportion
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import ROUNDING
@@ -325,7 +325,7 @@ def check_assumptions(
 def _arrays(
     residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
-    check_share("alpha", alpha)
+    check_proportion("alpha", alpha)
     e = np.asarray(residuals, dtype=np.float64)
     if e.ndim != 2:
         raise CranfieldError(f"residuals must have shape (topics, systems), got {e.shape}")

@@ -23,7 +23,7 @@ from cranfield.base.spec import Spec, choice, parameter
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import (
-    PAIR,
+    PAIR_COLUMNS,
     ROUNDING,
     Model,
     Outcome,
@@ -152,7 +152,7 @@ class GeneralisedLinearModel(Spec):
         covariance = np.full((systems.size, systems.size), np.nan)
         covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
         counts = np.full(systems.size, float(n_topics))
-        model = LinkModel(means, scale, counts, df, statistic="effect", covariance=covariance)
+        model = LinkModel(means, scale, counts, df, location="effect", covariance=covariance)
         return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
     def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
@@ -322,7 +322,7 @@ class GlmComparison(TableResult):
 
     name: ClassVar[str] = "pairs"
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "estimate": Column("Difference of the effects, on the scale of the link."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),

@@ -22,7 +22,7 @@ from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     ROUNDING,
     Bounds,
-    Corrected,
+    CorrectedResults,
     Level,
     Model,
     Outcome,
@@ -106,7 +106,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
     mean, deviation, zeros = pairs.moments()
-    error = deviation / np.sqrt(pairs.topics) if is_studentised else np.ones(len(pairs))
+    error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardised_difference(mean, error)
     resample = resampler(pairs, options, is_studentised)
 
@@ -124,7 +124,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
         pvalue=pvalues,
         effect=standardised_difference(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
-        n=np.full(len(pairs), pairs.topics),
+        n=np.full(len(pairs), pairs.n_topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         smallest_pvalues=smallest_pvalues,
@@ -141,7 +141,7 @@ def paired_interval(
 
 def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
-    counts = draw_topic_counts(options.resamples, pairs.topics, options.seed)
+    counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
     extreme = -np.inf if options.alternative == "less" else np.inf
 
@@ -149,7 +149,7 @@ def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[
         means, variances = CentredPairs(block).pairs.moments(counts)
         if not is_studentised:
             return means
-        variances /= pairs.topics
+        variances /= pairs.n_topics
         return np.where(variances == 0, extreme, studentise(means, variances))
 
     return resample
@@ -186,7 +186,9 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     """
     centred = centred_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
-    model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
+    model = Model(
+        medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
+    )
     difference = model.differences(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
 
@@ -203,7 +205,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
             difference, np.full(len(pairs), (third_quartile - first_quartile).mean())
         ),
         interval=partial(median_interval, pairs, difference, centred, options),
-        n=np.full(len(pairs), pairs.topics),
+        n=np.full(len(pairs), pairs.n_topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
@@ -212,8 +214,8 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
 
 def centred_medians(pairs: Pairs, options: Options) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
-    counts = draw_topic_counts(options.resamples, pairs.topics, options.seed)
-    lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
+    counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
+    lower, upper = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
 
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
@@ -245,7 +247,7 @@ def median_interval(
 
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
-def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     r"""the largest difference of each resample.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
@@ -256,7 +258,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     centred = centred_medians(pairs, options)
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
-    return Corrected(
+    return CorrectedResults(
         pvalues_of(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         interval_kind=ALL_PAIRS,

@@ -101,7 +101,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
 def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
-        return np.full(len(pairs), 0.5 ** (pairs.topics - options.two_sided))
+        return np.full(len(pairs), 0.5 ** (pairs.n_topics - options.two_sided))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     n_permutations = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
@@ -127,8 +127,12 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     two_systems_note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     """
     mean, deviation, zeros = pairs.moments()
-    df, error = pairs.topics - 1, deviation / np.sqrt(pairs.topics)
-    results = {"n": np.full(len(pairs), pairs.topics), "zeros": zeros, "details": {"df": float(df)}}
+    df, error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
+    results = {
+        "n": np.full(len(pairs), pairs.n_topics),
+        "zeros": zeros,
+        "details": {"df": float(df)},
+    }
     return t_outcome(mean, error, df, options.alternative, deviation, **results)
 
 
@@ -244,13 +248,13 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     if uses_exact_test(pairs, zeros, options):
         pvalue = exact_pvalues(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
-        n = pairs.topics
+        n = pairs.n_topics
         all_subsets = n <= MAX_SUBSET_TOPICS and len(pairs) * 2**n <= MAX_SUBSETS
         if not all_subsets:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
         all_subsets = False
-        signs = random_signs(options.resamples, pairs.topics, options.seed)
+        signs = random_signs(options.resamples, pairs.n_topics, options.seed)
         pvalue = monte_carlo_pvalues(count_extreme(pairs, signs, options), options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
     return Outcome(
@@ -258,7 +262,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         pvalue=pvalue,
         effect=standardised_difference(mean, deviation),
         interval=partial(subset_interval, pairs, options, all_subsets),
-        n=np.full(len(pairs), pairs.topics),
+        n=np.full(len(pairs), pairs.n_topics),
         zeros=zeros,
         details=details,
     )
@@ -266,7 +270,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
 
 def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
     """Return True if the randomisation test enumerates all assignments."""
-    n = int((pairs.topics - zeros).max(initial=0))
+    n = int((pairs.n_topics - zeros).max(initial=0))
     if options.exact and n > MAX_EXACT:
         raise PolicyError(
             f"the exact randomisation test takes at most {MAX_EXACT} topics with a difference, got"
@@ -279,12 +283,12 @@ def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
 
 def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> Indices:
     """Count the assignments with a difference at least as extreme as the observed one, by pair."""
-    integers, _ = as_integers(pairs.values, 2 * pairs.topics)
+    integers, _ = as_integers(pairs.values, 2 * pairs.n_topics)
     # The sum of a pair's signed differences is the difference of the systems' signed sums.
     sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
     observed = integers.sum(axis=0)
     # Sums that differ by less than the rounding of their terms are equal.
-    slack = 2.0 * pairs.topics
+    slack = 2.0 * pairs.n_topics
 
     def count(_: slice, block: Pairs) -> tuple[Indices]:
         differences = sums[block.first]
@@ -318,7 +322,7 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
             n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
         return (np.minimum(1.0, n_reaching / 2.0**n),)
 
-    return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.topics + 1) // 2), 4 * BLOCK)[0]
+    return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.n_topics + 1) // 2), 4 * BLOCK)[0]
 
 
 def _signed_sums(integers: Floats) -> Floats:
@@ -347,7 +351,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     small as minus the observed sum if the mean of the other topics is. A bound is therefore such a
     mean of a certain rank, over all subsets (`all_subsets`), or those that the test drew.
     """
-    n = pairs.topics
+    n = pairs.n_topics
     low, high = infinite_bounds(len(pairs))
     if all_subsets:
         is_flipped = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)

@@ -208,9 +208,9 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         the differences that are not 0, by the distribution of the same ranks, ties included: it
         excludes 0 exactly where p is at most alpha.
     """
-    if options.exact and pairs.topics > MAX_EXACT:
+    if options.exact and pairs.n_topics > MAX_EXACT:
         raise PolicyError(
-            f"the exact signed rank test takes at most {MAX_EXACT} topics, got {pairs.topics};"
+            f"the exact signed rank test takes at most {MAX_EXACT} topics, got {pairs.n_topics};"
             " use exact=False"
         )
 
@@ -227,7 +227,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(walsh_interval, pairs, options),
         n=n,
-        zeros=pairs.topics - n,
+        zeros=pairs.n_topics - n,
         ties=ties,
         details={"exact pairs": int(is_exact.sum())},
     )
@@ -326,7 +326,7 @@ def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.blocks(count_cells(pairs.topics)):
+    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
         differences = block.differences()
         signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.largest_rejected(tails[rows])
@@ -392,7 +392,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(median_interval, pairs, options),
         n=n,
-        zeros=pairs.topics - n,
+        zeros=pairs.n_topics - n,
     )
 
 
@@ -452,10 +452,10 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         and with continuity correction; on request it is exact, with ties too. The interval is of
         the shift between the systems.
     """
-    if options.exact and 2 * pairs.topics > MAX_EXACT_RANK_SUM:
+    if options.exact and 2 * pairs.n_topics > MAX_EXACT_RANK_SUM:
         raise PolicyError(
             f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores of a pair, got"
-            f" {2 * pairs.topics}; use exact=False"
+            f" {2 * pairs.n_topics}; use exact=False"
         )
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
@@ -469,13 +469,13 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         ranks, ties = doubled_mid_ranks(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
-        rank_sum = np.where(order < pairs.topics, ranks, 0.0).sum(axis=1)
-        pvalues = np.full(len(block), np.nan)
+        rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
+        pvalues = ties
         if options.exact:
             pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    rank_sum, ties, n_tied, exact_pvalue = pairs.map_blocks(rank_block, 2 * pairs.topics)
+    rank_sum, ties, n_tied, exact = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
@@ -524,7 +524,7 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * deviation).astype(np.intp) - 1
-    for rows, block in pairs.blocks(count_cells(pairs.topics)):
+    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
         low[rows.start + indices] = kth_sum(ascending[i], ascending_negative[j], k)

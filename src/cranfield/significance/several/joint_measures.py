@@ -27,7 +27,7 @@ from cranfield.significance.corrections.resampled import (
     step_down,
 )
 from cranfield.significance.differences import (
-    PAIR,
+    PAIR_COLUMNS,
     Bounds,
     Pairs,
     make_pairs,
@@ -84,7 +84,7 @@ class JointComparison(Result, WithProse):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "measure": Column("Measure.", key=True),
         "difference": Column(
             "Statistic of the first system minus statistic of the second; with geometric"
@@ -267,7 +267,7 @@ def compare_measures(
     return JointComparison(
         measures=names,
         systems=systems,
-        topics=pairs.topics,
+        topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         difference=difference,

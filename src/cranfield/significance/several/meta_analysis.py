@@ -22,7 +22,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
     BLOCK,
-    PAIR,
+    PAIR_COLUMNS,
     Bounds,
     Level,
     Outcome,
@@ -347,7 +347,7 @@ class MetaAnalysis(Result):
     """
 
     columns: ClassVar[Columns] = {
-        **PAIR,
+        **PAIR_COLUMNS,
         "collections": Column("Number of collections that have the pair."),
         "difference": Column("Pooled difference, first minus second."),
         "low": Column("Lower bound of the confidence interval; null with one collection."),

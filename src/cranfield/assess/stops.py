@@ -448,12 +448,10 @@ def stopping(
             )
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
-    value, bound, stop = np.zeros((3, len(parsed_rules), after.size))
-    for k, rule in enumerate(parsed_rules):
+    value, bound, stop = np.zeros((3, len(parsed), after.size))
+    for k, rule in enumerate(parsed):
         value[k], bound[k], stop[k] = rule.looks(state, after)
-    return Stopping(
-        parsed_rules, int(total), after, state.relevant_after[after], value, bound, stop > 0
-    )
+    return Stopping(parsed, int(total), after, state.relevant_after[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(

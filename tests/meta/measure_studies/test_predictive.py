@@ -183,13 +183,9 @@ def test_numbers_as_labels() -> None:
         predictive_power({"M": scores}, swapped)
     # Only a name may be a label that is no word, so all labels are names.
     scores = Scores(np.array([[1.0, 2.0, 3.0]]), ("401",), ("1", "2", "7"))
-    more = pl.DataFrame({"topic": [401.0], "left": [1], "right": [7], "preferred": [7]})
-    assert (
-        predictive_power(
-            {"M": scores}, swapped.vstack(more[:, :4].cast(dict(swapped.schema)))
-        ).summary["correct"][0]
-        == 2
-    )
+    sides = {"left": [2, 1], "right": [1, 7], "preferred": [2, 7]}
+    named = pl.DataFrame({"topic": [401.0, 401.0], **sides})
+    assert predictive_power({"M": scores}, named).summary["correct"][0] == 2
 
 
 def test_errors(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.report_page import render_page as written
 from tests.reporting.page.opening import opened
 from tests.reporting.page.reading import floats, read

@@ -393,7 +393,7 @@ def _estimate_by_topic(
         topics = [topic for topic in scores.topics if topic in topics_with_labels]
         return scores.select(topics).complete()[0]
 
-    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), labelled_topics)
+    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), topics)
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values

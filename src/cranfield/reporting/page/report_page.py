@@ -42,7 +42,7 @@ SCRIPTS = "numbers systems pair kit keeping ranked map matrix boxes ranks tau to
 """Names of the files of the script, in order; they are joined into one function."""
 
 
-def render_page(contents: Contents) -> str:
+def render_page(contents: PageContents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
     code, parts = join_scripts(), contents.parts
     is_pair = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)

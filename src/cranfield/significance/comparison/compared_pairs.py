@@ -270,7 +270,7 @@ class ComparedPairs:
         return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
-        """Return a mask: significant although the interval contains 0, or the other way round."""
+        """Return a mask of the pairs whose decision contradicts their interval."""
         with np.errstate(invalid="ignore"):
             excludes_0 = (low > 0) | (high < 0)
         return np.asarray(excludes_0 != self.is_significant(alpha))

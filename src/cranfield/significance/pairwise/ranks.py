@@ -470,12 +470,12 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
-        pvalues = ties
+        pvalues = np.full(len(block), np.nan)
         if options.exact:
             pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    rank_sum, ties, n_tied, exact = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
+    rank_sum, ties, n_tied, exact_pvalue = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,

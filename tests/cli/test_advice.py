@@ -157,7 +157,10 @@ def test_names_are_suggested_that_are_near(measure: str, message: str, folder: P
         ("evaluate a.run q.txt", "expected 4 columns (topic iteration doc grade)"),
         ("compare --scores two.csv", "got AP, RR; select one"),
         ("judges q.txt j.txt --runs a.run b.run", "each run requires its own --runs"),
-        ("online experiment users.csv --metric clicks", "--variant ... names another column"),
+        (
+            "online experiment users.csv --metric clicks",
+            "the variants are in 'arm', set --variant arm",
+        ),
     ],
 )
 def test_mistakes_name_their_remedy(command: str, advice: str, folder: Path) -> None:

@@ -397,7 +397,7 @@ class ResultSet:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
             tables = [table_from_frame(frame, table, left=keys)]
-            results = ResultSet(self.heading, tables, {table: (frame, keys)}, self.facts)
+            results = replace(self, tables=tables, frames={table: (frame, keys)}, main_tables=())
         return WRITERS[format](results)
 
     def verdict_lines(self) -> tuple[Sequence[str], Sequence[str]]:

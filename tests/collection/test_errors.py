@@ -256,6 +256,24 @@ def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
     path.write_text("1 Q0 a 20 1 x\n1 Q0 b 9 2 x\n2 Q0 a 7 1 x\n2 Q0 b 6 2 x\n")
     with pytest.raises(cf.InputError, match="ranks that fall; the two columns seem to be swapped"):
         cf.read_run(path)
+    # Tied scores in the column of ranks, and lines in another order.
+    for ranks in (
+        ("-7.5", "-2", "-7.5"),
+        ("-7", "-2", "-7"),
+        ("8", "9", "8"),
+        ("1e1", "11", "1e1"),
+    ):
+        lines = zip("abc", ranks, (3, 1, 2), strict=True)
+        path.write_text("".join(f"1 Q0 {doc} {rank} {score} x\n" for doc, rank, score in lines))
+        with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
+            cf.read_run(path)
+    path.write_text("1 Q0 a 0.9 0 x\n1 Q0 b 0.7 1 x\n1 Q0 c 0.7 2 x\n2 Q0 a 3.5 0 x\n")
+    with pytest.raises(cf.InputError, match="are not integers; the two columns seem to be swapped"):
+        cf.read_run(path)
+    for ranks in (("1", "3", "2"), ("7", "7", "7"), ("9", "8", "8")):
+        lines = zip("abc", ranks, (3, 1, 2), strict=True)
+        path.write_text("".join(f"1 Q0 {doc} {rank} {score} x\n" for doc, rank, score in lines))
+        assert cf.read_run(path).scores.tolist() == [3.0, 1.0, 2.0]
     path.write_text("1 Q0 a 2 1 x\n1 Q0 b 1 2 x\n2 Q0 a 1 1 x\n2 Q0 b 2 2 x\n")
     assert cf.read_run(path).scores.tolist() == [1.0, 2.0, 1.0, 2.0]
 

@@ -19,7 +19,7 @@ from cranfield.base.files import whole_file
 from cranfield.base.text import plain
 from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.signatures import options_of
-from cranfield.result import WRITERS, Result, ResultSet, check_table, combine_results
+from cranfield.result import ALL, WRITERS, Result, ResultSet, check_table, combine_results
 from cranfield.tabular import Table
 
 Progress = Callable[[int, int], None]
@@ -151,13 +151,17 @@ class ResultOutput:
     def write(
         self, results: Result | ResultSet, write_more: Callable[[], object] | None = None
     ) -> None:
-        """Write results, and more as :func:`write`; with CSV, notes go to standard error."""
+        """Write results, and more as :func:`write`.
+
+        With CSV, notes go to standard error, and so does the conclusion if one table is written.
+        """
         if isinstance(results, Result):
             results = combine_results(results)
         write(results.write(self.format, self.table), self.output, write_more)
         if self.format == "csv":
-            notes = [plain(line) for line in results.heading if line.startswith("note: ")]
-            sys.stderr.writelines(f"{note}\n" for note in notes)
+            lines = [line for line in results.heading if line.startswith("note: ")]
+            lines += results.verdict if self.table not in (None, ALL) else []
+            sys.stderr.writelines(f"{plain(line)}\n" for line in lines)
 
 
 def result_options(

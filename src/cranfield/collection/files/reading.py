@@ -571,18 +571,41 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
-    if rows.table is None and "rank" in rows.frame.columns and (scores > 1).any():
-        order = np.argsort(rows.codes, kind="stable")
-        codes, fault = rows.codes[order], "are not integers"
-        if ranks is not None:
-            fault = "fall" if (np.diff(ranks[order])[np.diff(codes) == 0] < 0).all() else ""
-        if fault and (scores[order] == number_rows(codes)).all():
-            raise InputError(
-                f"expected rank and score, got scores that count from 1 and ranks that {fault};"
-                " the two columns seem to be swapped, or else write the best documents first",
-                source=rows.origin.name,
-            )
+    if rows.table is None and "rank" in rows.frame.columns:
+        _refuse_swapped(scores, ranks, rows)
     return scores, ranks
+
+
+def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
+    """Refuse lines whose scores look like ranks, and whose ranks look like scores."""
+    if (scores != np.rint(scores)).any() or scores.min() < 0 or scores.max() > scores.size:
+        return
+    by_score = np.lexsort((scores, rows.codes))
+    codes = rows.codes[by_score]
+    is_same_topic, numbers = np.diff(codes) == 0, number_rows(codes)
+    steps = np.diff(scores[np.argsort(rows.codes, kind="stable")])[is_same_topic]
+    n_falls, n_rises = int((steps < 0).sum()), int((steps > 0).sum())
+    # If the best documents come first, scores are scores, whatever the rank.
+    if n_falls > 3 * n_rises or n_falls + n_rises == 0:
+        return
+    do_rise = n_rises > 3 * n_falls
+    if ranks is None or rows.frame["rank"].null_count() > scores.size / 2:
+        n_shared = int((np.diff(scores[by_score])[is_same_topic] == 0).sum())
+        is_swapped, fault = do_rise or n_shared <= 0.1 * scores.size, "are not integers"
+    else:
+        are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
+        rank_steps = np.diff(ranks[by_score])[is_same_topic]
+        do_fall = not (rank_steps > 0).any() and (rank_steps < 0).any()
+        # Scores in the column of ranks exceed the number of documents, or are below 0.
+        are_ranks = (ranks >= 0).all() and (ranks <= np.bincount(codes)[rows.codes]).all()
+        is_swapped = do_fall and (do_rise or (are_counted and not are_ranks))
+        fault = "fall"
+    if is_swapped:
+        raise InputError(
+            f"expected rank and score, got scores that rise like ranks and ranks that {fault};"
+            " the two columns seem to be swapped, or else write the best documents first",
+            source=rows.origin.name,
+        )
 
 
 def _scores_or_ranks(

@@ -29,6 +29,13 @@ def lines(folder: Path, *files: str, status: int = 0) -> list[str]:
     return out.splitlines()
 
 
+def test_a_run_of_unjudged_documents_is_named_by_its_file(tmp_path: Path) -> None:
+    write(tmp_path, qrels=GOOD_QRELS, run=GOOD_RUN.replace("d", "x"))
+    out, err = cranfield(tmp_path, "check", "qrels", "run")
+    assert "run: warning: 0.0% of the first 10 documents of all topics are judged" in out
+    assert err == ""
+
+
 def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -234,8 +234,9 @@ def _compare(
     readable_runs = {str(k): run for k, run in enumerate(runs) if run is not None}
     coverage: dict[str, SystemCoverage] = {}
     if judgments is not None and readable_runs:
-        # An error is raised if the judgments and the runs have no topic in common.
-        with suppress(InputError):
+        # An error is raised if the judgments and the runs have no topic in common, and warnings
+        # name runs by number; the faults below state the same.
+        with suppress(InputError), collect_warnings():
             judged = judge([run.renamed(name) for name, run in readable_runs.items()], judgments)
             coverage = {row.system: row for row in judged.coverage.systems}
     tags = Counter(run.name for run in readable_runs.values())

@@ -29,6 +29,7 @@ _AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
+_RATE = re.compile(r"qps|throughput|speed_?up|per[\W_]?(s|sec|second|minute|hour)$", re.IGNORECASE)
 """Pattern of names of energy costs, whose counters show 0 for a failed measurement."""
 
 
@@ -262,6 +263,11 @@ def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Fl
         raise InputError("expected a column of numbers next to 'system'", source=table.source)
     amounts = {}
     for name in system_table.names:
+        if _RATE.search(name):
+            reason = (
+                f"expected costs, of which less is better, got {quoted(name)}; pass its inverse"
+            )
+            raise InputError(reason, source=table.source)
         _check_not_negative(table, name)
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():

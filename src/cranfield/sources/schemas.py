@@ -192,7 +192,7 @@ SUMMARIES = frozenset(
     {
         *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
         *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
-        *("std", "stdev", "sd", "variance"),
+        *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
     }
 )
 """Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""

@@ -12,6 +12,7 @@ from cranfield.base.errors import InputError
 from tests.evaluation.scorefiles.files import read
 
 
+@pytest.mark.filterwarnings("ignore:.*outside its range")
 @pytest.mark.parametrize(
     ("cell", "score"),
     [

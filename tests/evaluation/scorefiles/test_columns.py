@@ -128,8 +128,70 @@ def test_statistics_are_no_systems(name: str) -> None:
     with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
         assert cf.read_scores(pl.DataFrame(table)).systems == ("a", name)
     # Systems may be called like that.
-    systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 2]}
+    systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 0]}
     assert len(cf.read_scores(pl.DataFrame(systems)).systems) == 3
+
+
+@pytest.mark.parametrize("name", ["diff", "n_rel", "doc_count", "level_0", "x"])
+def test_counts_beside_scores_are_no_systems(name: str) -> None:
+    table = {"topic": ["1", "2"], "a": [0.5, 1.0], "b": [0.25, 0.5], name: [12, 30]}
+    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
+        cf.read_scores(pl.DataFrame(table))
+    # Numbers of retrieved documents are scores, too, if all systems have them.
+    counts = {"topic": ["1", "2"], "a": [5, 7], "b": [12, 30]}
+    assert cf.read_scores(pl.DataFrame(counts)).systems == ("a", "b")
+
+
+@pytest.mark.parametrize("head", ["", "topic"])
+def test_topics_as_columns_are_no_systems(head: str, tmp_path: Path) -> None:
+    with pytest.warns(cf.CranfieldWarning, match="'301', '302' look like topics"):
+        read(f"{head},301,302\nbm25,.2,.3\ndense,.3,.5\n", tmp_path)
+    assert read(f"{head},1,2\nq1,.2,.3\nq2,.3,.5\n", tmp_path).systems == ("1", "2")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.csv"])
+def test_systems_in_rows_of_measures(name: str, tmp_path: Path) -> None:
+    text = '{"bm25": {"map": 0.5, "ndcg": 1}, "dense": {"map": 0, "ndcg": 1}}'
+    text = ",map,ndcg\nbm25,.5,1\ndense,0,1\n" if name == "a.csv" else text
+    with pytest.warns(cf.CranfieldWarning, match="'dense' are read as topics of 'a'"):
+        scores = read(text, tmp_path, name, measure="map")
+    assert scores.values.tolist() == [[0.5], [0.0]]
+    text = text.replace("dense", "t2").replace("bm25", "t1")
+    assert read(text, tmp_path, name, measure="map").topics == ("t1", "t2")
+
+
+def test_rows_that_are_no_topics(tmp_path: Path) -> None:
+    rows = "".join(f"{k},.5,1\n" for k in range(1, 6))
+    with pytest.warns(cf.CranfieldWarning, match="although other topics are numbers: 'BEIR'"):
+        read(f"topic,a,b\n{rows}BEIR,.5,1\n", tmp_path)
+    assert len(read("topic,a,b\n1,.5,1\nx,.5,1\n", tmp_path).topics) == 2
+
+
+def test_rows_without_topics_beside_topics(tmp_path: Path) -> None:
+    for name, text in {"a": "topic,AP\n1,.5\n2,1\n", "b": "AP\n.5\n1\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(InputError, match=r"b\.csv: expected a column of topics, as in .*a\.csv"):
+        cf.read_scores([tmp_path / "a.csv", tmp_path / "b.csv"], measure="AP")
+
+
+def test_means_of_replicates_are_skipped(tmp_path: Path) -> None:
+    text = "topic,system,replicate,score\n1,A,1,.4\n1,A,2,.5\n1,A,mean,.45\n"
+    with pytest.warns(cf.CranfieldWarning, match="over shards or replicates are skipped: 'mean'"):
+        assert read(text, tmp_path).values.tolist() == [[[0.4, 0.5]]]
+
+
+def test_scores_outside_the_range_of_their_measure(tmp_path: Path) -> None:
+    text = "topic,system,measure,score\n1,a,AP,.31\n2,a,AP,1\n1,b,AP,29\n2,b,AP,-1\n"
+    match = "2 scores of AP outside its range 0 to 1, such as 29 of 'b' on topic '1'"
+    with pytest.warns(cf.CranfieldWarning, match=match):
+        read(text, tmp_path)
+    assert read(text.replace("AP", "DCG").replace("-1", "2"), tmp_path).values.max() == 29
+
+
+def test_thousands_that_may_be_decimals(tmp_path: Path) -> None:
+    with pytest.warns(cf.CranfieldWarning, match="1.040, 1.110 read with decimals"):
+        read("topic;a;b\n1;970;1.040\n2;900;1.110\n", tmp_path)
+    assert read("topic;a;b\n1;0.970;1.040\n2;.9;1.110\n", tmp_path).values[0, 1] == 1.04
 
 
 def test_topics_in_columns() -> None:

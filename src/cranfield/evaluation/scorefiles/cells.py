@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cranfield.base.errors import InputError, MeasureError, in_source, quoted, warn
-from cranfield.base.text import some_of
+from cranfield.base.text import counted, some_of
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -150,10 +150,11 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     advice = "a table with columns topic, system and score reads them as systems"
     if not known:
         advice = f"measure=... with the name of their measure, or {advice}"
+    others = f", {some_of(map(quoted, other_names), 3)} could not" if other_names else ""
     raise InputError(
-        f"expected {kind} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
-        f" could be measures, {some_of(map(quoted, other_names), 3)} could not;"
-        f" measure={likely[0]!r} reads them as measures of one system; {advice}"
+        f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
+        f" could be measures{others}; measure={likely[0]!r} reads them as measures of one system;"
+        f" {advice}"
     )
 
 
@@ -189,6 +190,7 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
 
 Label = TypeVar("Label", str, "str | None")
 AGGREGATE = "all"  # topic of the overall values of trec_eval and ir_measures
+ROUNDING = 1e-6  # by which a score may exceed the range of its measure
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,7 @@ class ScorePart:
     directions: Mapping[str | None, bool]  # whether lower scores are better, if the source says so
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
+    has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
 
     @property
     def kinds(self) -> list[str]:
@@ -242,6 +245,16 @@ def make_part(
     by_topic = [
         entry for entry in all_entries if entry.topic != AGGREGATE and entry.topic not in summaries
     ]
+    other_topics = {topic for topic in topics - summaries - {AGGREGATE} if not topic.isdigit()}
+    if 0 < 5 * len(other_topics) <= len(topics):
+        listed = some_of(map(quoted, sorted(other_topics)), 5)
+        warn(f"rows read as topics, although other topics are numbers: {listed}")
+    shards = {entry.shard for entry in by_topic}
+    summaries = {shard for shard in shards if shard is not None and spelt(shard) in SUMMARIES}
+    if summaries and summaries != shards:
+        listed = some_of(map(quoted, sorted(summaries)), 5)
+        warn(f"rows of summaries over shards or replicates are skipped: {listed}")
+        by_topic = [entry for entry in by_topic if entry.shard not in summaries]
     if not by_topic:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
@@ -293,6 +306,16 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         definition=measure_of(name) if name else None,
     )
     scores = replace(scores, measure=name or "")
+    if scores.definition is not None:
+        low, high = scores.definition.info.range
+        is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)
+        if is_outside.any():
+            topic, system, _ = np.argwhere(is_outside)[0]
+            warn(
+                f"{counted(int(is_outside.sum()), 'score')} of {name} outside its range {low:g} to"
+                f" {high:g}, such as {values[is_outside][0]:g} of {quoted([*systems][system])} on"
+                f" topic {quoted([*topics][topic])}; are these percentages, or marks of failures?"
+            )
     directions = {part.directions[kind] for part, kind, _ in selection if kind in part.directions}
     if len(directions) > 1:
         raise InputError(
@@ -311,6 +334,12 @@ def _check_compatible(
     """Check that parts have the same measure and third axis, and no system in common."""
     first, first_kind = parts[0], kinds[0]
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
+        if part.has_topics != first.has_topics:
+            numbered_part, other_part = (first, part) if part.has_topics else (part, first)
+            raise InputError(
+                f"expected a column of topics, as in {other_part.source}, got rows without a topic",
+                source=numbered_part.source,
+            )
         if part.by_shard != first.by_shard:
             sharded_part, other_part = (part, first) if part.by_shard else (first, part)
             raise InputError(

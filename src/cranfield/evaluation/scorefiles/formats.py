@@ -45,7 +45,7 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 from cranfield.sources.text import parse_json, parse_json_lines, split_lines
-from cranfield.sources.values import LABEL, is_number
+from cranfield.sources.values import LABEL, finite, is_number
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
 Row = tuple[list[str], int]  # the cells of a line, and its number
@@ -213,6 +213,7 @@ def read_table(table: ScoreTable) -> ScorePart:
             "expected names of columns in the first line, got numbers"
             f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
         )
+    has_topics = topics is not None
     topics = topics or [str(k) for k in range(1, len(table.column(0)) + 1)]
     if "system" not in roles and "score" in roles:
         if score_columns and "topic" in roles:
@@ -232,7 +233,7 @@ def read_table(table: ScoreTable) -> ScorePart:
     if "score" in roles:
         table.columns.check_unused(SCORES, [*roles.values()])
     part = make_part(_table_entries(table, roles, score_columns, topics))
-    return replace(part, axis=_third_axis(table, roles))
+    return replace(part, axis=_third_axis(table, roles), has_topics=has_topics)
 
 
 def _third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
@@ -323,18 +324,31 @@ def _find_topics(
 
 
 _TOPIC_NAME = re.compile(r"(q|t|topic|query|question)[-_ ]?\d+", re.IGNORECASE)
-_STATISTIC_NAME = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
-_INTEGER_NAME = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
+_STATISTIC_NAME = re.compile(
+    r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd|diff|delta|gain|improvement|weights?)",
+    re.IGNORECASE,
+)
+_INTEGER_NAME = re.compile(
+    r"(.*[\W_])?(ranks?|fold|seed|split|rel|relevant|recall_base|count|idx|index|year|row)|level_\d",
+    re.IGNORECASE,
+)
 
 
 def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     """Warn about columns that are read as systems although their names look like statistics."""
+    numbers = {
+        k: [x for cell in table.scores(k) if (x := finite(cell)) is not None] for k in columns
+    }
+    has_fractions = {k: not all(map(float.is_integer, numbers[k])) for k in columns}
+    bounds = [(min(numbers[k]), max(numbers[k])) for k in columns if has_fractions[k]]
+    has_scores_to_1 = bool(bounds) and all(low >= 0 and high <= 1 for low, high in bounds)
     suspect_names = [
         quoted(name)
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
         or _STATISTIC_NAME.fullmatch(name)
-        or (_INTEGER_NAME.fullmatch(name) and not _has_fractions(table, k))
+        or (_INTEGER_NAME.fullmatch(name) and not has_fractions[k])
+        or (has_scores_to_1 and not has_fractions[k] and max(numbers[k], default=0) > 1)
     ]
     if suspect_names:
         listed = some_of(suspect_names, 5)
@@ -375,6 +389,9 @@ def _table_entries(
     )
     if not (is_long or has_measure_columns):
         _warn_about_statistics(table, columns)
+        _warn_if_transposed(table.source, names, topics)
+    elif not is_long and "topic" not in roles:
+        _warn_of_systems(table.source, topics)
     cells = [table.scores(k) for k in columns]
     keys = set()
     for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
@@ -433,18 +450,35 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
     systems = _arrange_by_system(data, source)
     topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
-    is_transposed = topic_names and all(map(_TOPIC_ID.fullmatch, map(str, systems)))
-    if is_transposed and not any(map(_TOPIC_ID.fullmatch, topic_names)):
-        keys, inner_keys = (some_of(map(quoted, names), 3) for names in (systems, topic_names))
-        warn(
-            f"{source.name}: expected {{system: {{topic: score}}}}; {keys} look like topics, but"
-            f" are read as systems, and {inner_keys} as topics"
-        )
+    _warn_if_transposed(source, [*map(str, systems)], topic_names)
+    if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
+        _warn_of_systems(source, topic_names)
     return make_part(_system_entries(systems))
 
 
 _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 """Names that look like ids of topics rather than names of systems."""
+
+
+def _warn_if_transposed(source: ScoreSource, systems: list[str], topics: list[str]) -> None:
+    """Warn if systems look like topics, and topics do not."""
+    if not topics or not systems or any(map(_TOPIC_ID.fullmatch, topics)):
+        return
+    if all(map(_TOPIC_ID.fullmatch, systems)):
+        warn(
+            f"{source.name}: {some_of(map(quoted, systems), 3)} look like topics, but are read as"
+            f" systems, and {some_of(map(quoted, topics), 3)} as topics"
+        )
+
+
+def _warn_of_systems(source: ScoreSource, topics: list[str]) -> None:
+    """Warn if topics of a table with a column per measure look like systems."""
+    names = [topic for topic in topics if not re.search(r"\d|\s", topic)]
+    if names:
+        warn(
+            f"{source.name}: {some_of(map(quoted, names), 3)} are read as topics of"
+            f" {quoted(source.stem)}; if these are systems, pass their scores by topic"
+        )
 
 
 def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted, warn
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
@@ -255,9 +256,23 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         # In a table with decimal points, commas may separate thousands.
         has_points = any("." in cell and is_number(cell) for cell in cells)
         decimal = "," if not has_points and any(map(has_decimal_comma, cells)) else "."
+        _warn_of_thousands(cells, source.name)
     names = tuple(name.strip() for name in names)
     columns = Columns.from_rows(names, rows, source.name, lines[1:])
     return read_table(ScoreTable(source, columns, decimal))
+
+
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+
+
+def _warn_of_thousands(cells: Iterable[str], source: str) -> None:
+    """Warn if points or commas in numbers may separate thousands."""
+    numbers = [cell for cell in cells if re.fullmatch(r"\d+[.,]\d+", cell)]
+    if numbers and all(map(_THOUSANDS.fullmatch, numbers)):
+        warn(
+            f"{source}: {some_of(numbers, 3)} read with decimals; remove the mark if it separates"
+            " thousands"
+        )
 
 
 def _separator_of(head: str, preferred: str) -> str | None:

@@ -127,7 +127,7 @@ def rejections(name: str, units: int) -> list[float]:
     rejected = np.zeros((len(COLUMNS), 0))
     for found, other, columns in experiments(name, units):
         means = {one: arm_means(found, placed) for one, placed in METRICS.items()}
-        effects = {one: Effects.from_arms(arms, 0, 1) for one, arms in means.items()}
+        effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
         rows = [one.pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)
         srm = chi_square(count, np.array([0.5, 0.5]))[1]

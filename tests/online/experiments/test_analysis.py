@@ -60,7 +60,7 @@ def test_sufficient_statistics_give_what_tea_tasting_gives(name: str) -> None:
     mean[:, 1:], scatter[:, 1:, 1:] = known["mean"], known["scatter"]
     arms = arm_means(Moments(np.array(known["count"], dtype=float), mean, scatter), PLACED[name])
     expected = TEA_TASTING["4000 users"][name]
-    np.testing.assert_allclose(row_of(Effects.from_arms(arms, 0, 1)), expected, 1e-10)
+    np.testing.assert_allclose(row_of(Effects.from_arms(arms, 1)), expected, 1e-10)
 
 
 def test_a_table_gives_what_tea_tasting_gives() -> None:

@@ -160,7 +160,7 @@ def simulate_aa_tests(
         is_treated = np.stack(hashes) >= proportions[0]
         moments = two_variant_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 0, 1).pvalue()
+            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
     names = (*units.metric_columns, SRM)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
@@ -169,14 +169,12 @@ def simulate_aa_tests(
 def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        options: Any = {"variant": None, "variants": ("all",), "missing": missing}
-        return read_units(data, metrics, unit=unit, **options)
+        return read_units(data, metrics, variant=None, unit=unit, missing=missing)
     texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
-    sums: UnitSums = data
-    pooled = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
-    units = units_from_sums(pooled, texts, variants=("all",))
+    variant = np.zeros(len(data.units), dtype=np.intp)
+    units = units_from_sums(replace(data, variant=variant, variants=("all",)), texts)
     for note in units.notes:
         warn(f"{units.source}: {note}")
     return units

@@ -28,11 +28,11 @@ from cranfield.online.experiments.estimates import (
     INFERENCE,
     LIFTS,
     MIN_UNITS,
+    SEQUENTIAL,
     WEIGHTS,
     CriticalValue,
     Effects,
     Sequential,
-    parse_sequential,
 )
 from cranfield.online.experiments.metrics import (
     THETAS,
@@ -101,7 +101,7 @@ def _estimate_segment_effects(
         for name, metric in units.metric_columns.items():
             means = arm_means(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
-                effects = Effects.from_arms(means, 0, k)
+                effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
                 keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
@@ -287,7 +287,7 @@ def analyse_experiment(
     if sequential is not None and errors in ("bootstrap", "permutation"):
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
-    method = None if sequential is None else parse_sequential(sequential)
+    method = None if sequential is None else SEQUENTIAL.parse(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     metrics = read_metrics(metrics)
     has_covariate = before is not None or any(metric.covariate for metric in metrics.values())

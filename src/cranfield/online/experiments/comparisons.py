@@ -158,7 +158,7 @@ def permutation_test(
         all_units = Moments(all_units.count, all_units.mean[indices], scatter)
     by_arm = permutation_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
+    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 1)
     statistics = effects.statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
@@ -251,7 +251,7 @@ def compare_variants(
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, treatment in pairs:
-        effect, level = Effects.from_arms(arms[name], 0, treatment), levels[name]
+        effect, level = Effects.from_arms(arms[name], treatment), levels[name]
         is_compared = (units.arm == 0) | (units.arm == treatment)
         columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
@@ -358,7 +358,7 @@ def _compare_looks(
         columns = units.metric_columns.get(name)
         means = arm if columns is None else arm_means(cumulative, columns, options.theta)
         for variant in range(1, n_variants):
-            effects = Effects.from_arms(means, 0, variant)
+            effects = Effects.from_arms(means, variant)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)

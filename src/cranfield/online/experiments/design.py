@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
@@ -204,11 +205,8 @@ class Experiment:
             traffic_hashes = hash_md5(salt, ids) if is_md5 else hash_growthbook_1(f"__{salt}", ids)
             is_inside = (traffic_hashes >= start) & ((traffic_hashes < stop) | (stop == 1))
         variant_index = np.where(is_inside, variant_index, len(proportions))
-        return (
-            pl.Series([*self.variants, None], dtype=pl.String)
-            .gather(variant_index)
-            .alias("variant")
-        )
+        variants = pl.Series("variant", [*self.variants, None], dtype=pl.String)
+        return variants.gather(variant_index)
 
 
 def _get_proportions(experiment: Experiment) -> Floats:
@@ -500,8 +498,4 @@ def _find_smallest_size(is_enough: Callable[[int], bool]) -> int:
         upper *= 2
         if upper > MAX_EXPERIMENT_UNITS:
             raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
-    lower = max(4, upper // 2)
-    while lower < upper:
-        middle = (lower + upper) // 2
-        lower, upper = (lower, middle) if is_enough(middle) else (middle + 1, upper)
-    return upper
+    return bisect_left(range(upper), True, lo=max(4, upper // 2), key=is_enough)

@@ -141,9 +141,9 @@ class Metric:
         return (*_split_ratio(self.value), *covariate)
 
     def __repr__(self) -> str:
-        names = [name for name in list(vars(self))[1:] if getattr(self, name) is not None]
-        arguments = [f"{name}={getattr(self, name)!r}" for name in names]
-        return f"Metric({', '.join([repr(self.value), *arguments])})"
+        value, *options = vars(self).items()
+        arguments = [f"{name}={option!r}" for name, option in options if option is not None]
+        return f"Metric({', '.join([repr(value[1]), *arguments])})"
 
 
 def _split_ratio(value: Any) -> tuple[str, str]:
@@ -209,7 +209,6 @@ def arm_means(
     within their variant. `all_units` has the moments of all units, by default those of the
     variants, merged.
     """
-    check_choice("theta", theta, THETAS)
     value, gradient = _ratio(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
@@ -255,11 +254,8 @@ def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, F
         gradient = np.zeros_like(groups.mean)
         gradient[..., numerator] += 1 / divisor
         gradient[..., denominator] -= value / divisor
-    is_undefined = ~np.isfinite(value)
-    if is_undefined.any():
-        value = np.where(is_undefined, np.nan, value)
-        gradient = np.where(is_undefined[..., None], np.nan, gradient)
-    return value, gradient
+    is_defined = np.isfinite(value)
+    return np.where(is_defined, value, np.nan), np.where(is_defined[..., None], gradient, np.nan)
 
 
 def _product(left: Floats, matrix: Floats, right: Floats) -> Floats:

@@ -126,9 +126,9 @@ def read_units(
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
     frame, source = table.frame, table.source
-    if variant is None:  # All units are in the first of `variants`.
+    if variant is None:
         variant = "(variant)"
-        frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
+        frame = frame.with_columns(pl.lit("all").alias(variant))
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
@@ -388,10 +388,7 @@ def _sum_by_unit(
     mixed: str,
     once: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit, but take the columns in `once` from one of its rows.
-
-    Units in several variants are excluded or refused.
-    """
+    """Sum the rows of each unit, except for columns in `once`; exclude or refuse mixed units."""
     notes = [
         f"{name} is equal in all rows of each {unit}, so its value is taken once, not summed"
         for name in sorted(once)
@@ -510,9 +507,9 @@ def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
 
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics to the direction of their measures."""
-    lower = {name for name, metric in parse_measures(metrics).items() if metric.better == "lower"}
-    good = {name: m.good or ("down" if name in lower else "up") for name, m in metrics.items()}
-    return {name: replace(metric, good=good[name]) for name, metric in metrics.items()}
+    measures = parse_measures(metrics).items()
+    directions = {name: "down" if m.better == "lower" else "up" for name, m in measures}
+    return {name: replace(m, good=m.good or directions[name]) for name, m in metrics.items()}
 
 
 def units_from_log(

@@ -97,10 +97,12 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
     2
     """
-    judged = read_qrels(qrels)
-    if judged.subtopics is not None:
-        judged = judged.flat()
-    table = judged.to_polars().select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    table = (
+        read_qrels(qrels)
+        .flat()
+        .to_polars()
+        .select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    )
     query = log.pages["query"].gather(log.results["page"])
     results = log.results.drop("grade", strict=False).with_columns(query)
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
@@ -513,5 +515,5 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
         raise PolicyError("objective must be a list of finite numbers")
-    sizes = {name: fields[name] for name in ("ranks", "pages")}
+    sizes = {"ranks": fields["ranks"], "pages": fields["pages"]}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

@@ -7,23 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import (
-    MeasureError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_list,
-)
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_integer, check_list
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
+from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
 from cranfield.measures.aliases import UNSUPPORTED_NAMES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
@@ -43,11 +40,6 @@ from cranfield.online.click_models.model import (
 )
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.result import Column, Columns, Result
-
-if TYPE_CHECKING:
-    from cranfield.collection.qrels import Qrels
-    from cranfield.collection.run import Run
-
 
 KINDS = ("utility", "effort")  # Kinds of measures of a click model
 TIED_BY = ("none", "grade")  # Parameters by query and document, or by grade
@@ -223,16 +215,12 @@ class ClickModel(Result):
 
     def as_qrels(self, threshold: float = 0.5) -> Qrels:
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
-        from cranfield.collection.files.reading import read_qrels
-
         grade = (pl.col("relevance") >= threshold).cast(pl.Int32)
         table = self.relevance_by_document()
         return read_qrels(table.select("doc", topic="query", grade=grade))
 
     def as_run(self) -> Run:
         """Return a run that ranks the documents of each query by relevance."""
-        from cranfield.collection.files.reading import read_run
-
         table = self.relevance_by_document()
         run = read_run(table.select("doc", topic="query", score="relevance"))
         return run.renamed(self.model.name)

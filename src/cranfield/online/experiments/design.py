@@ -23,10 +23,9 @@ from cranfield.base.errors import (
     check_choice,
     check_list,
     check_number,
-    check_proportion,
     quoted,
 )
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -385,10 +384,10 @@ def experiment_size(
     deviation: float,
     lift: float | None = None,
     units: int | None = None,
-    power: float | None = None,
-    alpha: float = 0.05,
-    alternative: str = "two-sided",
-    treatment_proportion: float = 0.5,
+    power: Annotated[float | None, UnitInterval()] = None,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
+    alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
+    treatment_proportion: Annotated[float, UnitInterval()] = 0.5,
     correlation: float = 0.0,
     daily: float | None = None,
 ) -> ExperimentSize:
@@ -441,6 +440,7 @@ def experiment_size(
     >>> size.units, round(size.rule), size.days
     (238608, 243200, 8.0)
     """
+    check_arguments(experiment_size, locals())
     if power is None and (lift is None or units is None):
         power = 0.8
     if [lift, units, power].count(None) != 1:
@@ -448,14 +448,9 @@ def experiment_size(
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
-    check_proportion("alpha", alpha)
-    check_choice("alternative", alternative, ALTERNATIVES)
-    check_proportion("treatment_proportion", treatment_proportion)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
-    if power is not None:
-        check_proportion("power", power)
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)

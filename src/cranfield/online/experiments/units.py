@@ -10,14 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    check_choice,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
     ONES_COLUMN,
@@ -114,7 +107,6 @@ def read_units(
     missing: str = "error",
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics."""
-    check_choice("missing", missing, MISSING)
     metric_parts = [part for metric in metrics.values() for part in metric.parts()]
     names = list(dict.fromkeys(filter(None, metric_parts)))
     _check_uses([unit, variant, *names], [*segments, time], variant)

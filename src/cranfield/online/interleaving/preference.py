@@ -37,8 +37,6 @@ from cranfield.tabular import format_number
 
 TIE = 1e-9  # Maximum difference of credits that is due to rounding
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
-
-
 Interval = tuple[float, float]
 
 
@@ -406,7 +404,6 @@ def _preference(
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
-        check_integer("seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan

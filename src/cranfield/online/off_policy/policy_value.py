@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_number,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_number, quoted
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
@@ -26,9 +19,9 @@ from cranfield.online.off_policy.value import (
     MAX_DEVIATION,
     PolicyValue,
     WeightSummary,
-    check_interval,
     compare_ratios,
 )
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
@@ -302,16 +295,16 @@ UNITS = ("list", "query", "session", "user")  # Independent units of the interva
 def policy_value(
     logged: Any,
     policy: Any = None,
-    estimator: str = "IPS",
+    estimator: Annotated[str, OneOf(ESTIMATORS)] = "IPS",
     *,
-    depends: str = "position",
+    depends: Annotated[str, OneOf(DEPENDENCIES)] = "position",
     clip: float | None = None,
-    candidates: int | None = None,
+    candidates: Annotated[int | None, Integer(1)] = None,
     repeats: bool = False,
-    unit: str = "list",
-    confidence: float = 0.95,
-    resamples: int = 0,
-    seed: int = 0,
+    unit: Annotated[str, OneOf(UNITS)] = "list",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PolicyValue:
     r"""Estimate the value of a policy from the log of another policy with random actions.
 
@@ -387,10 +380,10 @@ def policy_value(
     >>> value.estimate, value.logged, round(value.ess, 2)
     (0.8, 0.5, 2.94)
     """
-    check_choice("estimator", estimator, ESTIMATORS)
-    check_choice("depends", depends, DEPENDENCIES)
-    interval = check_interval(confidence, resamples, seed)
-    check_clip(clip)
+    check_arguments(policy_value, locals())
+    if clip is not None:
+        check_number("clip", clip, above=0, maximum=np.inf)
+    interval = confidence, resamples, seed
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
     actions = read_actions(logged, policy)
@@ -399,7 +392,6 @@ def policy_value(
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
-        check_integer("candidates", candidates, 1)
         weights = pseudo_inverse_weights(actions, int(candidates), repeats)
     elif estimator != "DM":
         weights = importance_weights(actions, depends, estimator)
@@ -435,11 +427,6 @@ def policy_value(
     )
 
 
-def check_clip(clip: float | None) -> None:
-    if clip is not None:
-        check_number("clip", clip, above=0, maximum=np.inf)
-
-
 def _contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
@@ -457,7 +444,6 @@ def _contributions(
 
 def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, int]:
     """Number the units of lists; also return the number of units."""
-    check_choice("unit", unit, UNITS)
     if unit == "list":
         return np.arange(lists.height), lists.height
     if unit not in lists.columns or lists[unit].null_count():

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    as_numbers,
-    check_choice,
-    check_integer,
-    check_proportion,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, as_numbers, check_number
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
@@ -28,16 +21,11 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import check_clip, list_ranks, unit_codes
-from cranfield.online.off_policy.value import (
-    TOLERANCE,
-    PolicyValue,
-    WeightSummary,
-    check_interval,
-    compare_ratios,
-)
+from cranfield.online.off_policy.policy_value import UNITS, list_ranks, unit_codes
+from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
+from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
@@ -91,8 +79,7 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
         return value, error
-    ranks = np.flatnonzero(is_linked)
-    ranks = ranks[ranks > 1]
+    ranks = np.flatnonzero(is_linked[2:]) + 2
     lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
     pair = lower * (depth + 1) + upper
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
@@ -222,7 +209,11 @@ class RankPropensities(TableResult):
 
 
 def rank_propensities(
-    log: QueryLog, method: str = "AllPairs", *, depth: int = 10, confidence: float = 0.95
+    log: QueryLog,
+    method: Annotated[str, OneOf(METHODS)] = "AllPairs",
+    *,
+    depth: Annotated[int, Integer(2, 1000)] = 10,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> RankPropensities:
     r"""Estimate the examination probability of each rank, relative to rank 1, from clicks.
 
@@ -260,9 +251,7 @@ def rank_propensities(
     >>> rank_propensities(cf.online.simulated_log(), depth=5)
     RankPropensities(AllPairs, 5 ranks, ... pairs)
     """
-    check_choice("method", method, METHODS)
-    check_integer("depth", depth, 2, 1000)
-    check_proportion("confidence", confidence)
+    check_arguments(rank_propensities, locals())
     log.require("results", purpose="a propensity of ranks")
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
@@ -340,10 +329,10 @@ def run_value(
     examination: Any = None,
     *,
     clip: float | None = None,
-    unit: str = "list",
-    confidence: float = 0.95,
-    resamples: int = 0,
-    seed: int = 0,
+    unit: Annotated[str, OneOf(UNITS)] = "list",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PolicyValue:
     r"""Estimate the value of a measure for a ranker from clicks on pages of other rankers.
 
@@ -400,8 +389,10 @@ def run_value(
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
     """
-    interval = check_interval(confidence, resamples, seed)
-    check_clip(clip)
+    check_arguments(run_value, locals())
+    if clip is not None:
+        check_number("clip", clip, above=0, maximum=np.inf)
+    interval = confidence, resamples, seed
     measure = parse_measure(measure) if isinstance(measure, str) else measure
     if measure.info.inputs or not measure.linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
@@ -425,10 +416,8 @@ def run_value(
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
-    pages = log.pages.select("query").join(
-        query_gains, on="query", how="left", maintain_order="left"
-    )
-    page_gains = pages["gain"]
+    queries = log.pages.select("query")
+    page_gains = queries.join(query_gains, on="query", how="left", maintain_order="left")["gain"]
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
@@ -472,9 +461,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         elif isinstance(examination, Mapping):
             probabilities = dict(examination)
         else:
-            probabilities = dict(
-                enumerate(as_numbers(examination, "examination").ravel().tolist(), 1)
-            )
+            numbers = as_numbers(examination, "examination").ravel().tolist()
+            probabilities = dict(enumerate(numbers, 1))
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
-from cranfield.online.experiments.aa_tests import two_variant_moments
+from cranfield.online.experiments.aa_tests import compute_pair_moments
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import MetricColumns, Moments, arm_means
@@ -108,7 +108,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
         middle = values.mean(axis=1, keepdims=True)
         apart = values - middle
         products = apart[..., first] * apart[..., second]
-        found = two_variant_moments(apart, products, np.zeros(5), other)
+        found = compute_pair_moments(apart, products, np.zeros(5), other)
         yield Moments(found.count, found.mean + middle, found.scatter), other, columns
 
 

@@ -153,12 +153,12 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
     included_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
-    stays, n_unknown = _mean_stays(log, clicks.filter(pl.col("rank") <= ranks))
+    stays, n_unknown = _average_stays(log, clicks.filter(pl.col("rank") <= ranks))
     excluded = moves.height - included_moves.height
     return ClickMoves(counts, stays, included_moves["page"].n_unique(), excluded, n_unknown)
 
 
-def _mean_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _average_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
     timed_clicks = add_stays(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
@@ -482,12 +482,13 @@ def calibrate_tbg(
     estimates: dict[str, Estimate] = {}
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
-        estimates |= _half_life(log, clicks, unit, last_click, notes) | _summary_time(clicks)
+        estimates |= _estimate_half_life(log, clicks, unit, last_click, notes)
+        estimates |= _estimate_summary_time(clicks)
     if "grade" in log.results.columns:
-        estimates |= _click_probabilities(log, clicks, is_relevant)
+        estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
-            estimates |= _save_probability(clicks, save)
-    estimates |= _document_times(clicks, lengths, notes)
+            estimates |= _estimate_save_probability(clicks, save)
+    estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
         reason = "has neither times nor dwell times nor grades"
         raise InputError(f"{reason}, so no parameter of TBG can be estimated", source=log.source)
@@ -502,7 +503,7 @@ def calibrate_tbg(
     return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))
 
 
-def _half_life(
+def _estimate_half_life(
     log: QueryLog, clicks: pl.DataFrame, unit: str, last_click: str, notes: list[str]
 ) -> dict[str, Estimate]:
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
@@ -526,14 +527,14 @@ def _half_life(
     return {"h": (np.log(2) * value, np.log(2) * error, units.height)}
 
 
-def _summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
+def _estimate_summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
     clicks = clicks.drop_nulls(["start", "time"]).unique("page", keep="first", maintain_order=True)
     seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
     clicks = clicks.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
     return _estimate("summary", clicks["seconds"], clicks["rank"])
 
 
-def _click_probabilities(
+def _estimate_click_probabilities(
     log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
 ) -> dict[str, Estimate]:
     """Estimate click probabilities from the results above the lowest click of each page."""
@@ -551,14 +552,14 @@ def _click_probabilities(
     return estimates
 
 
-def _save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
+def _estimate_save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
     is_long = pl.col("dwell") >= save
     # Whether a click was long is known if its dwell time is, or if a censored dwell is long enough.
     clicks = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
     return _estimate("save", clicks.select(is_long.cast(pl.Float64)).to_series())
 
 
-def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
+def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
     clicks = clicks.filter(pl.col("is_known") & (pl.col("dwell") >= 0))
     if lengths is None:
         mean = _estimate("b", clicks["dwell"])

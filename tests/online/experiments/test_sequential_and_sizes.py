@@ -17,7 +17,7 @@ from cranfield.online.experiments.estimates import (
     always_valid,
     half_width,
     percentiles,
-    resampled_means,
+    resample_means,
 )
 from cranfield.online.log.reading import simulated_log
 from cranfield.significance.power_and_width import t_power
@@ -97,8 +97,8 @@ def test_the_bootstrap_is_a_loop_over_resamples(weights: str) -> None:
     random = np.random.default_rng(8)
     columns = np.column_stack([np.ones(60), random.lognormal(size=60), random.poisson(3, 60)])
     arm = np.repeat([0, 1], [25, 35])
-    found = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
-    again = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    found = resample_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    again = resample_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
     assert (found == again).all()
     ratio = found[1, :, 1] / found[1, :, 2]
     naive = []

@@ -144,10 +144,10 @@ def evaluate_models(
     >>> evaluation.models.sort("perplexity")["model"].to_list()
     ['PBM', 'GCTR']
     """
-    model_list = _model_list(models)
+    model_list = _list_models(models)
     if qrels is not None:
         log = with_grades(log, qrels)
-    patterns = _patterns_by_model(model_list, log)
+    patterns = _collect_patterns(model_list, log)
     rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
     clicks = int(patterns[0].weight @ patterns[0].clicks)
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
@@ -177,7 +177,7 @@ def label(model: ClickModel) -> str:
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
-def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
+def _list_models(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     check_list("models", models)
     model_list = [models] if isinstance(models, ClickModel) else list(models)
     if not model_list:
@@ -185,7 +185,7 @@ def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     return model_list
 
 
-def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
+def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
     """Return the patterns of a log for each model; models with the same items share them."""
     model_by_items = {id(model.items): model for model in models}
     patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
@@ -339,7 +339,7 @@ def perplexity_gain(
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
     codes, n_queries = _number_queries(log)
-    patterns = _patterns_by_model([baseline, model], log)
+    patterns = _collect_patterns([baseline, model], log)
     n_ranks = patterns[0].ranks
     cell = codes[page] * n_ranks + rank - 1
     shape = (n_queries, n_ranks)
@@ -438,7 +438,7 @@ def predict_relevance(
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
     check_list("measures", measures)
-    model_list = _model_list(models)
+    model_list = _list_models(models)
     check_integer("rel", rel, -(10**9))
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")

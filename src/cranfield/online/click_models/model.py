@@ -49,7 +49,7 @@ class Items:
     @classmethod
     def from_log(cls, log: QueryLog, tied: str | None) -> Items:
         """Number the results of a log by first appearance, or by grade, unjudged first."""
-        items = item_keys(log, tied).unique(maintain_order=True)
+        items = select_item_keys(log, tied).unique(maintain_order=True)
         return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 
     @property
@@ -58,13 +58,13 @@ class Items:
 
     def codes(self, log: QueryLog) -> Indices:
         """Return the item of each result, or the number of items if unknown; shape (results,)."""
-        keys = item_keys(log, self.tied)
+        keys = select_item_keys(log, self.tied)
         items, on = self.frame.with_row_index("item"), keys.columns
         results = keys.join(items, on=on, how="left", nulls_equal=True, maintain_order="left")
         return results["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
-def item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
+def select_item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
     """Return the columns that identify the item of each result of a log."""
     log.require("results", purpose="a click model")
     if tied is not None:

@@ -59,7 +59,7 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
 """Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _measure_arguments(
+def _convert_parameter(
     name: str, variable: str, frame: pl.DataFrame, n_ranks: int
 ) -> dict[str, Any]:
     """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
@@ -326,7 +326,7 @@ class ClickModel(Result):
                 frame = frame.with_columns(pl.col("value").round(digits))
             if variable == "item" and not unjudged:
                 frame = frame.drop_nulls("grade")
-            options |= _measure_arguments(argument, variable, frame, ranks)
+            options |= _convert_parameter(argument, variable, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)

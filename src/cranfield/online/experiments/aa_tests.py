@@ -156,7 +156,7 @@ def simulate_aa_tests(
     for block in row_slices(n_tests, n_units, BLOCK_CELLS):
         hashes = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
         is_treated = np.stack(hashes) >= proportions[0]
-        moments = two_variant_moments(residuals, products, centre, is_treated)
+        moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
             pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
@@ -178,7 +178,7 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
     return units
 
 
-def two_variant_moments(
+def compute_pair_moments(
     residuals: Floats, products: Floats, centre: Floats, is_treated: Bools
 ) -> Moments:
     """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""

@@ -20,8 +20,8 @@ from cranfield.online.experiments.comparisons import (
     Options,
     Row,
     arm_intervals,
+    combine_metrics,
     compare_variants,
-    overall_criterion,
 )
 from cranfield.online.experiments.design import check_weights, chi_square
 from cranfield.online.experiments.estimates import (
@@ -112,7 +112,7 @@ def _estimate_segment_effects(
                 }
                 inference = dict(zip(INFERENCE, values, strict=True))
                 frames.append(pl.DataFrame({**keys, **columns, **inference}))
-                tests.append((segment, name, variant, *_heterogeneity(effects, is_tested)))
+                tests.append((segment, name, variant, *_test_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
     method = options.correction
@@ -124,7 +124,7 @@ def _estimate_segment_effects(
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
-def _heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
+def _test_heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
     """Compute Cochran's Q, its degrees of freedom and its p-value."""
     is_usable = np.isfinite(effects.error) & is_tested
     if is_usable.sum() < 2:
@@ -338,18 +338,18 @@ def analyse_units(
     by_arm, metric_columns = units.moments(), units.metric_columns
     arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if oec is not None:
-        arms[OEC] = overall_criterion(by_arm, arms, metrics, oec)
+        arms[OEC] = combine_metrics(by_arm, arms, metrics, oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
-    notes = [*units.notes, *_notes_on_few_units(units, rows), *_notes_on_margins(metrics, rows)]
-    notes += _notes_on_constants(units, arms, rows)
-    notes += _notes_on_skewness(units, metrics, rows, options)
+    notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
+    notes += _note_constants(units, arms, rows)
+    notes += _note_skewness(units, metrics, rows, options)
     by_segment = interactions = None
     if segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, segments, options)
-        notes += _notes_on_segments(rows, by_segment, options)
+        notes += _note_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
-    table = _comparison_table(rows, metrics, options, is_stopped)
-    notes += _notes_on_intervals(table, options)
+    table = _tabulate_comparisons(rows, metrics, options, is_stopped)
+    notes += _note_intervals(table, options)
     if is_stopped:
         # Results that cannot be trusted are not shown.
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
@@ -378,7 +378,7 @@ def analyse_units(
     )
 
 
-def _comparison_table(
+def _tabulate_comparisons(
     rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
@@ -401,7 +401,7 @@ def _comparison_table(
     return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
 
-def _notes_on_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
+def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
@@ -424,7 +424,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
             yield f"{', '.join(f'{metric} of {variant}' for metric, variant in pairs)}: {reason}"
 
 
-def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
+def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     small_variants = [f"{n} in {name}" for name, n in units.counts.items() if n < MIN_UNITS]
     if not small_variants:
         return []
@@ -437,7 +437,7 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     return [f"few units ({small_list}): only large differences can be detected{remark}"]
 
 
-def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
+def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
     """Return notes on margins above the mean of the control, which may lack a percent sign."""
     controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
     for name, control in controls.items():
@@ -451,7 +451,7 @@ def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Ite
             yield f"{name}: {comparison}; a percentage is written as '{size:g}%'"
 
 
-def _notes_on_constants(
+def _note_constants(
     units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> Iterator[str]:
     for row in rows:
@@ -469,7 +469,7 @@ def _notes_on_constants(
             yield f"{name}: all values equal in {constants}: no interval of the mean"
 
 
-def _notes_on_skewness(
+def _note_skewness(
     units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
 ) -> Iterator[str]:
     for row in rows:
@@ -498,9 +498,7 @@ def _notes_on_skewness(
         yield f"{name}: skewness {distortion.skewness:.1f} with {split}: {consequence}"
 
 
-def _notes_on_segments(
-    rows: Sequence[Row], segments: pl.DataFrame, options: Options
-) -> Iterator[str]:
+def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options) -> Iterator[str]:
     if options.sequential is not None:
         yield "p-values and intervals by segment are not adjusted for several looks"
         return

@@ -48,20 +48,20 @@ def hash_md5(salt: str, units: pl.Series) -> Floats:
 
 def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
     """Hash unit and salt as version 1 of GrowthBook's SDKs, in thousandths."""
-    return np.asarray((fnv1a(units + salt) % 1000) / 1000)
+    return np.asarray((hash_fnv1a(units + salt) % 1000) / 1000)
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
     """Return the hashes of GrowthBook's version 2, multiples of 1/10,000 from 0 to 0.9999."""
-    first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
-    return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
+    first_hash = pl.Series(hash_fnv1a(salt + units)).cast(pl.String)
+    return np.asarray((hash_fnv1a(first_hash) % 10_000) / 10_000)
 
 
 _GROWTHBOOK = {"growthbook-1": hash_growthbook_1, "growthbook-2": hash_growthbook_2}
 HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {"md5": hash_md5, **_GROWTHBOOK}
 
 
-def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
+def hash_fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     """Hash texts by 32-bit FNV-1a over their characters, shape (texts,)."""
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)

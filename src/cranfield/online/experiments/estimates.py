@@ -301,7 +301,7 @@ WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fi
 BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depend on it
 
 
-def resampled_means(
+def resample_means(
     columns: Floats,
     arm: Indices,
     n_arms: int,

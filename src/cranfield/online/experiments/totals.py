@@ -122,7 +122,7 @@ def analyse_totals(
     if not is_mean and n_units <= MAX_ROWS:
         options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
         metrics = {name: Metric("success", good=good, margin=margin)}
-        rows = _unit_rows(totals)
+        rows = _make_rows(totals)
         return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
@@ -142,7 +142,7 @@ def analyse_totals(
         columns=np.empty((0, 2)),
         metric_columns={name: MetricColumns(1)},
         notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-        by_variant=_total_moments([totals[variant] for variant in variants]),
+        by_variant=_compute_moments([totals[variant] for variant in variants]),
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
     metrics = {name: Metric(name, good=good, margin=margin)}
@@ -198,7 +198,7 @@ def _check_totals(totals: Any) -> dict[str, Total]:
     return {str(name): total for name, total in totals.items()}
 
 
-def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
+def _make_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
     frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))
@@ -207,7 +207,7 @@ def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _total_moments(totals: list[Total]) -> Moments:
+def _compute_moments(totals: list[Total]) -> Moments:
     """Compute the moments of a column of ones and the column of values."""
     count = np.array([total[-1] for total in totals])
     sums = np.array([total[0] for total in totals])

@@ -274,7 +274,7 @@ def bias(
     0.0
     """
     interleaver = interleave(lists, method, length)
-    distribution = _merged_distribution(interleaver, limit)
+    distribution = _merge_distribution(interleaver, limit)
     shown, teams, n_rankers = distribution.lists, distribution.teams, len(interleaver.rankers)
     is_filled = shown >= 0
     sizes = is_filled.sum(axis=1)
@@ -396,7 +396,7 @@ def fidelity(
         if order == names:
             continue
         interleaver = interleave([list(names), list(order)], method, n_ranks)
-        distribution = _merged_distribution(interleaver)
+        distribution = _merge_distribution(interleaver)
         lists = distribution.lists
         for relevant in relevant_sets:
             gains = [order.index(doc) - names.index(doc) for doc in relevant]
@@ -411,7 +411,7 @@ def fidelity(
     return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(method))
 
 
-def _merged_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
+def _merge_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
     """Return all lists, merged over teams unless the method credits teams."""
     distribution = interleaver.distribution(limit)
     return distribution if interleaver.method.has_team_credit else distribution.merge_teams()

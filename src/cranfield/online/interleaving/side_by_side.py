@@ -77,17 +77,17 @@ class PreferenceMatrix(Result):
     @property
     def delta(self) -> Floats:
         """Preference `delta` for the ranker of the row over the ranker of the column."""
-        upper = self._matrix([pair.delta for pair in self.pairs])
+        upper = self._fill_matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
     @property
     def significant(self) -> Bools:
         """Whether each corrected p-value is at most 1 - confidence; same shape as `delta`."""
         level = 1 - self.pairs[0].confidence
-        upper = self._matrix(self.pvalues <= level + 1e-12) > 0
+        upper = self._fill_matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T
 
-    def _matrix(self, values: ArrayLike) -> Floats:
+    def _fill_matrix(self, values: ArrayLike) -> Floats:
         """Return a matrix with the values of pairs above its diagonal; 0 if not compared."""
         upper = np.zeros((len(self.rankers),) * 2)
         index = {name: k for k, name in enumerate(self.rankers)}

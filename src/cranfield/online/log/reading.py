@@ -145,10 +145,8 @@ def _read_tables(
     on_anomaly: str,
     click_actions: Sequence[str] | None,
 ) -> SourceTables:
-    """Read the tables of a log, in the chosen or the detected format.
-
-    `second_table` has results or clicks, which is detected; in formats other than tables, clicks.
-    """
+    """Read the tables of a log, in the chosen or the detected format."""
+    # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
     warn_without_results = is_file or log_format == "flat"

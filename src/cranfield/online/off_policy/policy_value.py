@@ -115,7 +115,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
         raise CranfieldError(f"{source}: the policy takes none of the logged actions")
-    return LoggedActions(rows, source, _unseen_fraction(rows, probabilities, keys), notes)
+    return LoggedActions(rows, source, _estimate_unseen(rows, probabilities, keys), notes)
 
 
 def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -193,7 +193,7 @@ def list_ranks(run: Run) -> pl.DataFrame:
     return pl.DataFrame({"query": query, "position": position, "action": run.docs})
 
 
-def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
+def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -398,7 +398,7 @@ def policy_value(
     clipped_weights = weights
     if weights is not None and clip is not None:
         clipped_weights = Weights(*(np.minimum(values, clip) for values in weights))
-    contribution = _contributions(actions, reward, clipped_weights, estimator, depends)
+    contribution = _compute_contributions(actions, reward, clipped_weights, estimator, depends)
     denominators = np.ones(n_lists)
     if estimator == "SNIPS" and clipped_weights is not None:
         lengths = np.bincount(code).astype(np.float64)
@@ -420,14 +420,14 @@ def policy_value(
     if weights is not None:
         has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code
-        warnings += _mean_warnings(weights.ratios, draw_units, n_units)
+        warnings += _check_mean_weight(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     return PolicyValue(
         name, means, n_lists, n_units, unit, summary, actions.unseen, interval, tuple(warnings)
     )
 
 
-def _contributions(
+def _compute_contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
     if estimator in {"DM", "DR"}:
@@ -452,7 +452,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     return code, int(code.max()) + 1
 
 
-def _mean_warnings(weights: Floats, code: Indices, n_units: int) -> list[str]:
+def _check_mean_weight(weights: Floats, code: Indices, n_units: int) -> list[str]:
     """Return a warning if the mean weight differs significantly from 1."""
     # Both columns are the same: only the mean and its standard error are needed.
     columns = np.tile(weights[:, None], 2)

@@ -74,7 +74,7 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
-    is_linked = _linked_ranks(pair_sums, clicks > 0, depth)
+    is_linked = _find_linked_ranks(pair_sums, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
@@ -98,7 +98,7 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _maximise_likelihood(design, c, n, ranks.size)
     n = np.maximum(n, FLOORS[-1])
-    odds, slope = _odds_and_slope(design @ beta)
+    odds, slope = _compute_odds_and_slope(design @ beta)
     n_queries = int(pair_sums.query.max()) + 1
     score = np.zeros((n_queries, cell.size))
     excess = pair_sums.clicks[is_used] - pair_sums.non_clicks[is_used] * odds[row]
@@ -112,20 +112,18 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     return value, error
 
 
-def _odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
+def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
     """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
 
 
 def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0.
-
-    A cell without non-clicks (n = 0) has its maximum at z = 0, which is approached by decreasing n.
-    """
+    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0."""
     beta = np.zeros(design.shape[1])
     pairs = design[:, n_ranks:]
     beta[n_ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
+    # A cell without non-clicks has its maximum at z = 0, which is approached by decreasing n.
     for floor in FLOORS if n.min() < FLOORS[0] else FLOORS[-1:]:
         beta = _newton(beta, design, c, np.maximum(n, floor))
     return beta
@@ -138,7 +136,7 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
 
     value = objective(beta)
     for _ in range(MAX_STEPS):
-        odds, slope = _odds_and_slope(design @ beta)
+        odds, slope = _compute_odds_and_slope(design @ beta)
         curvature = design.T @ (design * (n * slope)[:, None])
         step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
         step_size = 1.0
@@ -150,7 +148,7 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
+def _find_linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
     is_linked = np.zeros(depth + 1, dtype=bool)
     is_linked[1] = has_clicks[1]

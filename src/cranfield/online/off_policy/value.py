@@ -21,7 +21,6 @@ BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depen
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-
 Interval = tuple[float, int, int]
 """Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 

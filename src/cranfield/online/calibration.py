@@ -511,9 +511,8 @@ def _estimate_half_life(
     duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
     has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
     timed_clicks = clicks.with_columns(unit=key, end=end).drop_nulls(["start", "time"])
-    units = timed_clicks.group_by("unit", maintain_order=True).agg(
-        seconds=duration, has_end=has_end
-    )
+    groups = timed_clicks.group_by("unit", maintain_order=True)
+    units = groups.agg(seconds=duration, has_end=has_end)
     n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
     if n_units > units.height:
         excluded = counted(n_units - units.height, unit)

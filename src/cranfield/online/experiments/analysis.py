@@ -332,9 +332,8 @@ def analyse_units(
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
-    is_stopped = srm == "stop" and (
-        ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
-    )
+    has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
+    is_stopped = has_mismatch and srm == "stop"
     by_arm, metric_columns = units.moments(), units.metric_columns
     arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if oec is not None:
@@ -445,10 +444,9 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            comparison = (
-                f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
-            )
-            yield f"{name}: {comparison}; a percentage is written as '{size:g}%'"
+            mean = f"the mean of the control, {control:.4g}"
+            remedy = f"a percentage is written as '{size:g}%'"
+            yield f"{name}: the margin {size:g} is larger than {mean}; {remedy}"
 
 
 def _note_constants(

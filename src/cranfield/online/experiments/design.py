@@ -195,9 +195,8 @@ class Experiment:
         if (start, stop) == (0.0, 1.0):
             is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
-            is_inside = (start == 0) & (
-                u < (ends - proportions)[variant_index] + stop * proportions[variant_index]
-            )
+            limits = ends - proportions + stop * proportions
+            is_inside = (start == 0) & (u < limits[variant_index])
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"

@@ -231,9 +231,8 @@ def _count_clusters(columns: Columns, column: int, variant: int) -> int:
     """Return the number of values of a column if each repeats in one variant only; else 0."""
     if spelt(columns.names[column]) in TIMES:
         return 0
-    rows = pl.DataFrame(
-        {"value": _texts(columns.cells(column)), "arm": _texts(columns.cells(variant))}
-    ).drop_nulls()
+    value, arm = (_texts(columns.cells(k)) for k in (column, variant))
+    rows = pl.DataFrame({"value": value, "arm": arm}).drop_nulls()
     values = rows.group_by("value").agg(pl.col("arm").n_unique())
     has_few_values = values.height <= 2 * rows["arm"].n_unique()
     if has_few_values or rows.height - values.height < _MIN_REPEATS or values["arm"].max() != 1:

@@ -128,12 +128,9 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
-            method_list = (
-                f"{', '.join(other_methods)}, which requires the interleaved lists or runs"
-            )
-            notes.append(
-                f"clicks are credited by team, but pages were interleaved by {method_list}"
-            )
+            cause = f"but pages were interleaved by {', '.join(other_methods)}"
+            remedy = "which requires the interleaved lists or runs"
+            notes.append(f"clicks are credited by team, {cause}, {remedy}")
     return LogCredits(rankers, values, pages, tuple(notes))
 
 
@@ -249,9 +246,8 @@ def outcomes_by_method(
     results, notes = weigh_clicks(log, clicks, results)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
-    pair = _check_pair(
-        names or sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
-    )
+    rankers = {name for rankings in lists.values() for name in rankings}
+    pair = _check_pair(names or sorted(rankers, key=str.encode))
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:

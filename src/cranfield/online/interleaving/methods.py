@@ -39,9 +39,7 @@ def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
     for ranker, top in enumerate(tops):
         available = prefixes.available[:, top]
         position = available.argmax(axis=1)
-        best_docs[:, ranker] = np.where(
-            available[np.arange(len(available)), position], top[position], NOBODY
-        )
+        best_docs[:, ranker] = np.where(available.any(axis=1), top[position], NOBODY)
     return best_docs
 
 

@@ -241,9 +241,8 @@ def compare_pairs(
         expected = f"names must be {credits.shape[1]} different rankers"
         raise PolicyError(f"{expected}, got {quoted(rankers)}")
     pairs = []
-    for pair, (credit, other_credit) in zip(
-        combinations(names, 2), combinations(credits.T, 2), strict=True
-    ):
+    for a, b in combinations(range(len(names)), 2):
+        pair, credit, other_credit = (names[a], names[b]), credits[:, a], credits[:, b]
         if np.isnan(credit - other_credit).all():
             pair_text = " and ".join(map(quoted, pair))
             raise PolicyError(f"no impression has credits of both {pair_text}")

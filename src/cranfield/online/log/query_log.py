@@ -161,10 +161,10 @@ class QueryLog(Plotted):
     def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each result in the column `clicks`."""
         self.require("clicks", purpose="results with their clicks")
-        counts = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
-        return self.results.join(
-            counts, on=["page", "rank"], how="left", maintain_order="left"
-        ).with_columns(pl.col("clicks").fill_null(0))
+        keys = ["page", "rank"]
+        counts = self.clicks.group_by(keys).agg(clicks=pl.len())
+        results = self.results.join(counts, on=keys, how="left", maintain_order="left")
+        return results.with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
         """Select pages, with their results and clicks; numbers of anomalies are not kept.

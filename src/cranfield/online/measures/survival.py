@@ -74,9 +74,8 @@ def kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     at_risk = times.size - np.searchsorted(np.sort(times), event_times)
     survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
     longest = float(times.max()) if times.size else float("nan")
-    return SurvivalCurve(
-        event_times, survivors, at_risk.astype(float), events.astype(float), longest
-    )
+    counts = at_risk.astype(float), events.astype(float)
+    return SurvivalCurve(event_times, survivors, *counts, longest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

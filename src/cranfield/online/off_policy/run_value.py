@@ -300,10 +300,9 @@ def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, 
     rows = top.join(lower, on="page", maintain_order="left_right").with_columns(
         first=pl.min_horizontal("doc", "other"), second=pl.max_horizontal("doc", "other")
     )
-    orders = rows.group_by("query", "rank", "first", "second", "doc", maintain_order=True).agg(
-        pl.col("clicked", "below").mean(), times=pl.len()
-    )
     pair = ["query", "rank", "first", "second"]
+    groups = rows.group_by(*pair, "doc", maintain_order=True)
+    orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
     orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
     swaps = orders.filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)

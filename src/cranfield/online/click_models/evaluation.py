@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, row_slices
 from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, UnitInterval, check_arguments
 from cranfield.base.streams import stream
@@ -338,10 +338,13 @@ def perplexity_gain(
     if qrels is not None:
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
-    codes, n_queries = _number_queries(log)
+    queries = log.pages["query"].gather(page)
+    query_names = queries.unique(maintain_order=True)
+    n_queries = query_names.len()
     patterns = _collect_patterns([baseline, model], log)
     n_ranks = patterns[0].ranks
-    cell = codes[page] * n_ranks + rank - 1
+    query_codes = queries.cast(pl.Enum(query_names)).to_physical().to_numpy()
+    cell = query_codes.astype(np.intp) * n_ranks + rank - 1
     shape = (n_queries, n_ranks)
 
     def sum_by_query(values: Floats | None) -> Floats:
@@ -381,22 +384,14 @@ def perplexity_gain(
     )
 
 
-def _number_queries(log: QueryLog) -> tuple[Indices, int]:
-    """Number the queries of pages; also return the number of queries with results."""
-    page_queries = log.pages["query"].gather(log.results["page"].unique())
-    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("code")
-    pages = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
-    return pages["code"].fill_null(0).to_numpy().astype(np.intp), codes.height
-
-
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    others = [model for model in model_list if model is not reference]
-    gains = [perplexity_gain(model, reference, log, **options) for model in others]
+    compared_models = [model for model in model_list if model is not reference]
+    gains = [perplexity_gain(model, reference, log, **options) for model in compared_models]
     return pl.concat(gain.to_polars() for gain in gains)
 
 

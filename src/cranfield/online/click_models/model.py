@@ -395,9 +395,8 @@ class EMModel(Model):
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
-        fixed_values = self.fixed_values()
-        starts = {name: fixed_values.get(name, 0.5) for name in sizes}
-        values = {name: np.full(size + 1, starts[name]) for name, size in sizes.items()}
+        fixed = self.fixed_values()
+        values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
         expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -76,11 +77,9 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     # Equal values may differ from their mean by rounding.
     residuals[np.abs(residuals) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
     scatter = np.empty((n_groups, width, width))
-    for i in range(width):
-        for j in range(i, width):
-            products = residuals[:, i] * residuals[:, j]
-            sums = np.bincount(group, weights=products, minlength=n_groups)
-            scatter[:, i, j] = scatter[:, j, i] = sums
+    for i, j in combinations_with_replacement(range(width), 2):
+        sums = np.bincount(group, residuals[:, i] * residuals[:, j], n_groups)
+        scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
     )

@@ -314,9 +314,9 @@ def _check_second_variants(columns: Columns, variant: int) -> None:
     arms = _texts(columns.cells(variant))
     for k, name in enumerate(columns.names):
         if k != variant and spelt(name) in _VARIANT_NAMES:
-            others = _texts(columns.cells(k))
-            n_pairs = pl.DataFrame({"arm": arms, "other": others}).n_unique()
-            if others.n_unique() <= arms.n_unique() < n_pairs:
+            other_arms = _texts(columns.cells(k))
+            n_pairs = pl.DataFrame({"arm": arms, "other": other_arms}).n_unique()
+            if other_arms.n_unique() <= arms.n_unique() < n_pairs:
                 pair = f"{quoted(columns.names[variant])} and {quoted(name)}"
                 reason = f"has two columns of variants that contradict each other: {pair}"
                 raise InputError(f"{reason}; remove one", source=columns.source)

@@ -378,10 +378,9 @@ def sums_by_unit(
         variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         unit_variants = pages.group_by(unit).agg(variant=variant)
         units = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")
-        names = units["variant"]
-        variants = tuple(names.drop_nulls().unique().sort())
-        variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
-        codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
+        variants = tuple(units["variant"].drop_nulls().unique().sort())
+        ranks = units["variant"].rank("dense").cast(pl.Int64).fill_null(0)
+        codes = ranks.to_numpy().astype(np.intp) - 1
     measure_names = tuple(map(str, parsed_measures))
     numbers = sums.total, sums.number, pages.height, pages[unit].null_count()
     return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *numbers)

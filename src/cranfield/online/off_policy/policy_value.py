@@ -206,8 +206,8 @@ def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     for name, frame in (("logged", logged), ("policy", probabilities)):
         sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    policy, seen, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
-    fraction = ((policy - seen) * n_rows).sum() / (policy * n_rows).sum()
+    in_policy, in_log, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
+    fraction = ((in_policy - in_log) * n_rows).sum() / (in_policy * n_rows).sum()
     return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 

@@ -85,15 +85,11 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
     is_used &= totals[pair] > 0
-    pairs, column = np.unique(pair[is_used], return_inverse=True)
     cells = pair[is_used] * (depth + 1) + pair_sums.rank[is_used]
     cell, row = np.unique(cells, return_inverse=True)
-    design = np.zeros((cell.size, ranks.size + pairs.size))
-    column_of_rank = np.full(depth + 1, -1)
-    column_of_rank[ranks] = np.arange(ranks.size)
-    rank_column = column_of_rank[pair_sums.rank[is_used]]
-    design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
-    design[row, ranks.size + column] = 1
+    cell_pair, cell_rank = np.divmod(cell, depth + 1)
+    indicators = cell_rank[:, None] == ranks, cell_pair[:, None] == np.unique(cell_pair)
+    design = np.concatenate(indicators, axis=1).astype(np.float64)
     counts = pair_sums.clicks[is_used], pair_sums.non_clicks[is_used]
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _maximise_likelihood(design, c, n, ranks.size)

@@ -132,8 +132,7 @@ class PreferenceMatrix(Result):
         check_list("reference", reference)
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
-        missing = [name for name in self.rankers if name not in reference]
-        if missing:
+        if missing := [name for name in self.rankers if name not in reference]:
             raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():

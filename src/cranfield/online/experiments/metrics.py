@@ -58,9 +58,7 @@ class Moments:
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     """Compute the moments of each group of units; units with group -1 are excluded."""
-    has_group = group >= 0
-    if not has_group.all():
-        columns, group = columns[has_group], group[has_group]
+    columns, group = columns[group >= 0], group[group >= 0]
     n_groups, width = int(np.prod(shape)), columns.shape[1]
     count = np.bincount(group, minlength=n_groups).astype(np.float64)
     # If all values of a column in a group are equal, the mean is exactly this value.

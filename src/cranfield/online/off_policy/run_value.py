@@ -386,7 +386,7 @@ def run_value(
     if clip is not None:
         check_number("clip", clip, above=0, maximum=np.inf)
     interval = confidence, resamples, seed
-    measure = parse_measure(measure) if isinstance(measure, str) else measure
+    measure = parse_measure(measure)
     if measure.info.inputs or not measure.linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
     log.require("results", purpose="the value of a run")

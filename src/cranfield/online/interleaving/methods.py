@@ -104,15 +104,12 @@ class TeamDraft(InterleavingMethod):
     name = "TeamDraft"
     aliases: ClassVar[tuple[str, ...]] = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
     source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
+    has_team_credit = True
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
         "'nobody': the common prefix of all rankings belongs to no team",
     )
-
-    @property
-    def has_team_credit(self) -> bool:
-        return True
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         return StepwiseDistribution(rankings, length, self.candidates)
@@ -138,10 +135,7 @@ class SOSM(TeamDraft):
     name = "SOSM"
     aliases = ("SampleOnlyScoredMultileaving",)
     source = "Brost et al. (2016)"
-
-    @property
-    def has_team_credit(self) -> bool:
-        return False
+    has_team_credit = False
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)

@@ -539,9 +539,7 @@ def _predict_query(
     for item in np.intersect1d(top_items, lower_items).tolist():
         is_first = top_items == item
         weights: Floats = np.where(is_first, 0.0, pages.weights)
-        has_item = np.zeros(len(pages), dtype=bool)
-        has_item[pages.pattern[pages.codes == item]] = True
-        if not weights[has_item].any():
+        if not weights[pages.pattern[pages.codes == item]].any():
             continue  # The item is lower only on pages that also have it first.
         tallies, _ = model.fit(replace(pages, weights=weights))
         item_index = np.array([item])

@@ -73,9 +73,7 @@ def hash_fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     for position in range(int(lengths.max(initial=0))):
         n = int(np.searchsorted(negated_lengths, -position))
         hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
-    result = np.empty_like(hashes)
-    result[order] = hashes
-    return result
+    return hashes[np.argsort(order)]
 
 
 BINS = 20  # Number of bins in the test of uniform hashes

@@ -508,10 +508,8 @@ class _OptimisedMethod(InterleavingMethod):
         if enumeration is not None:
             return enumeration.lists
         samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
-        full_rankings = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
-        prefixes = rankings.orders[:, :length]
-        full_rankings[:, : prefixes.shape[1]] = prefixes
-        return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], samples]), axis=0)
+        long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
+        return np.unique(np.concatenate([long_rankings, samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.click_credits(rankings)[:, lists], 0.0)

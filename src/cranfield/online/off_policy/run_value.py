@@ -431,9 +431,7 @@ def run_value(
 
 def _rank_weights(measure: Measure, depth: int) -> Floats:
     """Compute the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
-    ranks = np.arange(1, depth + 1)
-    if measure.cutoff is not None:
-        ranks = ranks[: measure.cutoff]
+    ranks = np.arange(1, depth + 1)[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(depth + 1)
     values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))

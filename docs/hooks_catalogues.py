@@ -47,7 +47,7 @@ CATALOGUES = {
     ),
     "online-measures": Catalogue(
         cf.online.catalogue,
-        {"measure": "measure", "what it tells": "value", "needs": "requires"}
+        {"measure": "measure", "description": "value", "needs": "requires"}
         | {"parameters": "parameters", "source": "source"},
     ),
 }

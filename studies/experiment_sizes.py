@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
-from cranfield.online.experiments.aa_tests import two_variant_moments
+from cranfield.online.experiments.aa_tests import compute_pair_moments
 from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import MetricColumns, Moments, arm_means
@@ -108,7 +108,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
         middle = values.mean(axis=1, keepdims=True)
         apart = values - middle
         products = apart[..., first] * apart[..., second]
-        found = two_variant_moments(apart, products, np.zeros(5), other)
+        found = compute_pair_moments(apart, products, np.zeros(5), other)
         yield Moments(found.count, found.mean + middle, found.scatter), other, columns
 
 
@@ -127,7 +127,7 @@ def rejections(name: str, units: int) -> list[float]:
     rejected = np.zeros((len(COLUMNS), 0))
     for found, other, columns in experiments(name, units):
         means = {one: arm_means(found, placed) for one, placed in METRICS.items()}
-        effects = {one: Effects.from_arms(arms, 0, 1) for one, arms in means.items()}
+        effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
         rows = [one.pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)
         srm = chi_square(count, np.array([0.5, 0.5]))[1]

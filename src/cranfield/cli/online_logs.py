@@ -146,7 +146,7 @@ def measure(
 
     if list_measures:
         catalogue = cf.online.catalogue()
-        columns = ("measure", "of", "parameters", "what it tells", "needs")
+        columns = ("measure", "of", "parameters", "description", "needs")
         tables = [table_from_frame(catalogue.select(columns), "Online measures")]
         result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return

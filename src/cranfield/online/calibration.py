@@ -10,22 +10,14 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import (
-    InputError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_number,
-    check_proportion,
-)
-from cranfield.base.kinds import OneOf
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_number
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.document_tables import read_lengths
 from cranfield.measures.base import Measure
 from cranfield.measures.users.effort import TimeBiasedGain
 from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.stopping import RankBiasedPrecision
-from cranfield.online.click_models.model import Model, Patterns, Values
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
@@ -122,7 +114,7 @@ class ClickMoves(Result):
         return [", ".join(parts)]
 
 
-def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
+def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -> ClickMoves:
     """Count the moves of users between successive clicks on a page.
 
     Clicks at ranks without a result are ignored. The mean time at a rank or grade assumes an
@@ -153,7 +145,7 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     >>> cf.parse_measure(str(measure)) == measure
     True
     """
-    check_integer("ranks", ranks, 2, 100)
+    check_arguments(click_moves, locals())
     log.require("clicks", purpose="a table of click moves")
     clicks = log.clicks.filter(pl.col("rank") >= 1)
     moves = clicks.select("page", start="rank", end=pl.col("rank").shift(-1))
@@ -161,12 +153,12 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     included_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
-    stays, n_unknown = _mean_stays(log, clicks.filter(pl.col("rank") <= ranks))
+    stays, n_unknown = _average_stays(log, clicks.filter(pl.col("rank") <= ranks))
     excluded = moves.height - included_moves.height
     return ClickMoves(counts, stays, included_moves["page"].n_unique(), excluded, n_unknown)
 
 
-def _mean_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _average_stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Compute mean dwell times by rank and grade; also count clicks without a dwell time."""
     timed_clicks = add_stays(log, clicks).filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
@@ -204,13 +196,6 @@ def estimate_ratio(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
         return ratio, float("nan")
     squares = np.square(total - ratio * size).sum()
     return ratio, float(np.sqrt(total.size / (total.size - 1) * squares) / float(size.sum()))
-
-
-def examination_probabilities(model: Model, values: Values, pages: Patterns) -> Floats:
-    """Compute P(E = 1) of each result, by a model of users who read from rank to rank."""
-    if not isinstance(model, CascadeModel):
-        raise PolicyError(f"model must have users who read from rank to rank, got {model}")
-    return model.posterior(values, pages).examined
 
 
 UNITS = ("page", "query", "session", "user")  # Independent units
@@ -269,7 +254,11 @@ class Persistence(Result):
 
 
 def rbp_persistence(
-    log: QueryLog, *, model: ClickModel | None = None, unit: str = "page", confidence: float = 0.95
+    log: QueryLog,
+    *,
+    model: ClickModel | None = None,
+    unit: Annotated[str, OneOf(UNITS)] = "page",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> Persistence:
     r"""Estimate the persistence parameter p of RBP from a log.
 
@@ -315,8 +304,7 @@ def rbp_persistence(
     >>> cf.online.rbp_persistence(log).p < 1
     True
     """
-    check_choice("unit", unit, UNITS)
-    check_proportion("confidence", confidence)
+    check_arguments(rbp_persistence, locals())
     frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
         log.require("pages", unit, purpose=f"a standard error by {unit}")
@@ -353,9 +341,12 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
     return pages.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
-def _count_by_model(log: QueryLog, model: ClickModel) -> pl.DataFrame:
-    pages = model.patterns(log)
-    p = examination_probabilities(model.model, model.values, pages)
+def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
+    """Count expected continuations by the probabilities that ranks were examined."""
+    if not isinstance(trained.model, CascadeModel):
+        raise PolicyError(f"model must have users who read from rank to rank, got {trained.model}")
+    pages = trained.patterns(log)
+    p = trained.model.posterior(trained.values, pages).examined
     n_patterns = len(pages)
     continued = np.bincount(pages.pattern, p * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1
@@ -369,8 +360,6 @@ def _count_by_model(log: QueryLog, model: ClickModel) -> pl.DataFrame:
 LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
 ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"  # Sources of other values
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
-
-
 _PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
 ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
 
@@ -419,9 +408,9 @@ def calibrate_tbg(
     log: QueryLog,
     *,
     lengths: Any = None,
-    rel: int = 1,
+    rel: Annotated[int, Integer(0)] = 1,
     save: float | None = None,
-    unit: str = "page",
+    unit: Annotated[str, OneOf(UNITS)] = "page",
     last_click: Annotated[str, OneOf(LAST_CLICKS)] = "censored",
 ) -> TimeCalibration:
     r"""Estimate the parameters of time-biased gain from a log.
@@ -479,28 +468,27 @@ def calibrate_tbg(
     >>> cf.parse_measure(str(calibration.measure())) == calibration.measure()
     True
     """
-    check_integer("rel", rel, 0)
-    check_choice("unit", unit, UNITS)
-    check_choice("last_click", last_click, LAST_CLICKS)
+    check_arguments(calibrate_tbg, locals())
     if save is not None:
         check_number("save", save, above=0)
     log.require("clicks", purpose="a calibration of TBG")
     if unit != "page":
         log.require("pages", unit, purpose=f"a half-life by {unit}")
     is_known = pl.col("dwell").is_not_null() & ~pl.col("censored").fill_null(False)
-    clicks = add_stays(log, log.clicks.filter(pl.col("rank") >= 1)).with_columns(
-        is_known=is_known, is_relevant=_is_relevant(rel)
-    )
+    is_relevant = (pl.col("grade") >= rel).fill_null(False)
+    clicks = add_stays(log, log.clicks.filter(pl.col("rank") >= 1))
+    clicks = clicks.with_columns(is_known=is_known, is_relevant=is_relevant)
     notes: list[str] = []
     estimates: dict[str, Estimate] = {}
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
-        estimates |= _half_life(log, clicks, unit, last_click, notes) | _summary_time(clicks)
+        estimates |= _estimate_half_life(log, clicks, unit, last_click, notes)
+        estimates |= _estimate_summary_time(clicks)
     if "grade" in log.results.columns:
-        estimates |= _click_probabilities(log, clicks, rel)
+        estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
-            estimates |= _save_probability(clicks, save)
-    estimates |= _document_times(clicks, lengths, notes)
+            estimates |= _estimate_save_probability(clicks, save)
+    estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
         reason = "has neither times nor dwell times nor grades"
         raise InputError(f"{reason}, so no parameter of TBG can be estimated", source=log.source)
@@ -515,11 +503,7 @@ def calibrate_tbg(
     return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))
 
 
-def _is_relevant(rel: int) -> pl.Expr:
-    return (pl.col("grade") >= rel).fill_null(False)
-
-
-def _half_life(
+def _estimate_half_life(
     log: QueryLog, clicks: pl.DataFrame, unit: str, last_click: str, notes: list[str]
 ) -> dict[str, Estimate]:
     end = pl.col("time") + pl.duration(microseconds=1e6 * pl.col("dwell").fill_null(0.0))
@@ -527,9 +511,8 @@ def _half_life(
     duration = (pl.col("end").max() - pl.col("start").min()).dt.total_microseconds() / 1e6
     has_end = pl.col("is_known").sort_by("end").last() | (last_click == "end")
     timed_clicks = clicks.with_columns(unit=key, end=end).drop_nulls(["start", "time"])
-    units = timed_clicks.group_by("unit", maintain_order=True).agg(
-        seconds=duration, has_end=has_end
-    )
+    groups = timed_clicks.group_by("unit", maintain_order=True)
+    units = groups.agg(seconds=duration, has_end=has_end)
     n_units = log.pages.height if unit == "page" else log.pages[unit].n_unique()
     if n_units > units.height:
         excluded = counted(n_units - units.height, unit)
@@ -543,21 +526,23 @@ def _half_life(
     return {"h": (np.log(2) * value, np.log(2) * error, units.height)}
 
 
-def _summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
+def _estimate_summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
     clicks = clicks.drop_nulls(["start", "time"]).unique("page", keep="first", maintain_order=True)
     seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
     clicks = clicks.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
     return _estimate("summary", clicks["seconds"], clicks["rank"])
 
 
-def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[str, Estimate]:
+def _estimate_click_probabilities(
+    log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
+) -> dict[str, Estimate]:
     """Estimate click probabilities from the results above the lowest click of each page."""
     lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
     results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))
     results = results.join(clicked_results, on=["page", "rank"], how="left")
     estimates = {}
-    for name, is_included in (("click", _is_relevant(rel)), ("click_other", ~_is_relevant(rel))):
+    for name, is_included in (("click", is_relevant), ("click_other", ~is_relevant)):
         groups = results.filter(is_included).group_by("page", maintain_order=True)
         pages = groups.agg(pl.col("clicks").sum(), results=pl.len())
         if pages.height:
@@ -566,14 +551,14 @@ def _click_probabilities(log: QueryLog, clicks: pl.DataFrame, rel: int) -> dict[
     return estimates
 
 
-def _save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
+def _estimate_save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
     is_long = pl.col("dwell") >= save
     # Whether a click was long is known if its dwell time is, or if a censored dwell is long enough.
     clicks = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
     return _estimate("save", clicks.select(is_long.cast(pl.Float64)).to_series())
 
 
-def _document_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
+def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:
     clicks = clicks.filter(pl.col("is_known") & (pl.col("dwell") >= 0))
     if lengths is None:
         mean = _estimate("b", clicks["dwell"])

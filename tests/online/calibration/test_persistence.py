@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.online.calibration import examination_probabilities
+from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from tests.online.click_models.test_as_measures import some_log, trained
 
@@ -55,7 +55,8 @@ def test_examination_given_all_clicks(name: str) -> None:
     kept = {key: one["value"].to_list() for key, one in model.parameters.items()}
     grades = model.items.frame["grade"].to_list()
     pages = model.patterns(some_log())
-    seen = examination_probabilities(model.model, model.values, pages)
+    assert isinstance(model.model, CascadeModel)
+    seen = model.model.posterior(model.values, pages).examined
     for pattern in range(0, len(pages), 7):
         here = np.flatnonzero(pages.pattern == pattern)
         clicks = pages.clicks[here]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.online.experiments.design import HASHES, Experiment, check_assignment, fnv1a
+from cranfield.online.experiments.design import HASHES, Experiment, check_assignment, hash_fnv1a
 
 # Of GrowthBook's kits (MIT), cases.json of its SDKs: seed, value, hash; and of MD5 by hand.
 VECTORS = [
@@ -55,7 +55,7 @@ def test_fnv1a_is_a_loop_over_characters(texts: list[str]) -> None:
             found = ((found ^ ord(one)) * 0x01000193) % 2**32
         return found
 
-    assert fnv1a(pl.Series(texts, dtype=pl.String)).tolist() == [naive(one) for one in texts]
+    assert hash_fnv1a(pl.Series(texts, dtype=pl.String)).tolist() == [naive(one) for one in texts]
 
 
 def test_assignment_is_the_definition_written_out() -> None:

@@ -12,12 +12,12 @@ from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.design import experiment_size
 from cranfield.online.experiments.estimates import (
+    SEQUENTIAL,
     Effects,
     always_valid,
     half_width,
-    parse_sequential,
     percentiles,
-    resampled_means,
+    resample_means,
 )
 from cranfield.online.log.reading import simulated_log
 from cranfield.significance.power_and_width import t_power
@@ -28,7 +28,7 @@ def test_sequential_figures_of_gbstats() -> None:
 
     def found(tuned: int, *arms: tuple[float, float, float]) -> list[float]:
         parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
-        method = parse_sequential(f"CS(tuned={tuned})")
+        method = SEQUENTIAL.parse(f"CS(tuned={tuned})")
         width = half_width(method.prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
         one = Effects(*parts)
         low, high = one.lift_interval(lambda _: width, "linear")
@@ -70,7 +70,7 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
     with pytest.raises(PolicyError, match="differences must be finite"):
         always_valid([-np.inf], [0.0], [10.0])
     with pytest.raises(PolicyError):
-        parse_sequential("mSPRT(tau=0)")
+        SEQUENTIAL.parse("mSPRT(tau=0)")
 
 
 def test_looks_are_those_of_the_units_so_far() -> None:
@@ -97,8 +97,8 @@ def test_the_bootstrap_is_a_loop_over_resamples(weights: str) -> None:
     random = np.random.default_rng(8)
     columns = np.column_stack([np.ones(60), random.lognormal(size=60), random.poisson(3, 60)])
     arm = np.repeat([0, 1], [25, 35])
-    found = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
-    again = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    found = resample_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    again = resample_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
     assert (found == again).all()
     ratio = found[1, :, 1] / found[1, :, 2]
     naive = []

@@ -74,7 +74,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
 
     def statistic(treatment: Any) -> float:
         both = moments(columns, treatment.astype(np.intp), (2,))
-        return float(Effects.from_arms(arm_means(both, metric, theta), 0, 1).statistic)
+        return float(Effects.from_arms(arm_means(both, metric, theta), 1).statistic)
 
     assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
     draw, expected = stream(5, 2), []

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, row_slices
 from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, UnitInterval, check_arguments
 from cranfield.base.streams import stream
@@ -144,10 +144,10 @@ def evaluate_models(
     >>> evaluation.models.sort("perplexity")["model"].to_list()
     ['PBM', 'GCTR']
     """
-    model_list = _model_list(models)
+    model_list = _list_models(models)
     if qrels is not None:
         log = with_grades(log, qrels)
-    patterns = _patterns_by_model(model_list, log)
+    patterns = _collect_patterns(model_list, log)
     rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
     clicks = int(patterns[0].weight @ patterns[0].clicks)
     return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
@@ -177,7 +177,7 @@ def label(model: ClickModel) -> str:
     return f"{model.model} by {model.items.tied}" if model.items.tied else str(model.model)
 
 
-def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
+def _list_models(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     check_list("models", models)
     model_list = [models] if isinstance(models, ClickModel) else list(models)
     if not model_list:
@@ -185,7 +185,7 @@ def _model_list(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
     return model_list
 
 
-def _patterns_by_model(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
+def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
     """Return the patterns of a log for each model; models with the same items share them."""
     model_by_items = {id(model.items): model for model in models}
     patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
@@ -338,10 +338,13 @@ def perplexity_gain(
     if qrels is not None:
         log = with_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
-    codes, n_queries = _number_queries(log)
-    patterns = _patterns_by_model([baseline, model], log)
+    queries = log.pages["query"].gather(page)
+    query_names = queries.unique(maintain_order=True)
+    n_queries = query_names.len()
+    patterns = _collect_patterns([baseline, model], log)
     n_ranks = patterns[0].ranks
-    cell = codes[page] * n_ranks + rank - 1
+    query_codes = queries.cast(pl.Enum(query_names)).to_physical().to_numpy()
+    cell = query_codes.astype(np.intp) * n_ranks + rank - 1
     shape = (n_queries, n_ranks)
 
     def sum_by_query(values: Floats | None) -> Floats:
@@ -381,22 +384,14 @@ def perplexity_gain(
     )
 
 
-def _number_queries(log: QueryLog) -> tuple[Indices, int]:
-    """Number the queries of pages; also return the number of queries with results."""
-    page_queries = log.pages["query"].gather(log.results["page"].unique())
-    codes = page_queries.unique(maintain_order=True).to_frame().with_row_index("code")
-    pages = log.pages.select("query").join(codes, on="query", how="left", maintain_order="left")
-    return pages["code"].fill_null(0).to_numpy().astype(np.intp), codes.height
-
-
 def perplexity_gains(
     models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
     """Compute the gains of models over the baseline among them, one row per model."""
     model_list = list(models)
     [reference] = [model for model in model_list if model.model == baseline]
-    others = [model for model in model_list if model is not reference]
-    gains = [perplexity_gain(model, reference, log, **options) for model in others]
+    compared_models = [model for model in model_list if model is not reference]
+    gains = [perplexity_gain(model, reference, log, **options) for model in compared_models]
     return pl.concat(gain.to_polars() for gain in gains)
 
 
@@ -438,7 +433,7 @@ def predict_relevance(
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
     check_list("measures", measures)
-    model_list = _model_list(models)
+    model_list = _list_models(models)
     check_integer("rel", rel, -(10**9))
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
@@ -544,9 +539,7 @@ def _predict_query(
     for item in np.intersect1d(top_items, lower_items).tolist():
         is_first = top_items == item
         weights: Floats = np.where(is_first, 0.0, pages.weights)
-        has_item = np.zeros(len(pages), dtype=bool)
-        has_item[pages.pattern[pages.codes == item]] = True
-        if not weights[has_item].any():
+        if not weights[pages.pattern[pages.codes == item]].any():
             continue  # The item is lower only on pages that also have it first.
         tallies, _ = model.fit(replace(pages, weights=weights))
         item_index = np.array([item])

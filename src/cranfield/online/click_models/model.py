@@ -49,7 +49,7 @@ class Items:
     @classmethod
     def from_log(cls, log: QueryLog, tied: str | None) -> Items:
         """Number the results of a log by first appearance, or by grade, unjudged first."""
-        items = item_keys(log, tied).unique(maintain_order=True)
+        items = select_item_keys(log, tied).unique(maintain_order=True)
         return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 
     @property
@@ -58,13 +58,13 @@ class Items:
 
     def codes(self, log: QueryLog) -> Indices:
         """Return the item of each result, or the number of items if unknown; shape (results,)."""
-        keys = item_keys(log, self.tied)
+        keys = select_item_keys(log, self.tied)
         items, on = self.frame.with_row_index("item"), keys.columns
         results = keys.join(items, on=on, how="left", nulls_equal=True, maintain_order="left")
         return results["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
-def item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
+def select_item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
     """Return the columns that identify the item of each result of a log."""
     log.require("results", purpose="a click model")
     if tied is not None:
@@ -97,10 +97,12 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
     2
     """
-    judged = read_qrels(qrels)
-    if judged.subtopics is not None:
-        judged = judged.flat()
-    table = judged.to_polars().select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    table = (
+        read_qrels(qrels)
+        .flat()
+        .to_polars()
+        .select("doc", pl.col("grade").cast(pl.Int64), query="topic")
+    )
     query = log.pages["query"].gather(log.results["page"])
     results = log.results.drop("grade", strict=False).with_columns(query)
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
@@ -393,9 +395,8 @@ class EMModel(Model):
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.sizes(pages.items.size, pages.ranks)
-        fixed_values = self.fixed_values()
-        starts = {name: fixed_values.get(name, 0.5) for name in sizes}
-        values = {name: np.full(size + 1, starts[name]) for name, size in sizes.items()}
+        fixed = self.fixed_values()
+        values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
         expect = self.expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
@@ -513,5 +514,5 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
         raise PolicyError("objective must be a list of finite numbers")
-    sizes = {name: fields[name] for name in ("ranks", "pages")}
+    sizes = {"ranks": fields["ranks"], "pages": fields["pages"]}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

@@ -264,16 +264,16 @@ class CascadeModel(Model):
         return probabilities
 
 
-def counts_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floats]:
+def count_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floats]:
     """Return clicks and results down to the last examined rank of each page."""
     weights = pages.weight * (pages.rank <= last_examined[pages.pattern])
     return weights * pages.clicks, weights
 
 
-def counts_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
+def count_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
     """Return clicks and results down to the lowest click, or all results without a click."""
     lowest = pages.lowest_clicks
-    return counts_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
+    return count_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
 
 
 class CM(CascadeModel):
@@ -299,7 +299,7 @@ class CM(CascadeModel):
         first_clicks = pages.lengths.copy()
         is_first = pages.clicks & (pages.last_clicks < 0)
         first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
-        return {"attractiveness": counts_down_to(pages, first_clicks)}
+        return {"attractiveness": count_down_to(pages, first_clicks)}
 
     def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
         if not self.floor:
@@ -327,7 +327,7 @@ class DCM(CascadeModel):
     def counts(self, pages: Patterns) -> Counts:
         clicks = pages.weight * pages.clicks
         continued = clicks * (pages.rank < pages.lowest_clicks[pages.pattern])
-        return {"attractiveness": counts_to_last_click(pages), "continuation": (continued, clicks)}
+        return {"attractiveness": count_to_last_click(pages), "continuation": (continued, clicks)}
 
 
 class SDBN(CascadeModel):
@@ -348,7 +348,7 @@ class SDBN(CascadeModel):
     def counts(self, pages: Patterns) -> Counts:
         clicks = pages.weight * pages.clicks
         satisfied = clicks * (pages.rank == pages.lowest_clicks[pages.pattern])
-        return {"attractiveness": counts_to_last_click(pages), "satisfaction": (satisfied, clicks)}
+        return {"attractiveness": count_to_last_click(pages), "satisfaction": (satisfied, clicks)}
 
 
 class DynamicModel(EMModel, CascadeModel):

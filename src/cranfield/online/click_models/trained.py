@@ -7,23 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import (
-    MeasureError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_list,
-)
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_integer, check_list
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
+from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
 from cranfield.measures.aliases import UNSUPPORTED_NAMES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
@@ -44,11 +41,6 @@ from cranfield.online.click_models.model import (
 from cranfield.online.log.query_log import QueryLog, log_from_tables
 from cranfield.result import Column, Columns, Result
 
-if TYPE_CHECKING:
-    from cranfield.collection.qrels import Qrels
-    from cranfield.collection.run import Run
-
-
 KINDS = ("utility", "effort")  # Kinds of measures of a click model
 TIED_BY = ("none", "grade")  # Parameters by query and document, or by grade
 
@@ -67,7 +59,7 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
 """Measures of utility and effort of each model, and the model's parameter for each argument."""
 
 
-def _measure_arguments(
+def _convert_parameter(
     name: str, variable: str, frame: pl.DataFrame, n_ranks: int
 ) -> dict[str, Any]:
     """Convert a parameter of a model, down to rank `n_ranks`, to arguments of a measure."""
@@ -223,16 +215,12 @@ class ClickModel(Result):
 
     def as_qrels(self, threshold: float = 0.5) -> Qrels:
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
-        from cranfield.collection.files.reading import read_qrels
-
         grade = (pl.col("relevance") >= threshold).cast(pl.Int32)
         table = self.relevance_by_document()
         return read_qrels(table.select("doc", topic="query", grade=grade))
 
     def as_run(self) -> Run:
         """Return a run that ranks the documents of each query by relevance."""
-        from cranfield.collection.files.reading import read_run
-
         table = self.relevance_by_document()
         run = read_run(table.select("doc", topic="query", score="relevance"))
         return run.renamed(self.model.name)
@@ -338,7 +326,7 @@ class ClickModel(Result):
                 frame = frame.with_columns(pl.col("value").round(digits))
             if variable == "item" and not unjudged:
                 frame = frame.drop_nulls("grade")
-            options |= _measure_arguments(argument, variable, frame, ranks)
+            options |= _convert_parameter(argument, variable, frame, ranks)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
         trained_measure: Measure = REGISTRY[measure](**options)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.stats import kstest
 
 from cranfield.base.arrays import Bools, Floats, row_slices
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_proportion,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, warn
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.online.experiments.design import check_weights, chi_square, hash_md5
 from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
-from cranfield.online.experiments.units import Units, parse_measures, read_units, units_from_sums
+from cranfield.online.experiments.units import (
+    MISSING,
+    Units,
+    parse_measures,
+    read_units,
+    units_from_sums,
+)
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result
@@ -93,11 +93,11 @@ def simulate_aa_tests(
     metrics: Any,
     *,
     unit: str | None = None,
-    n_tests: int = 1000,
+    n_tests: Annotated[int, Integer(1, 10**6)] = 1000,
     weights: Any = None,
-    theta: str = "pooled",
-    missing: str = "error",
-    alpha: float = 0.05,
+    theta: Annotated[str, OneOf(THETAS)] = "pooled",
+    missing: Annotated[str, OneOf(MISSING)] = "error",
+    alpha: Annotated[float, UnitInterval()] = 0.05,
     salt: str = "replay",
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their significance level.
@@ -138,9 +138,7 @@ def simulate_aa_tests(
     >>> tests.names, tests.pvalues.shape
     (('CTR', '(sample ratio)'), (2, 100))
     """
-    check_integer("n_tests", n_tests, 1, 10**6)
-    check_choice("theta", theta, THETAS)
-    check_proportion("alpha", alpha)
+    check_arguments(simulate_aa_tests, locals())
     variants = ("control", "treatment") if weights is None else weights
     proportions = np.array([*check_weights(variants).values()])
     if proportions.size != 2:
@@ -158,9 +156,9 @@ def simulate_aa_tests(
     for block in row_slices(n_tests, n_units, BLOCK_CELLS):
         hashes = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
         is_treated = np.stack(hashes) >= proportions[0]
-        moments = two_variant_moments(residuals, products, centre, is_treated)
+        moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 0, 1).pvalue()
+            pvalues[k, block] = Effects.from_arms(arm_means(moments, metric, theta), 1).pvalue()
         pvalues[-1, block] = chi_square(moments.count, proportions)[1]
     names = (*units.metric_columns, SRM)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
@@ -169,20 +167,18 @@ def simulate_aa_tests(
 def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
-        options: Any = {"variant": None, "variants": ("all",), "missing": missing}
-        return read_units(data, metrics, unit=unit, **options)
+        return read_units(data, metrics, variant=None, unit=unit, missing=missing)
     texts = {name: str(measure) for name, measure in parse_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
-    sums: UnitSums = data
-    pooled = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
-    units = units_from_sums(pooled, texts, variants=("all",))
+    variant = np.zeros(len(data.units), dtype=np.intp)
+    units = units_from_sums(replace(data, variant=variant, variants=("all",)), texts)
     for note in units.notes:
         warn(f"{units.source}: {note}")
     return units
 
 
-def two_variant_moments(
+def compute_pair_moments(
     residuals: Floats, products: Floats, centre: Floats, is_treated: Bools
 ) -> Moments:
     """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""

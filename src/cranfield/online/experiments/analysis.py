@@ -20,19 +20,19 @@ from cranfield.online.experiments.comparisons import (
     Options,
     Row,
     arm_intervals,
+    combine_metrics,
     compare_variants,
-    overall_criterion,
 )
 from cranfield.online.experiments.design import check_weights, chi_square
 from cranfield.online.experiments.estimates import (
     INFERENCE,
     LIFTS,
     MIN_UNITS,
+    SEQUENTIAL,
     WEIGHTS,
     CriticalValue,
     Effects,
     Sequential,
-    parse_sequential,
 )
 from cranfield.online.experiments.metrics import (
     THETAS,
@@ -101,7 +101,7 @@ def _estimate_segment_effects(
         for name, metric in units.metric_columns.items():
             means = arm_means(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
-                effects = Effects.from_arms(means, 0, k)
+                effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
                 values = np.where(is_tested, effects.inference(critical, options.lift), np.nan)
                 keys = {"segment": segment, "level": pl.Series(levels, dtype=pl.String)}
@@ -112,7 +112,7 @@ def _estimate_segment_effects(
                 }
                 inference = dict(zip(INFERENCE, values, strict=True))
                 frames.append(pl.DataFrame({**keys, **columns, **inference}))
-                tests.append((segment, name, variant, *_heterogeneity(effects, is_tested)))
+                tests.append((segment, name, variant, *_test_heterogeneity(effects, is_tested)))
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
     method = options.correction
@@ -124,7 +124,7 @@ def _estimate_segment_effects(
     return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
-def _heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
+def _test_heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
     """Compute Cochran's Q, its degrees of freedom and its p-value."""
     is_usable = np.isfinite(effects.error) & is_tested
     if is_usable.sum() < 2:
@@ -287,7 +287,7 @@ def analyse_experiment(
     if sequential is not None and errors in ("bootstrap", "permutation"):
         raise PolicyError(f"sequential cannot be combined with errors={errors!r}")
     control = None if control is None else str(control)
-    method = None if sequential is None else parse_sequential(sequential)
+    method = None if sequential is None else SEQUENTIAL.parse(sequential)
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     metrics = read_metrics(metrics)
     has_covariate = before is not None or any(metric.covariate for metric in metrics.values())
@@ -332,24 +332,23 @@ def analyse_units(
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
-    is_stopped = srm == "stop" and (
-        ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
-    )
+    has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
+    is_stopped = has_mismatch and srm == "stop"
     by_arm, metric_columns = units.moments(), units.metric_columns
     arms = {name: arm_means(by_arm, c, options.theta) for name, c in metric_columns.items()}
     if oec is not None:
-        arms[OEC] = overall_criterion(by_arm, arms, metrics, oec)
+        arms[OEC] = combine_metrics(by_arm, arms, metrics, oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pooled(), options)
-    notes = [*units.notes, *_notes_on_few_units(units, rows), *_notes_on_margins(metrics, rows)]
-    notes += _notes_on_constants(units, arms, rows)
-    notes += _notes_on_skewness(units, metrics, rows, options)
+    notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
+    notes += _note_constants(units, arms, rows)
+    notes += _note_skewness(units, metrics, rows, options)
     by_segment = interactions = None
     if segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, segments, options)
-        notes += _notes_on_segments(rows, by_segment, options)
+        notes += _note_segments(rows, by_segment, options)
     mean_low, mean_high = arm_intervals(units, arms, 1 - options.alpha)
-    table = _comparison_table(rows, metrics, options, is_stopped)
-    notes += _notes_on_intervals(table, options)
+    table = _tabulate_comparisons(rows, metrics, options, is_stopped)
+    notes += _note_intervals(table, options)
     if is_stopped:
         # Results that cannot be trusted are not shown.
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
@@ -378,7 +377,7 @@ def analyse_units(
     )
 
 
-def _comparison_table(
+def _tabulate_comparisons(
     rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
 ) -> pl.DataFrame:
     table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
@@ -401,7 +400,7 @@ def _comparison_table(
     return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
 
-def _notes_on_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
+def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     excludes_zero = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
@@ -424,7 +423,7 @@ def _notes_on_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
             yield f"{', '.join(f'{metric} of {variant}' for metric, variant in pairs)}: {reason}"
 
 
-def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
+def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     small_variants = [f"{n} in {name}" for name, n in units.counts.items() if n < MIN_UNITS]
     if not small_variants:
         return []
@@ -437,7 +436,7 @@ def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     return [f"few units ({small_list}): only large differences can be detected{remark}"]
 
 
-def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
+def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
     """Return notes on margins above the mean of the control, which may lack a percent sign."""
     controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
     for name, control in controls.items():
@@ -445,13 +444,12 @@ def _notes_on_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Ite
             continue
         size, is_percentage = read_margin(margin)
         if not is_percentage and size > control:
-            comparison = (
-                f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
-            )
-            yield f"{name}: {comparison}; a percentage is written as '{size:g}%'"
+            mean = f"the mean of the control, {control:.4g}"
+            remedy = f"a percentage is written as '{size:g}%'"
+            yield f"{name}: the margin {size:g} is larger than {mean}; {remedy}"
 
 
-def _notes_on_constants(
+def _note_constants(
     units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> Iterator[str]:
     for row in rows:
@@ -469,7 +467,7 @@ def _notes_on_constants(
             yield f"{name}: all values equal in {constants}: no interval of the mean"
 
 
-def _notes_on_skewness(
+def _note_skewness(
     units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
 ) -> Iterator[str]:
     for row in rows:
@@ -498,9 +496,7 @@ def _notes_on_skewness(
         yield f"{name}: skewness {distortion.skewness:.1f} with {split}: {consequence}"
 
 
-def _notes_on_segments(
-    rows: Sequence[Row], segments: pl.DataFrame, options: Options
-) -> Iterator[str]:
+def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options) -> Iterator[str]:
     if options.sequential is not None:
         yield "p-values and intervals by segment are not adjusted for several looks"
         return

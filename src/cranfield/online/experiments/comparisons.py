@@ -26,7 +26,7 @@ from cranfield.online.experiments.estimates import (
     always_valid,
     half_width,
     percentiles,
-    resampled_means,
+    resample_means,
     two_sided_pvalue,
 )
 from cranfield.online.experiments.metrics import (
@@ -147,25 +147,22 @@ def permutation_test(
     seed: int,
     key: int,
 ) -> PermutationTest:
-    """Permute units between two variants of fixed sizes; few assignments are enumerated.
-
-    Sums are exact, so that a seed gives the same result on any processor.
-    """
+    """Permute units between two variants of fixed sizes; few assignments are enumerated."""
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
         all_units = Moments(all_units.count, all_units.mean[indices], scatter)
-    by_arm = permutation_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
+    by_arm = permute_moments(columns[:, indices], is_treated, resamples, stream(seed, key))
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 0, 1)
+    effects = Effects.from_arms(arm_means(by_arm, local_columns, theta, all_units), 1)
     statistics = effects.statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
     return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
 
 
-def permutation_moments(
+def permute_moments(
     columns: Floats, is_treated: Bools, resamples: int, random: np.random.Generator
 ) -> Moments:
     """Compute the moments as assigned and for each permutation, shape (permutations + 1, 2)."""
@@ -174,6 +171,7 @@ def permutation_moments(
     residuals = columns - centre
     first, second = np.triu_indices(width)
     products = residuals.T[first] * residuals.T[second]
+    # Sums of integers are exact, so that a seed gives the same result on any processor.
     scaled = [as_integers(values, n_units) for values in (*residuals.T, *products)]
     integers, scales = zip(*scaled, strict=True)
     features, scale = np.stack(integers, axis=1), np.array(scales)
@@ -245,13 +243,13 @@ def compare_variants(
     sizes_of_families = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
     levels = {name: _level(options, size) for name, size in sizes_of_families.items()}
     is_bootstrap = options.errors == "bootstrap"
-    bootstrap_values = _bootstrap(units, arms, levels, options) if is_bootstrap else {}
+    bootstrap_values = _bootstrap_pairs(units, arms, levels, options) if is_bootstrap else {}
     looks, last_pvalues = None, dict[Pair, float]()
     if options.sequential is not None:
         looks, last_pvalues = _compare_looks(units, arms, options, options.sequential)
     rows, sizes = [], [*units.counts.values()]
     for name, treatment in pairs:
-        effect, level = Effects.from_arms(arms[name], 0, treatment), levels[name]
+        effect, level = Effects.from_arms(arms[name], treatment), levels[name]
         is_compared = (units.arm == 0) | (units.arm == treatment)
         columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
@@ -271,7 +269,7 @@ def compare_variants(
         elif test != "bootstrap":
             critical: CriticalValue = partial(t_quantile, level)
             if options.sequential is not None:
-                critical = _sequential_critical(options.sequential, effect, options.alpha)
+                critical = _make_critical_value(options.sequential, effect, options.alpha)
             *bounds, pvalue = effect.inference(critical, options.lift)
             values = (*bounds, last_pvalues.get((name, treatment), pvalue))
         # Neither method is valid for few units.
@@ -294,7 +292,7 @@ def compare_variants(
             # A standardised sum has no lift.
             row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
         elif metrics[name].margin is not None:
-            row["p not worse"] = _margin_pvalue(effect, metrics[name], permutations, options)
+            row["p not worse"] = _test_margin(effect, metrics[name], permutations, options)
         rows.append(row)
     return rows, looks
 
@@ -322,12 +320,12 @@ def _choose_test(
     return "permutation" if is_requested and is_possible else "delta"
 
 
-def _sequential_critical(method: Sequential, effect: Effects, alpha: float) -> CriticalValue:
+def _make_critical_value(method: Sequential, effect: Effects, alpha: float) -> CriticalValue:
     width = half_width(method.prior_variance_ratio(effect.error**2, effect.count, alpha), alpha)
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def _margin_pvalue(
+def _test_margin(
     effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
 ) -> float:
     direction = metric.good or "up"
@@ -348,7 +346,7 @@ def _compare_looks(
 ) -> tuple[pl.DataFrame, dict[Pair, float]]:
     """Compare variants at each look; return the table, and the p-values at the last look."""
     n_units, n_variants = len(units.arm), len(units.variants)
-    looks = _look_sizes(options.looks, n_units)
+    looks = _read_look_sizes(options.looks, n_units)
     look = np.searchsorted(looks, np.arange(n_units), side="right")
     cells = look * n_variants + units.arm
     cumulative = moments(units.columns, cells, (looks.size, n_variants)).cumulative()
@@ -358,7 +356,7 @@ def _compare_looks(
         columns = units.metric_columns.get(name)
         means = arm if columns is None else arm_means(cumulative, columns, options.theta)
         for variant in range(1, n_variants):
-            effects = Effects.from_arms(means, 0, variant)
+            effects = Effects.from_arms(means, variant)
             difference, error = np.atleast_1d(effects.difference, effects.error)
             total = np.atleast_1d(effects.count)
             low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
@@ -369,7 +367,7 @@ def _compare_looks(
     return pl.concat(frames), last_pvalues
 
 
-def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
+def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     if looks is None:
         return np.array([n_units], dtype=np.intp)
     sizes = list(looks)
@@ -382,12 +380,12 @@ def _look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
     return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 
 
-def _bootstrap(
+def _bootstrap_pairs(
     units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
     draws: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
-    column_means = resampled_means(units.columns, units.arm, len(units.variants), **draws)
+    column_means = resample_means(units.columns, units.arm, len(units.variants), **draws)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
@@ -400,7 +398,7 @@ def _bootstrap(
     return rows
 
 
-def overall_criterion(
+def combine_metrics(
     by_arm: Moments, arms: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
     """Compute the weighted sum of standardised metrics, with its squared standard error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
@@ -22,10 +23,9 @@ from cranfield.base.errors import (
     check_choice,
     check_list,
     check_number,
-    check_proportion,
     quoted,
 )
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -48,20 +48,20 @@ def hash_md5(salt: str, units: pl.Series) -> Floats:
 
 def hash_growthbook_1(salt: str, units: pl.Series) -> Floats:
     """Hash unit and salt as version 1 of GrowthBook's SDKs, in thousandths."""
-    return np.asarray((fnv1a(units + salt) % 1000) / 1000)
+    return np.asarray((hash_fnv1a(units + salt) % 1000) / 1000)
 
 
 def hash_growthbook_2(salt: str, units: pl.Series) -> Floats:
     """Return the hashes of GrowthBook's version 2, multiples of 1/10,000 from 0 to 0.9999."""
-    first_hash = pl.Series(fnv1a(salt + units)).cast(pl.String)
-    return np.asarray((fnv1a(first_hash) % 10_000) / 10_000)
+    first_hash = pl.Series(hash_fnv1a(salt + units)).cast(pl.String)
+    return np.asarray((hash_fnv1a(first_hash) % 10_000) / 10_000)
 
 
 _GROWTHBOOK = {"growthbook-1": hash_growthbook_1, "growthbook-2": hash_growthbook_2}
 HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {"md5": hash_md5, **_GROWTHBOOK}
 
 
-def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
+def hash_fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     """Hash texts by 32-bit FNV-1a over their characters, shape (texts,)."""
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)
@@ -73,9 +73,7 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     for position in range(int(lengths.max(initial=0))):
         n = int(np.searchsorted(negated_lengths, -position))
         hashes[:n] = (hashes[:n] ^ characters[starts[:n] + position]) * FNV_PRIME
-    result = np.empty_like(hashes)
-    result[order] = hashes
-    return result
+    return hashes[np.argsort(order)]
 
 
 BINS = 20  # Number of bins in the test of uniform hashes
@@ -195,20 +193,16 @@ class Experiment:
         if (start, stop) == (0.0, 1.0):
             is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
-            is_inside = (start == 0) & (
-                u < (ends - proportions)[variant_index] + stop * proportions[variant_index]
-            )
+            limits = ends - proportions + stop * proportions
+            is_inside = (start == 0) & (u < limits[variant_index])
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"
             traffic_hashes = hash_md5(salt, ids) if is_md5 else hash_growthbook_1(f"__{salt}", ids)
             is_inside = (traffic_hashes >= start) & ((traffic_hashes < stop) | (stop == 1))
         variant_index = np.where(is_inside, variant_index, len(proportions))
-        return (
-            pl.Series([*self.variants, None], dtype=pl.String)
-            .gather(variant_index)
-            .alias("variant")
-        )
+        variants = pl.Series("variant", [*self.variants, None], dtype=pl.String)
+        return variants.gather(variant_index)
 
 
 def _get_proportions(experiment: Experiment) -> Floats:
@@ -387,10 +381,10 @@ def experiment_size(
     deviation: float,
     lift: float | None = None,
     units: int | None = None,
-    power: float | None = None,
-    alpha: float = 0.05,
-    alternative: str = "two-sided",
-    treatment_proportion: float = 0.5,
+    power: Annotated[float | None, UnitInterval()] = None,
+    alpha: Annotated[float, UnitInterval()] = 0.05,
+    alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
+    treatment_proportion: Annotated[float, UnitInterval()] = 0.5,
     correlation: float = 0.0,
     daily: float | None = None,
 ) -> ExperimentSize:
@@ -443,6 +437,7 @@ def experiment_size(
     >>> size.units, round(size.rule), size.days
     (238608, 243200, 8.0)
     """
+    check_arguments(experiment_size, locals())
     if power is None and (lift is None or units is None):
         power = 0.8
     if [lift, units, power].count(None) != 1:
@@ -450,14 +445,9 @@ def experiment_size(
     for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
         check_number(name, value)
     check_positive(mean=abs(mean), deviation=deviation)
-    check_proportion("alpha", alpha)
-    check_choice("alternative", alternative, ALTERNATIVES)
-    check_proportion("treatment_proportion", treatment_proportion)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
         raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
-    if power is not None:
-        check_proportion("power", power)
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)
@@ -500,8 +490,4 @@ def _find_smallest_size(is_enough: Callable[[int], bool]) -> int:
         upper *= 2
         if upper > MAX_EXPERIMENT_UNITS:
             raise PolicyError(f"the required number of units exceeds {MAX_EXPERIMENT_UNITS:,}")
-    lower = max(4, upper // 2)
-    while lower < upper:
-        middle = (lower + upper) // 2
-        lower, upper = (lower, middle) if is_enough(middle) else (middle + 1, upper)
-    return upper
+    return bisect_left(range(upper), True, lo=max(4, upper // 2), key=is_enough)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_choice, check_integer, check_proportion
+from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.online.experiments.metrics import ArmMeans
@@ -48,10 +48,10 @@ class Effects:
     treatment_count: Floats
 
     @classmethod
-    def from_arms(cls, arms: ArmMeans, control: int, treatment: int) -> Effects:
-        """Compare two variants of the last axis."""
+    def from_arms(cls, arms: ArmMeans, treatment: int) -> Effects:
+        """Compare a variant of the last axis with the first one, the control."""
         arrays = arms.value, arms.squared, arms.count
-        return cls(*(array[..., k] for array in arrays for k in (control, treatment)))
+        return cls(*(array[..., k] for array in arrays for k in (0, treatment)))
 
     @property
     def difference(self) -> Floats:
@@ -130,7 +130,6 @@ class Effects:
         contains the ratios that a test does not reject, and is unbounded if the control's mean may
         be 0. NaN if the method has no interval, or values are constant within both variants.
         """
-        check_choice("lift", method, LIFTS)
         control, treatment = self.control, self.treatment
         v, w = self.control_squared_error, self.treatment_squared_error
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -227,15 +226,6 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
 """Sequential methods by name."""
 
 
-def parse_sequential(text: str | Sequential) -> Sequential:
-    """Parse a sequential method from its text form.
-
-    >>> parse_sequential("cs(tuned=1000)")
-    CS(tuned=1000)
-    """
-    return SEQUENTIAL.parse(text)
-
-
 def log_likelihood_ratio(z: Floats, variance_ratio: Floats) -> Floats:
     """Compute the logarithm of the mixture of likelihood ratios for a z statistic."""
     quotient = variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
@@ -291,7 +281,7 @@ def always_valid(
     >>> p.round(4).tolist()
     [0.4716, 0.0]
     """
-    sequential = parse_sequential(method)
+    sequential = SEQUENTIAL.parse(method)
     check_proportion("alpha", alpha)
     d, s, n = (np.asarray(values, dtype=np.float64) for values in (difference, error, units))
     if np.isinf(d).any():
@@ -311,22 +301,17 @@ WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fi
 BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depend on it
 
 
-def resampled_means(
+def resample_means(
     columns: Floats,
     arm: Indices,
     n_arms: int,
     *,
-    resamples: int = 2000,
-    weights: str = "poisson",
-    seed: int = 0,
+    resamples: int,
+    weights: str,
+    seed: int,
 ) -> Floats:
-    """Compute means of columns over resampled units, shape (variants, resamples, columns).
-
-    Columns, of which the first must be all 1, are scaled to integers, so that sums are exact.
-    """
-    check_integer("resamples", resamples, 1, 10**6)
-    check_choice("weights", weights, WEIGHTS)
-    check_integer("seed", seed, 0)
+    """Compute means of columns over resampled units, shape (variants, resamples, columns)."""
+    # Columns, of which the first is all 1, are scaled to integers, so that sums are exact.
     means = np.full((n_arms, resamples, columns.shape[1]), np.nan)
     for k in range(n_arms):
         arm_columns = columns[arm == k]

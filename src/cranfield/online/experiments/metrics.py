@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,7 @@ class Moments:
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     """Compute the moments of each group of units; units with group -1 are excluded."""
-    has_group = group >= 0
-    if not has_group.all():
-        columns, group = columns[has_group], group[has_group]
+    columns, group = columns[group >= 0], group[group >= 0]
     n_groups, width = int(np.prod(shape)), columns.shape[1]
     count = np.bincount(group, minlength=n_groups).astype(np.float64)
     # If all values of a column in a group are equal, the mean is exactly this value.
@@ -76,11 +75,9 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     # Equal values may differ from their mean by rounding.
     residuals[np.abs(residuals) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
     scatter = np.empty((n_groups, width, width))
-    for i in range(width):
-        for j in range(i, width):
-            products = residuals[:, i] * residuals[:, j]
-            sums = np.bincount(group, weights=products, minlength=n_groups)
-            scatter[:, i, j] = scatter[:, j, i] = sums
+    for i, j in combinations_with_replacement(range(width), 2):
+        sums = np.bincount(group, residuals[:, i] * residuals[:, j], n_groups)
+        scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
     )
@@ -141,9 +138,9 @@ class Metric:
         return (*_split_ratio(self.value), *covariate)
 
     def __repr__(self) -> str:
-        names = [name for name in list(vars(self))[1:] if getattr(self, name) is not None]
-        arguments = [f"{name}={getattr(self, name)!r}" for name in names]
-        return f"Metric({', '.join([repr(self.value), *arguments])})"
+        value, *options = vars(self).items()
+        arguments = [f"{name}={option!r}" for name, option in options if option is not None]
+        return f"Metric({', '.join([repr(value[1]), *arguments])})"
 
 
 def _split_ratio(value: Any) -> tuple[str, str]:
@@ -209,7 +206,6 @@ def arm_means(
     within their variant. `all_units` has the moments of all units, by default those of the
     variants, merged.
     """
-    check_choice("theta", theta, THETAS)
     value, gradient = _ratio(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
@@ -255,11 +251,8 @@ def _ratio(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, F
         gradient = np.zeros_like(groups.mean)
         gradient[..., numerator] += 1 / divisor
         gradient[..., denominator] -= value / divisor
-    is_undefined = ~np.isfinite(value)
-    if is_undefined.any():
-        value = np.where(is_undefined, np.nan, value)
-        gradient = np.where(is_undefined[..., None], np.nan, gradient)
-    return value, gradient
+    is_defined = np.isfinite(value)
+    return np.where(is_defined, value, np.nan), np.where(is_defined[..., None], gradient, np.nan)
 
 
 def _product(left: Floats, matrix: Floats, right: Floats) -> Floats:

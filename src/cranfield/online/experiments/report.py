@@ -148,7 +148,6 @@ LIFT_METHODS = {
     "fieller": "by Fieller's method",
 }
 
-
 _METRIC_COLUMNS = {
     "metric": Column("Metric.", key=True),
     "variant": Column("Variant other than the control.", key=True),
@@ -164,7 +163,6 @@ _EFFECT_COLUMNS = {
     "lift low": Column("Lower bound of the confidence interval of the lift."),
     "lift high": Column("Upper bound of the interval."),
 }
-
 
 SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
 

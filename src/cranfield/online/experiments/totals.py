@@ -31,34 +31,33 @@ _ASSUMPTION = "Welch's test assumes that the means are nearly normal"
 _UNKNOWN_SKEWNESS = f"totals do not show the skewness of the values: {_ASSUMPTION}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Totals(Units):
     """Units with moments by variant instead of values."""
 
-    by_variant: Moments | None = None
+    by_variant: Moments
 
     @property
     def counts(self) -> dict[str, int]:
         """Number of units of each variant."""
-        return dict(zip(self.variants, map(int, self.moments().count), strict=True))
+        return dict(zip(self.variants, map(int, self.by_variant.count), strict=True))
 
     def moments(self) -> Moments:
         """Return the moments of the columns by variant."""
-        assert self.by_variant is not None
         return self.by_variant
 
     def skewness(self, gradient: Floats, treatment: int) -> float:
         """Compute the pooled skewness of two variants for values 0 and 1; 0 (unknown) otherwise."""
         if not self.is_proportion(next(iter(self.metric_columns.values()))):
             return 0.0
-        moments = self.moments()
+        moments = self.by_variant
         rate = np.average(moments.mean[[0, treatment], 1], weights=moments.count[[0, treatment]])
         spread = np.sqrt(rate * (1 - rate))
         return float((1 - 2 * rate) / spread) if spread > 0 else 0.0
 
     def is_proportion(self, metric: MetricColumns) -> bool:
         """Return whether all values are 0 or 1, so that sum and sum of squares are equal."""
-        moments, column = self.moments(), metric.numerator
+        moments, column = self.by_variant, metric.numerator
         mean, squares = moments.mean[:, column], moments.scatter[:, column, column]
         return bool(np.allclose(squares, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
 
@@ -123,7 +122,7 @@ def analyse_totals(
     if not is_mean and n_units <= MAX_ROWS:
         options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
         metrics = {name: Metric("success", good=good, margin=margin)}
-        rows = _unit_rows(totals)
+        rows = _make_rows(totals)
         return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
@@ -134,12 +133,16 @@ def analyse_totals(
             size = f"{totals[variant][-1]:g} in {quoted(variant)}"
             reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
             raise PolicyError(f"{reason}; fewer units require a permutation test of their values")
-    arm, columns = np.empty(0, dtype=np.intp), np.empty((0, 2))
-    notes = (_UNKNOWN_SKEWNESS,) if is_mean else ()
-    moments = _total_moments([totals[variant] for variant in variants])
-    columns_of_metrics = {name: MetricColumns(1)}
     units = _Totals(
-        "totals", "unit", None, variants, arm, columns, columns_of_metrics, {}, notes, moments
+        source="totals",
+        kind="unit",
+        ids=None,
+        variants=variants,
+        arm=np.empty(0, dtype=np.intp),
+        columns=np.empty((0, 2)),
+        metric_columns={name: MetricColumns(1)},
+        notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
+        by_variant=_compute_moments([totals[variant] for variant in variants]),
     )
     options = Options("pooled", lift, "delta", correction, alpha, None, None, 1, "poisson", 0)
     metrics = {name: Metric(name, good=good, margin=margin)}
@@ -195,7 +198,7 @@ def _check_totals(totals: Any) -> dict[str, Total]:
     return {str(name): total for name, total in totals.items()}
 
 
-def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
+def _make_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
     frames = []
     for name, (successes, units) in totals.items():  # type: ignore[misc]
         values = np.zeros(int(units))
@@ -204,7 +207,7 @@ def _unit_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _total_moments(totals: list[Total]) -> Moments:
+def _compute_moments(totals: list[Total]) -> Moments:
     """Compute the moments of a column of ones and the column of values."""
     count = np.array([total[-1] for total in totals])
     sums = np.array([total[0] for total in totals])

@@ -10,14 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    check_choice,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.experiments.metrics import (
     ONES_COLUMN,
@@ -114,7 +107,6 @@ def read_units(
     missing: str = "error",
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics."""
-    check_choice("missing", missing, MISSING)
     metric_parts = [part for metric in metrics.values() for part in metric.parts()]
     names = list(dict.fromkeys(filter(None, metric_parts)))
     _check_uses([unit, variant, *names], [*segments, time], variant)
@@ -126,9 +118,9 @@ def read_units(
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
     frame, source = table.frame, table.source
-    if variant is None:  # All units are in the first of `variants`.
+    if variant is None:
         variant = "(variant)"
-        frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
+        frame = frame.with_columns(pl.lit("all").alias(variant))
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
         reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
@@ -139,12 +131,12 @@ def read_units(
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
-        frame = frame.with_columns(_sortable_times(frame[time], source).alias(TIME))
+        frame = frame.with_columns(_convert_times(frame[time], source).alias(TIME))
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         sorted_table = replace(table, frame=frame)
-        once = _constant_covariates(frame, unit, metrics)
+        once = _find_unit_covariates(frame, unit, metrics)
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
@@ -155,13 +147,13 @@ def read_units(
         notes.append(f"{missing_values} excluded from the means of their metrics")
     arms = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
-    levels = {name: _levels(frame[name]) for name in segments}
+    levels = {name: _encode_levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
             raise InputError(f"column {quoted(time)} has a row without a time", source=source)
         if frame[TIME].dtype == pl.String:
-            levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
-    ids, codes = frame[unit] if unit else None, _codes(frame[variant], arms)
+            levels.setdefault("day", _encode_levels(frame[TIME].str.slice(0, 10)))
+    ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
     return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
 
 
@@ -194,7 +186,7 @@ def check_rows(
             ids = _texts(cells).replace("", None)
             n_ids, n_rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < n_ids < n_rows:
-                raise _cluster_error(columns, k, n_rows, n_ids)
+                raise _make_cluster_error(columns, k, n_rows, n_ids)
             has_user_rows |= n_ids == ids.len() and kind == "user"
             if kind == "user" and 0 < n_ids < ids.len():
                 has_missing_ids[k] = ids.null_count()
@@ -212,7 +204,7 @@ def check_rows(
             numbers = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
             is_constant = kind == "weight" and numbers.n_unique() < 2
             if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
-                raise _totals_error(columns, f"a column {quoted(columns.names[k])}")
+                raise _make_totals_error(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
         _check_labels(columns, positions[variant], {positions[name] for name in metrics})
 
@@ -224,7 +216,7 @@ def _check_clusters(
     for k in sorted({*range(len(columns.names))} - used_columns):
         n_values = _count_clusters(columns, k, variant)
         if n_values and not has_user_rows:
-            raise _cluster_error(columns, k, len(columns.cells(k)), n_values)
+            raise _make_cluster_error(columns, k, len(columns.cells(k)), n_values)
         if n_values:
             name = columns.names[k]
             note = f"column not used: {quoted(name)}, whose values are each in one variant only"
@@ -239,9 +231,8 @@ def _count_clusters(columns: Columns, column: int, variant: int) -> int:
     """Return the number of values of a column if each repeats in one variant only; else 0."""
     if spelt(columns.names[column]) in TIMES:
         return 0
-    rows = pl.DataFrame(
-        {"value": _texts(columns.cells(column)), "arm": _texts(columns.cells(variant))}
-    ).drop_nulls()
+    value, arm = (_texts(columns.cells(k)) for k in (column, variant))
+    rows = pl.DataFrame({"value": value, "arm": arm}).drop_nulls()
     values = rows.group_by("value").agg(pl.col("arm").n_unique())
     has_few_values = values.height <= 2 * rows["arm"].n_unique()
     if has_few_values or rows.height - values.height < _MIN_REPEATS or values["arm"].max() != 1:
@@ -249,7 +240,7 @@ def _count_clusters(columns: Columns, column: int, variant: int) -> int:
     return values.height
 
 
-def _cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
+def _make_cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
     name = columns.names[column]
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
     problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
@@ -273,7 +264,7 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
             sizes = rows.group_by(names).len()["len"]
             if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
                 label_list = " and ".join(map(quoted, names))
-                raise _totals_error(columns, f"one row per variant and {label_list}")
+                raise _make_totals_error(columns, f"one row per variant and {label_list}")
 
 
 def _texts(cells: Cells) -> pl.Series:
@@ -282,7 +273,7 @@ def _texts(cells: Cells) -> pl.Series:
     return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
-def _totals_error(columns: Columns, evidence: str) -> PolicyError:
+def _make_totals_error(columns: Columns, evidence: str) -> PolicyError:
     problem = f"expected one row per unit, got {evidence}, so rows seem to be totals of many units"
     remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
     return PolicyError(f"{columns.source}: {problem}: {remedy}")
@@ -312,7 +303,7 @@ def _read_table(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(columns, schema, variant, metrics, denominators)
-    return columns.table(schema), unit, _unused_labels(columns, schema)
+    return columns.table(schema), unit, _note_unused_labels(columns, schema)
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -323,15 +314,15 @@ def _check_second_variants(columns: Columns, variant: int) -> None:
     arms = _texts(columns.cells(variant))
     for k, name in enumerate(columns.names):
         if k != variant and spelt(name) in _VARIANT_NAMES:
-            others = _texts(columns.cells(k))
-            n_pairs = pl.DataFrame({"arm": arms, "other": others}).n_unique()
-            if others.n_unique() <= arms.n_unique() < n_pairs:
+            other_arms = _texts(columns.cells(k))
+            n_pairs = pl.DataFrame({"arm": arms, "other": other_arms}).n_unique()
+            if other_arms.n_unique() <= arms.n_unique() < n_pairs:
                 pair = f"{quoted(columns.names[variant])} and {quoted(name)}"
                 reason = f"has two columns of variants that contradict each other: {pair}"
                 raise InputError(f"{reason}; remove one", source=columns.source)
 
 
-def _unused_labels(columns: Columns, schema: Schema) -> list[str]:
+def _note_unused_labels(columns: Columns, schema: Schema) -> list[str]:
     """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
     positions = schema.places(columns.names, columns.source).values()
     unused, *_ = replace(schema, is_selected=False).unused(columns.names, positions)
@@ -354,7 +345,7 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
         raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
 
 
-def _sortable_times(times: pl.Series, source: str) -> pl.Series:
+def _convert_times(times: pl.Series, source: str) -> pl.Series:
     """Return sortable times: numbers, or else text that starts with a date."""
     numeric_times = times.cast(pl.Float64, strict=False)
     if numeric_times.null_count() == times.null_count():
@@ -365,7 +356,9 @@ def _sortable_times(times: pl.Series, source: str) -> pl.Series:
     return times
 
 
-def _constant_covariates(frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric]) -> set[str]:
+def _find_unit_covariates(
+    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric]
+) -> set[str]:
     """Return the columns of covariates that belong to the unit and are repeated in its rows."""
     if frame[unit].n_unique() == frame.height:
         return set()
@@ -388,10 +381,7 @@ def _sum_by_unit(
     mixed: str,
     once: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit, but take the columns in `once` from one of its rows.
-
-    Units in several variants are excluded or refused.
-    """
+    """Sum the rows of each unit, except for columns in `once`; exclude or refuse mixed units."""
     notes = [
         f"{name} is equal in all rows of each {unit}, so its value is taken once, not summed"
         for name in sorted(once)
@@ -462,16 +452,16 @@ def order_variants(
     return (control, *(name for name in names if name != control))
 
 
-def _codes(labels: pl.Series, names: Sequence[str]) -> Indices:
+def _encode_labels(labels: pl.Series, names: Sequence[str]) -> Indices:
     """Return the index of each label among names; -1 for nulls."""
     codes = {name: k for k, name in enumerate(names)}
     indices = labels.replace_strict(codes, default=-1, return_dtype=pl.Int64)
     return indices.fill_null(-1).to_numpy().astype(np.intp)
 
 
-def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
+def _encode_levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
     levels = labels.unique().drop_nulls().sort().to_list()
-    return tuple(levels), _codes(labels, levels)
+    return tuple(levels), _encode_labels(labels, levels)
 
 
 def _collect_columns(
@@ -510,9 +500,9 @@ def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
 
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Set the direction of metrics to the direction of their measures."""
-    lower = {name for name, metric in parse_measures(metrics).items() if metric.better == "lower"}
-    good = {name: m.good or ("down" if name in lower else "up") for name, m in metrics.items()}
-    return {name: replace(metric, good=good[name]) for name, metric in metrics.items()}
+    measures = parse_measures(metrics).items()
+    directions = {name: "down" if m.better == "lower" else "up" for name, m in measures}
+    return {name: replace(m, good=m.good or directions[name]) for name, m in metrics.items()}
 
 
 def units_from_log(
@@ -534,7 +524,7 @@ def units_from_log(
     source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
         source = data.source
-        data, notes = _assigned_pages(data, unit, mixed)
+        data, notes = _select_assigned_pages(data, unit, mixed)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
@@ -545,7 +535,7 @@ def units_from_log(
     return units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
 
 
-def _assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
+def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
     """Return the pages of units in one variant, and notes on excluded pages and units."""
     log.require("pages", unit, "variant", purpose="an experiment")
     notes = [f"{number:,} {kind}" for kind, number in log.anomalies.items() if number]
@@ -586,7 +576,7 @@ def units_from_sums(
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)
-    before_codes = None if before is None else _codes(ids, before.units)
+    before_codes = None if before is None else _encode_labels(ids, before.units)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
         messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]
@@ -610,5 +600,5 @@ def units_from_sums(
             covariate = add_columns(*(np.where(before_codes >= 0, part, 0.0) for part in parts))
         metric_columns[name] = MetricColumns(*indices, *covariate)
     values = np.column_stack(columns)
-    identity = source, sums.kind, ids, arms, _codes(labels, arms)
+    identity = source, sums.kind, ids, arms, _encode_labels(labels, arms)
     return Units(*identity, values, metric_columns, notes=tuple(messages))

@@ -274,15 +274,15 @@ def bias(
     0.0
     """
     interleaver = interleave(lists, method, length)
-    distribution = _merged_distribution(interleaver, limit)
-    shown, teams, n_rankers = distribution.lists, distribution.teams, len(interleaver.rankers)
-    is_filled = shown >= 0
+    distribution = _merge_distribution(interleaver, limit)
+    codes, teams, n_rankers = distribution.lists, distribution.teams, len(interleaver.rankers)
+    is_filled = codes >= 0
     sizes = is_filled.sum(axis=1)
     n_ranks = int(sizes.max())
     if n_ranks > _MAX_LENGTH:
         raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {n_ranks}")
     pairs = list(combinations(range(n_rankers), 2))
-    if 2**n_ranks * shown.size * (1 + len(pairs)) > _MAX_WORK:
+    if 2**n_ranks * codes.size * (1 + len(pairs)) > _MAX_WORK:
         rankers, lists_text = counted(n_rankers, "ranker"), counted(len(distribution), "list")
         work = f"the bias of {rankers} for {counted(2**n_ranks, 'set')} of clicks on {lists_text}"
         remedy = "use fewer rankers or a smaller length"
@@ -291,11 +291,11 @@ def bias(
     credits = np.zeros((2, n_rankers))
     outcomes = np.zeros((2, n_rankers, n_rankers))
     for click_set in click_sets:
-        clicks = np.zeros(shown.shape, dtype=bool)
+        clicks = np.zeros(codes.shape, dtype=bool)
         clicks[:, :n_ranks] = click_set
         is_possible = np.asarray((is_filled | ~clicks).all(axis=1))
         clicks &= is_possible[:, None]
-        credit = interleaver.credits(shown, clicks, teams)
+        credit = interleaver.credits(codes, clicks, teams)
         # In a list of n documents each click has probability 1/n, and each set 1/2^n.
         one_click = is_possible * (click_set.sum() == 1) / np.maximum(sizes, 1)
         any_clicks = is_possible / 2.0**sizes
@@ -305,7 +305,7 @@ def bias(
                 continue
             credits[kind] += weights @ credit
             for a, b in pairs:
-                outcome = weights @ interleaver.outcomes(shown, clicks, teams, (a, b))
+                outcome = weights @ interleaver.outcomes(codes, clicks, teams, (a, b))
                 outcomes[kind, a, b] += outcome
                 outcomes[kind, b, a] -= outcome
     return Bias(str(interleaver.method), interleaver.rankers, credits, outcomes)
@@ -396,7 +396,7 @@ def fidelity(
         if order == names:
             continue
         interleaver = interleave([list(names), list(order)], method, n_ranks)
-        distribution = _merged_distribution(interleaver)
+        distribution = _merge_distribution(interleaver)
         lists = distribution.lists
         for relevant in relevant_sets:
             gains = [order.index(doc) - names.index(doc) for doc in relevant]
@@ -411,7 +411,7 @@ def fidelity(
     return Fidelity(pl.DataFrame(cases, schema=[*Fidelity.columns], orient="row"), str(method))
 
 
-def _merged_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
+def _merge_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
     """Return all lists, merged over teams unless the method credits teams."""
     distribution = interleaver.distribution(limit)
     return distribution if interleaver.method.has_team_credit else distribution.merge_teams()

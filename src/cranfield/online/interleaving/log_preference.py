@@ -59,10 +59,7 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return results with the largest `weight` of their clicks, 0 without clicks, and notes.
-
-    A click that counts has weight 1, unless `clicks` is a column with weights.
-    """
+    """Return results with the largest `weight` of their clicks, 0 without clicks, and notes."""
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(results, on="page", how="semi", maintain_order="left")
@@ -131,16 +128,13 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
         if len(other_methods):
-            method_list = (
-                f"{', '.join(other_methods)}, which requires the interleaved lists or runs"
-            )
-            notes.append(
-                f"clicks are credited by team, but pages were interleaved by {method_list}"
-            )
+            cause = f"but pages were interleaved by {', '.join(other_methods)}"
+            remedy = "which requires the interleaved lists or runs"
+            notes.append(f"clicks are credited by team, {cause}, {remedy}")
     return LogCredits(rankers, values, pages, tuple(notes))
 
 
-def page_units(
+def number_units(
     log: QueryLog, credits: LogCredits, unit: str | None
 ) -> tuple[str, Indices, list[str]]:
     """Return the name of the unit, the number of each page's unit, and all notes."""
@@ -252,16 +246,15 @@ def outcomes_by_method(
     results, notes = weigh_clicks(log, clicks, results)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
-    pair = _check_pair(
-        names or sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
-    )
+    rankers = {name for rankings in lists.values() for name in rankings}
+    pair = _check_pair(names or sorted(rankers, key=str.encode))
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
             reason = f"{quoted(missing[0])} is missing for the query {quoted(query)}"
             raise PolicyError(f"lists must have every ranker; {reason}")
         pair_lists = {name: lists[query][name] for name in pair}
-        page, credits = _query_credits(rows, pair_lists, str(method_name), log.source)
+        page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
         values[page] = credits
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
@@ -271,7 +264,7 @@ def outcomes_by_method(
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 
-def _query_credits(
+def _credit_query(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
     """Return the pages of a query, and their credits, or outcomes and 0; shape (pages, 2)."""
@@ -361,7 +354,7 @@ def preference(
         raise PolicyError("method requires the interleaved lists")
     else:
         credits = team_credits(log, clicks)
-    unit, code, notes = page_units(log, credits, unit)
+    unit, code, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
     first, second = map(credits.select, pair)
@@ -400,7 +393,7 @@ def preference_matrix(
     check_list("names", names)
     check_choice("correction", correction, ADJUSTMENTS)
     credits = team_credits(log, clicks)
-    unit, code, notes = page_units(log, credits, unit)
+    unit, code, notes = number_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")

@@ -73,12 +73,7 @@ class Rankings:
 
 
 def rankings_from_lists(lists: RankedLists) -> Rankings:
-    """Convert two or more lists of document ids to rankings of codes.
-
-    >>> rankings = rankings_from_lists([["a", "b"], ["b", "c"]])
-    >>> rankings.docs, rankings.orders.tolist(), rankings.ranks.tolist()
-    (('a', 'b', 'c'), [[0, 1], [1, 2]], [[1, 2, 3], [3, 1, 2]])
-    """
+    """Convert two or more lists of document ids to rankings of codes."""
     if isinstance(lists, Mapping):
         names, rows = [str(name) for name in lists], [*lists.values()]
     else:
@@ -169,13 +164,9 @@ class Distribution:
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), repr(self), limit=20)
 
-    @cached_property
-    def _cumulative(self) -> Floats:
-        return np.cumsum(self.probabilities)
-
     def draw(self, uniforms: Floats) -> tuple[Indices, Indices]:
         """Draw a list and its teams for each row of random numbers in [0, 1)."""
-        cumulative = self._cumulative
+        cumulative = np.cumsum(self.probabilities)
         row = np.searchsorted(cumulative, uniforms[:, 0] * cumulative[-1], side="right")
         row = np.minimum(row, np.flatnonzero(self.probabilities)[-1])
         return self.lists[row], self.teams[row]

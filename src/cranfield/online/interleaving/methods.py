@@ -31,7 +31,7 @@ from cranfield.online.interleaving.method import (
 )
 
 
-def best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
+def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
     """Return the best available document of each ranker, -1 for none; shape (lists, rankers)."""
     # If any document is available, one of the first rank + 1 documents is.
     tops = rankings.orders[:, : prefixes.rank + 1]
@@ -39,13 +39,11 @@ def best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
     for ranker, top in enumerate(tops):
         available = prefixes.available[:, top]
         position = available.argmax(axis=1)
-        best_docs[:, ranker] = np.where(
-            available[np.arange(len(available)), position], top[position], NOBODY
-        )
+        best_docs[:, ranker] = np.where(available.any(axis=1), top[position], NOBODY)
     return best_docs
 
 
-def turn_weights(prefixes: Prefixes, has_docs: Bools) -> Floats:
+def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
     """Return weight 1 for rankers that may yet give a document in this round, else 0."""
     teams = prefixes.teams[:, : prefixes.rank]
     rankers = range(has_docs.shape[1])
@@ -106,25 +104,22 @@ class TeamDraft(InterleavingMethod):
     name = "TeamDraft"
     aliases: ClassVar[tuple[str, ...]] = ("TD", "TDI", "TDM", "TeamDraftMultileaving")
     source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
+    has_team_credit = True
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
         "'nobody': the common prefix of all rankings belongs to no team",
     )
 
-    @property
-    def has_team_credit(self) -> bool:
-        return True
-
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         return StepwiseDistribution(rankings, length, self.candidates)
 
     def candidates(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
-        docs = best_available_docs(rankings, prefixes)
+        docs = find_best_available_docs(rankings, prefixes)
         if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
             return docs[:, :1], np.full((len(docs), 1), NOBODY), np.ones((len(docs), 1))
         teams = np.broadcast_to(np.arange(docs.shape[1]), docs.shape)
-        return docs, teams, turn_weights(prefixes, docs >= 0)
+        return docs, teams, weigh_turns(prefixes, docs >= 0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         return count_team_clicks(rankings, clicks, teams)
@@ -140,10 +135,7 @@ class SOSM(TeamDraft):
     name = "SOSM"
     aliases = ("SampleOnlyScoredMultileaving",)
     source = "Brost et al. (2016)"
-
-    @property
-    def has_team_credit(self) -> bool:
-        return False
+    has_team_credit = False
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)
@@ -179,10 +171,7 @@ def expected_clicks(probabilities: Floats, clicks: Bools, filled: Bools, replace
 def difference_distribution(
     probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Compute the distribution of the number of clicks of one ranker minus that of another.
-
-    Shape (lists, 2 n + 1), for differences from -n to n, the largest number of clicks on a list.
-    """
+    """Compute the distribution of the clicks of one ranker minus those of another, from -n to n."""
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
@@ -202,14 +191,12 @@ def difference_distribution(
 def _sum_over_paths(
     probabilities: Floats, filled: Bools, replace: bool, starts: Floats, update: Update
 ) -> Floats:
-    """Sum over all paths, weighted by their probability given the list, from initial sums.
-
-    Updated are sums of shape (lists, 1 + starts); the first one is the probability itself.
-    """
+    """Sum over all paths, weighted by their probability given the list, from initial sums."""
     n_lists, n_ranks, n_rankers = probabilities.shape
     if not replace and n_rankers > _MAX_RANKERS:
         requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         raise PolicyError(f"{requirement}, got {n_rankers}")
+    # The first sum is the probability itself.
     paths = {0: np.tile(np.r_[1.0, starts], (n_lists, 1))}
     for rank in range(n_ranks):
         has_docs = ~np.isnan(probabilities[:, rank])
@@ -284,7 +271,7 @@ class Probabilistic(InterleavingMethod):
             has_docs = sums > 0
             has_turn = has_docs.astype(np.float64)
             if not self.replace:
-                has_turn = turn_weights(prefixes, has_docs)
+                has_turn = weigh_turns(prefixes, has_docs)
             factors = divide(has_turn, sums, 0.0)
             shape = (len(available), n_rankers * n_docs)
             doc_weights = (factors[:, :, None] * weights * available[:, None]).reshape(shape)
@@ -293,10 +280,7 @@ class Probabilistic(InterleavingMethod):
         return StepwiseDistribution(rankings, length, candidates)
 
     def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Return the probability that each ranker draws each document of a list at its rank.
-
-        Shape (lists, ranks, rankers); NaN if a ranker has no document available.
-        """
+        """Return P(ranker draws document at its rank), shape (lists, ranks, rankers), or NaN."""
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
@@ -365,7 +349,7 @@ class PairwisePreference(InterleavingMethod):
         length = lists.shape[1]
         best_ranks = rankings.best_ranks[lists]
         ranks = rankings.ranks[:, lists]
-        weights_by_ranks = pair_weights(rankings, length)
+        weights_by_ranks = weigh_pairs(rankings, length)
         # One rank below the lowest click
         end = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
         credits = np.zeros((len(rankings.rankers), len(lists)))
@@ -394,7 +378,7 @@ class PairwisePreference(InterleavingMethod):
         return credits.T
 
 
-def pair_weights(rankings: Rankings, length: int) -> Floats:
+def weigh_pairs(rankings: Rankings, length: int) -> Floats:
     """Compute the weights of pairs of documents, by the best ranks of the better and the worse one.
 
     Shape (length + 1, length + 1). The weight is 1 / w, where w is the product over ranks x, from
@@ -519,23 +503,21 @@ class _OptimisedMethod(InterleavingMethod):
 
     def _allowed_lists(self, rankings: Rankings, length: int) -> Indices:
         """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
-        distribution = StepwiseDistribution(rankings, length, _prefix_candidates)
+        distribution = StepwiseDistribution(rankings, length, _list_candidates)
         enumeration = distribution.enumerate(self.candidates)
         if enumeration is not None:
             return enumeration.lists
         samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
-        full_rankings = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
-        prefixes = rankings.orders[:, :length]
-        full_rankings[:, : prefixes.shape[1]] = prefixes
-        return np.unique(np.concatenate([full_rankings[rankings.sizes >= length], samples]), axis=0)
+        long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
+        return np.unique(np.concatenate([long_rankings, samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.click_credits(rankings)[:, lists], 0.0)
         return np.asarray(credit.sum(axis=2).T)
 
 
-def _prefix_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
-    docs = best_available_docs(rankings, prefixes)
+def _list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+    docs = find_best_available_docs(rankings, prefixes)
     is_new = docs >= 0
     for ranker in range(1, docs.shape[1]):
         is_new[:, ranker] &= (docs[:, :ranker] != docs[:, ranker, None]).all(axis=1)

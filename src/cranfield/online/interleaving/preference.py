@@ -37,8 +37,6 @@ from cranfield.tabular import format_number
 
 TIE = 1e-9  # Maximum difference of credits that is due to rounding
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results of a seed depend on it
-
-
 Interval = tuple[float, float]
 
 
@@ -164,9 +162,8 @@ class Preference(Result):
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         details = f"{100 * self.outcome:.1f}%; {counted(self.ties, 'more tie')}{note}"
-        decided = (
-            f"{counted(n, 'impression')} that decide{'s' if n == 1 else ''} between {a} and {b}"
-        )
+        verb = "decides" if n == 1 else "decide"
+        decided = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
         counts = f"Of {decided}, {a} wins {self.wins:,} ({details})."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
@@ -392,9 +389,8 @@ def _preference(
         )
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
-    n_unit_wins, n_unit_losses, n_unit_ties = (
-        int(unit_counts[sign == value].sum()) for value in (1, -1, 0)
-    )
+    unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
+    n_unit_wins, n_unit_losses, n_unit_ties = unit_sizes
     n = n_unit_wins + n_unit_losses
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.divide(n_unit_wins - n * expected, np.sqrt(n * expected * (1 - expected)))
@@ -406,7 +402,6 @@ def _preference(
     notes = list(notes)
     if (unit_outcomes.sum(axis=1) > 1).any():
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
-        check_integer("seed", seed, 0)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
             z, pvalue = np.array(np.nan), np.nan

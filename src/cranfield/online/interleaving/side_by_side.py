@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import (
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_list,
-    check_proportion,
-    quoted,
-)
+from cranfield.base.errors import PolicyError, check_list, quoted
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import percentiles
@@ -83,17 +77,17 @@ class PreferenceMatrix(Result):
     @property
     def delta(self) -> Floats:
         """Preference `delta` for the ranker of the row over the ranker of the column."""
-        upper = self._matrix([pair.delta for pair in self.pairs])
+        upper = self._fill_matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
     @property
     def significant(self) -> Bools:
         """Whether each corrected p-value is at most 1 - confidence; same shape as `delta`."""
         level = 1 - self.pairs[0].confidence
-        upper = self._matrix(self.pvalues <= level + 1e-12) > 0
+        upper = self._fill_matrix(self.pvalues <= level + 1e-12) > 0
         return upper | upper.T
 
-    def _matrix(self, values: ArrayLike) -> Floats:
+    def _fill_matrix(self, values: ArrayLike) -> Floats:
         """Return a matrix with the values of pairs above its diagonal; 0 if not compared."""
         upper = np.zeros((len(self.rankers),) * 2)
         index = {name: k for k, name in enumerate(self.rankers)}
@@ -138,8 +132,7 @@ class PreferenceMatrix(Result):
         check_list("reference", reference)
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
-        missing = [name for name in self.rankers if name not in reference]
-        if missing:
+        if missing := [name for name in self.rankers if name not in reference]:
             raise PolicyError(f"reference must have every ranker; missing: {quoted(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
@@ -191,8 +184,8 @@ def preference_matrix_by_credits(
     names: Sequence[str] | None = None,
     correction: str = "holm",
     confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
+    resamples: Annotated[int, Integer(1)] = 1000,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PreferenceMatrix:
     """Test the preferences between all pairs of rankers from their credits by impression.
 
@@ -223,9 +216,8 @@ def preference_matrix_by_credits(
     >>> matrix.cycles(), matrix.error(["a", "c", "b"])
     ([], 0.3333333333333333)
     """
+    check_arguments(preference_matrix_by_credits, locals())
     check_list("names", names)
-    check_integer("resamples", resamples, 1)
-    check_integer("seed", seed, 0)
     values = check_credits(credits)
     code, unit_name = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
@@ -248,9 +240,8 @@ def compare_pairs(
         expected = f"names must be {credits.shape[1]} different rankers"
         raise PolicyError(f"{expected}, got {quoted(rankers)}")
     pairs = []
-    for pair, (credit, other_credit) in zip(
-        combinations(names, 2), combinations(credits.T, 2), strict=True
-    ):
+    for a, b in combinations(range(len(names)), 2):
+        pair, credit, other_credit = (names[a], names[b]), credits[:, a], credits[:, b]
         if np.isnan(credit - other_credit).all():
             pair_text = " and ".join(map(quoted, pair))
             raise PolicyError(f"no impression has credits of both {pair_text}")
@@ -448,9 +439,9 @@ class SideBySide(Result):
 def side_by_side(
     preferences: Any,
     *,
-    correction: str = "holm",
-    confidence: float = 0.95,
-    resamples: int = 1000,
+    correction: Annotated[str, OneOf(tuple(ADJUSTMENTS))] = "holm",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(1)] = 1000,
     seed: int = 0,
 ) -> SideBySide:
     r"""Rank systems by side-by-side preferences of a language model or of people.
@@ -492,9 +483,7 @@ def side_by_side(
     >>> side_by_side(rows).to_polars().select("system", pl.col("strength").round(4)).rows()
     [('x', 0.3466), ('y', -0.3466)]
     """
-    check_choice("correction", correction, ADJUSTMENTS)
-    check_proportion("confidence", confidence)
-    check_integer("resamples", resamples, 1)
+    check_arguments(side_by_side, locals())
     table = read_table(preferences, _VOTES)
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)

@@ -194,7 +194,7 @@ _TIME_FORMATS = (
 )
 
 
-def _time_conversions(column: pl.Expr) -> list[pl.Expr]:
+def _list_time_conversions(column: pl.Expr) -> list[pl.Expr]:
     """Return conversions of text to times, the most frequent format first."""
     text = column.str.strip_chars()
     zone_text = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
@@ -243,7 +243,7 @@ CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
 FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 _TIME_PROBLEM = "not a time (ISO 8601, or a number since 1970)"
-TIME = _kind(_convert_time, UTC, _TIME_PROBLEM, blank=("", "na"), formats=_time_conversions)
+TIME = _kind(_convert_time, UTC, _TIME_PROBLEM, blank=("", "na"), formats=_list_time_conversions)
 
 
 def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:

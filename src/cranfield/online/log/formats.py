@@ -55,10 +55,7 @@ def is_bulk(raw: bytes) -> bool:
 
 
 def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
-    """Extract the documents of a bulk file or of hits of OpenSearch, one per line.
-
-    From a bulk file of UBI, extract only events if `events` is True, and only queries if False.
-    """
+    """Extract the documents of an OpenSearch file, one per line: all, events or queries."""
     raw = raw.removeprefix(BOM_UTF8)
     if _RESPONSE.match(raw):
         hits = parse_json(decode_text(raw, source), source)
@@ -104,7 +101,7 @@ def read_records(
             types = {name: t if t.is_nested() else pl.String for name, t in schema.items()}
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
-        raise _record_error(raw, source, record_name, types) from None
+        raise _locate_error(raw, source, record_name, types) from None
     texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]").any())
     nested_names = [column.name for column in texts if column[0]]
     # An object with a repeated name is refused; polars would read the first value.
@@ -121,7 +118,7 @@ def read_records(
     return frame.with_columns(pl.Series(LINE, lines, dtype=pl.Int64))
 
 
-def _record_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
+def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None) -> InputError:
     """Return the error for the first line that cannot be read."""
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
     for record, line in zip(json_records, lines, strict=True):

@@ -115,16 +115,14 @@ def _select_columns(table: Table) -> pl.DataFrame:
 
 def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Replace page ids by row numbers of the table of pages; null for unknown pages."""
-    page_rows = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    page_rows = pages.select(page="id", row=pl.int_range(pl.len(), dtype=pl.Int64))
     # Rows of a page are mostly adjacent, so one look-up serves all of them.
     group = frame["page"].rle_id()
     group_ids = frame["page"].filter(group != group.shift(1, fill_value=2**32 - 1))
-    if group_ids.equals(page_rows["id"]):
+    if group_ids.equals(page_rows["page"]):
         return frame.with_columns(page=group.cast(pl.Int64))
-    rows = group_ids.to_frame().join(
-        page_rows, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
-    )
-    return frame.with_columns(page=rows["page_row"].gather(group))
+    rows = group_ids.to_frame().join(page_rows, on="page", how="left", maintain_order="left")
+    return frame.with_columns(page=rows["row"].gather(group))
 
 
 def _encode_positions(frame: pl.DataFrame) -> pl.Series:
@@ -223,14 +221,12 @@ def keep_first_records(
     if anomalies.is_strict:
 
         def reason(row: dict[str, Any]) -> str:
-            page, doc = quoted(row["page"]), row["doc"]
+            page, doc = f"page {quoted(row['page'])}", row["doc"]
             if doc is None:
-                return f"page {page} occurs twice"
+                return f"{page} occurs twice"
             if key == "rank":
-                return f"rank {row['rank']} occurs twice on page {page}"
-            return (
-                f"document {quoted(doc)} occurs twice on page {page}, whose results have no ranks"
-            )
+                return f"rank {row['rank']} occurs twice on {page}"
+            return f"document {quoted(doc)} occurs twice on {page}, whose results have no ranks"
 
         table.refuse(is_repeated | is_duplicate, reason)
     is_duplicate &= drop_duplicates
@@ -262,10 +258,8 @@ def _check_clicks(
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
-            expected = "expected clicks after their page"
-            table.refuse(
-                is_early, lambda row: f"{expected}, got a click before page {quoted(row['page'])}"
-            )
+            problem = "expected clicks after their page, got a click before page"
+            table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}")
         treatment = "their times are treated as unknown"
         anomalies.add("clicks before their page", is_early, source, treatment)
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))

@@ -161,10 +161,10 @@ class QueryLog(Plotted):
     def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each result in the column `clicks`."""
         self.require("clicks", purpose="results with their clicks")
-        counts = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
-        return self.results.join(
-            counts, on=["page", "rank"], how="left", maintain_order="left"
-        ).with_columns(pl.col("clicks").fill_null(0))
+        keys = ["page", "rank"]
+        counts = self.clicks.group_by(keys).agg(clicks=pl.len())
+        results = self.results.join(counts, on=keys, how="left", maintain_order="left")
+        return results.with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
         """Select pages, with their results and clicks; numbers of anomalies are not kept.
@@ -319,7 +319,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     if log.pages["time"].null_count():
         raise InputError("a session requires the time of every page", source=log.source)
     pages = log.pages.select("user", "time", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    pages = pages.join(_last_actions(log), on="page", how="left", maintain_order="left")
+    pages = pages.join(_find_last_actions(log), on="page", how="left", maintain_order="left")
     pages = pages.sort("user", "time", "page")
     last_time = pl.max_horizontal("time", "last_action").cum_max().shift(1).over("user")
     is_start = (pl.col("time") - last_time).dt.total_microseconds() > max_pause
@@ -331,7 +331,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     return replace(log, pages=log.pages.with_columns(sessions["session"]).select(columns))
 
 
-def _last_actions(log: QueryLog) -> pl.DataFrame:
+def _find_last_actions(log: QueryLog) -> pl.DataFrame:
     """Return the end of the last click on each page, or its time if the dwell is unknown."""
     if "time" not in log.clicks.columns:
         return pl.DataFrame(schema={"page": pl.Int64, "last_action": UTC})

@@ -145,10 +145,8 @@ def _read_tables(
     on_anomaly: str,
     click_actions: Sequence[str] | None,
 ) -> SourceTables:
-    """Read the tables of a log, in the chosen or the detected format.
-
-    `second_table` has results or clicks, which is detected; in formats other than tables, clicks.
-    """
+    """Read the tables of a log, in the chosen or the detected format."""
+    # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
     warn_without_results = is_file or log_format == "flat"
@@ -190,9 +188,8 @@ def _read_one_source(
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
         anomalies = Anomalies(on_anomaly == "refuse")
-        table = keep_first_records(
-            formats.open_table(source, FLAT), anomalies, drop_duplicates=False
-        )
+        table = formats.open_table(source, FLAT)
+        table = keep_first_records(table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
@@ -201,9 +198,8 @@ def _read_one_source(
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
         if events is None and formats.is_bulk(raw):
-            events = (
-                (raw, name) if formats.extract_documents(raw, name, events=True).strip() else None
-            )
+            has_events = formats.extract_documents(raw, name, events=True).strip()
+            events = (raw, name) if has_events else None
         return formats.read_ubi((raw, name), events, click_actions or ("click",))
     if log_format == "living-labs":
         return formats.split_flat_table(formats.read_living_labs(raw, name))

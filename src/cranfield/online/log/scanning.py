@@ -90,9 +90,8 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         refuse_lazy_counts(lazy, name, source)
     positions = schema.places(names, source)
     if name != "pages" and "rank" not in positions:
-        raise InputError(
-            f"expected a column rank, got {some_of(map(quoted, names), 8)}", source=source
-        )
+        reason = f"expected a column rank, got {some_of(map(quoted, names), 8)}"
+        raise InputError(reason, source=source)
     columns = [column for column in schema.columns if column.name in {*positions} - {"end"}]
     fields = [column.name for column in columns]
     # Unknown columns, and further columns of the same meaning, are dropped.

@@ -76,9 +76,7 @@ class ExpectedClicks(TableResult):
         thresholds = as_numbers(list(cuts), "cuts")
         if not thresholds.size or not (thresholds[0] > 0 and (np.diff(thresholds) > 0).all()):
             raise PolicyError(f"cuts must be ascending numbers above 0, got {list(cuts)}")
-        rows = self.rows.filter(
-            (pl.col("impressions") >= min_impressions) & pl.col("coec").is_not_null()
-        )
+        rows = self.rows.drop_nulls("coec").filter(pl.col("impressions") >= min_impressions)
         if rows.is_empty():
             raise InputError(f"no document has {counted(min_impressions, 'impression')} or more")
         grade = np.searchsorted(thresholds, rows["coec"].to_numpy(), side="right")
@@ -123,9 +121,8 @@ def coec(log: Log) -> ExpectedClicks:
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
     tables, results = _results_with_clicks(log, "COEC")
-    counts = results.group_by("query", "doc", "rank").agg(
-        nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")
-    )
+    groups = results.group_by("query", "doc", "rank")
+    counts = groups.agg(impressions=nw.len(), clicks=nw.col("clicked").sum())
     # Rates are summed in order of rank, so that results do not depend on the engine.
     rank_counts = collect_table(counts).sort("query", "doc", "rank")
     return _sum_expected_clicks(rank_counts, tables.rank_rates)
@@ -226,12 +223,10 @@ def skip_above(log: Log) -> pl.DataFrame:
     """
     _, results = _results_with_clicks(log, "SkipAbove")
     clicked = results.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
-    skipped = results.filter(nw.col("clicked") == 0).select(
-        "page", nw.col("doc").alias("over"), nw.col("rank").alias("skipped_rank")
-    )
-    pairs = clicked.join(skipped, on="page", how="inner").filter(
-        (nw.col("skipped_rank") < nw.col("rank")) & (nw.col("doc") != nw.col("over"))
-    )
+    skipped = results.filter(nw.col("clicked") == 0)
+    skipped = skipped.select("page", over=nw.col("doc"), skipped_rank=nw.col("rank"))
+    pairs = clicked.join(skipped, on="page", how="inner")
+    pairs = pairs.filter(nw.col("skipped_rank") < nw.col("rank"), nw.col("doc") != nw.col("over"))
     # A document may occur twice on a page.
     pairs = pairs.select("page", "query", "doc", "over").unique()
     counts = collect_table(pairs.group_by("query", "doc", "over").agg(nw.len().alias("pages")))

@@ -378,10 +378,9 @@ def sums_by_unit(
         variant = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
         unit_variants = pages.group_by(unit).agg(variant=variant)
         units = sums.units.join(unit_variants, on=unit, how="left", maintain_order="left")
-        names = units["variant"]
-        variants = tuple(names.drop_nulls().unique().sort())
-        variant_codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64)
-        codes = variant_codes.fill_null(-1).to_numpy().astype(np.intp)
+        variants = tuple(units["variant"].drop_nulls().unique().sort())
+        ranks = units["variant"].rank("dense").cast(pl.Int64).fill_null(0)
+        codes = ranks.to_numpy().astype(np.intp) - 1
     measure_names = tuple(map(str, parsed_measures))
     numbers = sums.total, sums.number, pages.height, pages[unit].null_count()
     return UnitSums(unit, tuple(sums.units[unit]), codes, variants, measure_names, *numbers)
@@ -390,11 +389,7 @@ def sums_by_unit(
 def prepare_pages(
     log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, with_bounds: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
-    """Return tables, parsed measures, and pages with the columns of measures and keys, as text.
-
-    With `with_bounds`, columns for the lower bounds of censored values are added, if the log has
-    them.
-    """
+    """Return tables, parsed measures, and pages with the columns of measures and keys, as text."""
     tables = open_tables(log)
     for key in keys:
         check_choice("by", key, GROUP_COLUMNS)
@@ -404,7 +399,7 @@ def prepare_pages(
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
-    if with_bounds:
+    if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
         until_names = {name for measure in selection for name in measure.columns(until=True)}
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])

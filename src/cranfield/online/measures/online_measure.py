@@ -31,10 +31,7 @@ MAX_DWELL = 1e9  # Maximum dwell in seconds; longer dwells, and dwells of 0 or l
 
 @dataclass(frozen=True)
 class LogTables:
-    """The tables of pages, results and clicks that a log has, linked by `page`.
-
-    Clicks may have an `order`; by default it is their time.
-    """
+    """The tables of pages, results and clicks that a log has, linked by `page`."""
 
     tables: Mapping[str, nw.LazyFrame[Any]]
     source: str
@@ -143,7 +140,7 @@ def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
 def _complete_clicks(tables: dict[str, nw.LazyFrame[Any]], source: str) -> LogTables:
     if (clicks := tables.get("clicks")) is not None:
         columns = clicks.collect_schema().names()
-        if "order" not in columns and "time" in columns:
+        if "order" not in columns and "time" in columns:  # Clicks are in order of time by default.
             clicks = clicks.with_columns(order=nw.col("time"))
         if "dwell" in columns:
             has_censored, dwell = "censored" in columns, nw.col("dwell").cast(nw.Float64)
@@ -250,10 +247,8 @@ def required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
-    """Compute columns of pages, one row per page, in order of time and `page`.
-
-    Counts are computed by the engine of the log, other columns by polars.
-    """
+    """Compute columns of pages, one row per page, in order of time and `page`."""
+    # Counts are computed by the engine of the log, other columns by polars.
     column_names = dict.fromkeys(columns)
     counts: dict[str, dict[str, Count]] = {}
     for column in column_names:
@@ -306,7 +301,6 @@ def _count_by_page(tables: LogTables, table: str, counts: Mapping[str, Count]) -
 
 SUMS = ("total", "number", "values", "censored", "without")
 """Columns that are summed over the rows of a measure: numerator, denominator and three counts."""
-
 
 _ZERO = pl.lit(0.0)
 
@@ -490,7 +484,7 @@ def catalogue() -> pl.DataFrame:
         {
             "of": lambda kind: kind().value_kind,
             "parameters": parameters_of,
-            "what it tells": summary_of,
+            "description": summary_of,
             "formula": attrgetter("formula"),
             "lowest": lambda kind: kind.range[0],
             "highest": lambda kind: kind.range[1],

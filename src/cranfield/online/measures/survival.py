@@ -74,9 +74,8 @@ def kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     at_risk = times.size - np.searchsorted(np.sort(times), event_times)
     survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
     longest = float(times.max()) if times.size else float("nan")
-    return SurvivalCurve(
-        event_times, survivors, at_risk.astype(float), events.astype(float), longest
-    )
+    counts = at_risk.astype(float), events.astype(float)
+    return SurvivalCurve(event_times, survivors, *counts, longest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +218,7 @@ def survival(
     tables, [measure], pages = prepare_pages(log, measure, keys, with_bounds=True)
     if not measure.may_be_censored:
         raise MeasureError(f"survival requires a measure of time, got {measure}")
-    durations = _durations(measure, tables, pages, keys)
+    durations = _compute_durations(measure, tables, pages, keys)
     rows = durations.drop_nulls(keys)
     groups = {tables.source: rows} if by is None else {str(k): v for (k,), v in rows.group_by(by)}
     samples = {}
@@ -266,7 +265,7 @@ def survival_tables(
     return {name: frame for name, frame in frames.items() if frame.height}
 
 
-def _durations(
+def _compute_durations(
     measure: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
     """Return the keys of each value, its duration `time`, and whether it `is_observed`."""

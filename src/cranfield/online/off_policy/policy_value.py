@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    check_choice,
-    check_integer,
-    check_number,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_number, quoted
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
@@ -26,9 +19,9 @@ from cranfield.online.off_policy.value import (
     MAX_DEVIATION,
     PolicyValue,
     WeightSummary,
-    check_interval,
     compare_ratios,
 )
+from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
@@ -122,7 +115,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
         raise CranfieldError(f"{source}: the policy takes none of the logged actions")
-    return LoggedActions(rows, source, _unseen_fraction(rows, probabilities, keys), notes)
+    return LoggedActions(rows, source, _estimate_unseen(rows, probabilities, keys), notes)
 
 
 def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
@@ -200,7 +193,7 @@ def list_ranks(run: Run) -> pl.DataFrame:
     return pl.DataFrame({"query": query, "position": position, "action": run.docs})
 
 
-def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
+def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
     # The order is fixed, so that sums are reproducible to the bit.
     logged = rows.select(keys).unique(maintain_order=True)
     logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
@@ -213,8 +206,8 @@ def _unseen_fraction(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list
     for name, frame in (("logged", logged), ("policy", probabilities)):
         sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
-    policy, seen, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
-    fraction = ((policy - seen) * n_rows).sum() / (policy * n_rows).sum()
+    in_policy, in_log, n_rows = pl.col("policy"), pl.col("logged"), pl.col("n_rows")
+    fraction = ((in_policy - in_log) * n_rows).sum() / (in_policy * n_rows).sum()
     return max(0.0, float(groups.fill_null(0.0).select(fraction).item() or 0.0))
 
 
@@ -302,16 +295,16 @@ UNITS = ("list", "query", "session", "user")  # Independent units of the interva
 def policy_value(
     logged: Any,
     policy: Any = None,
-    estimator: str = "IPS",
+    estimator: Annotated[str, OneOf(ESTIMATORS)] = "IPS",
     *,
-    depends: str = "position",
+    depends: Annotated[str, OneOf(DEPENDENCIES)] = "position",
     clip: float | None = None,
-    candidates: int | None = None,
+    candidates: Annotated[int | None, Integer(1)] = None,
     repeats: bool = False,
-    unit: str = "list",
-    confidence: float = 0.95,
-    resamples: int = 0,
-    seed: int = 0,
+    unit: Annotated[str, OneOf(UNITS)] = "list",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PolicyValue:
     r"""Estimate the value of a policy from the log of another policy with random actions.
 
@@ -387,10 +380,10 @@ def policy_value(
     >>> value.estimate, value.logged, round(value.ess, 2)
     (0.8, 0.5, 2.94)
     """
-    check_choice("estimator", estimator, ESTIMATORS)
-    check_choice("depends", depends, DEPENDENCIES)
-    interval = check_interval(confidence, resamples, seed)
-    check_clip(clip)
+    check_arguments(policy_value, locals())
+    if clip is not None:
+        check_number("clip", clip, above=0, maximum=np.inf)
+    interval = confidence, resamples, seed
     if (estimator == "PI") != (candidates is not None):
         raise PolicyError("candidates is required by PI, and cannot be used with other estimators")
     actions = read_actions(logged, policy)
@@ -399,14 +392,13 @@ def policy_value(
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
-        check_integer("candidates", candidates, 1)
         weights = pseudo_inverse_weights(actions, int(candidates), repeats)
     elif estimator != "DM":
         weights = importance_weights(actions, depends, estimator)
     clipped_weights = weights
     if weights is not None and clip is not None:
         clipped_weights = Weights(*(np.minimum(values, clip) for values in weights))
-    contribution = _contributions(actions, reward, clipped_weights, estimator, depends)
+    contribution = _compute_contributions(actions, reward, clipped_weights, estimator, depends)
     denominators = np.ones(n_lists)
     if estimator == "SNIPS" and clipped_weights is not None:
         lengths = np.bincount(code).astype(np.float64)
@@ -428,19 +420,14 @@ def policy_value(
     if weights is not None:
         has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code
-        warnings += _mean_warnings(weights.ratios, draw_units, n_units)
+        warnings += _check_mean_weight(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     return PolicyValue(
         name, means, n_lists, n_units, unit, summary, actions.unseen, interval, tuple(warnings)
     )
 
 
-def check_clip(clip: float | None) -> None:
-    if clip is not None:
-        check_number("clip", clip, above=0, maximum=np.inf)
-
-
-def _contributions(
+def _compute_contributions(
     actions: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
     if estimator in {"DM", "DR"}:
@@ -457,7 +444,6 @@ def _contributions(
 
 def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, int]:
     """Number the units of lists; also return the number of units."""
-    check_choice("unit", unit, UNITS)
     if unit == "list":
         return np.arange(lists.height), lists.height
     if unit not in lists.columns or lists[unit].null_count():
@@ -466,7 +452,7 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     return code, int(code.max()) + 1
 
 
-def _mean_warnings(weights: Floats, code: Indices, n_units: int) -> list[str]:
+def _check_mean_weight(weights: Floats, code: Indices, n_units: int) -> list[str]:
     """Return a warning if the mean weight differs significantly from 1."""
     # Both columns are the same: only the mean and its standard error are needed.
     columns = np.tile(weights[:, None], 2)

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    as_numbers,
-    check_choice,
-    check_integer,
-    check_proportion,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, as_numbers, check_number
+from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
@@ -28,16 +21,11 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import check_clip, list_ranks, unit_codes
-from cranfield.online.off_policy.value import (
-    TOLERANCE,
-    PolicyValue,
-    WeightSummary,
-    check_interval,
-    compare_ratios,
-)
+from cranfield.online.off_policy.policy_value import UNITS, list_ranks, unit_codes
+from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
+from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
@@ -86,32 +74,27 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
-    is_linked = _linked_ranks(pair_sums, clicks > 0, depth)
+    is_linked = _find_linked_ranks(pair_sums, clicks > 0, depth)
     value[0], error[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
         return value, error
-    ranks = np.flatnonzero(is_linked)
-    ranks = ranks[ranks > 1]
+    ranks = np.flatnonzero(is_linked[2:]) + 2
     lower, upper = np.sort([pair_sums.rank, pair_sums.other_rank], axis=0)
     pair = lower * (depth + 1) + upper
     totals = np.bincount(pair, weights=pair_sums.clicks * is_used, minlength=(depth + 1) ** 2)
     # A pair of ranks without any click carries no information: r = 0 explains it.
     is_used &= totals[pair] > 0
-    pairs, column = np.unique(pair[is_used], return_inverse=True)
     cells = pair[is_used] * (depth + 1) + pair_sums.rank[is_used]
     cell, row = np.unique(cells, return_inverse=True)
-    design = np.zeros((cell.size, ranks.size + pairs.size))
-    column_of_rank = np.full(depth + 1, -1)
-    column_of_rank[ranks] = np.arange(ranks.size)
-    rank_column = column_of_rank[pair_sums.rank[is_used]]
-    design[row[rank_column >= 0], rank_column[rank_column >= 0]] = 1
-    design[row, ranks.size + column] = 1
+    cell_pair, cell_rank = np.divmod(cell, depth + 1)
+    indicators = cell_rank[:, None] == ranks, cell_pair[:, None] == np.unique(cell_pair)
+    design = np.concatenate(indicators, axis=1).astype(np.float64)
     counts = pair_sums.clicks[is_used], pair_sums.non_clicks[is_used]
     c, n = (np.bincount(row, weights=count).astype(np.float64) for count in counts)
     beta = _maximise_likelihood(design, c, n, ranks.size)
     n = np.maximum(n, FLOORS[-1])
-    odds, slope = _odds_and_slope(design @ beta)
+    odds, slope = _compute_odds_and_slope(design @ beta)
     n_queries = int(pair_sums.query.max()) + 1
     score = np.zeros((n_queries, cell.size))
     excess = pair_sums.clicks[is_used] - pair_sums.non_clicks[is_used] * odds[row]
@@ -125,20 +108,18 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     return value, error
 
 
-def _odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
+def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
     """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
 
 
 def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0.
-
-    A cell without non-clicks (n = 0) has its maximum at z = 0, which is approached by decreasing n.
-    """
+    """Maximise the sum of c z + n log(1 - e^z), where z = design @ beta is at most 0."""
     beta = np.zeros(design.shape[1])
     pairs = design[:, n_ranks:]
     beta[n_ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
+    # A cell without non-clicks has its maximum at z = 0, which is approached by decreasing n.
     for floor in FLOORS if n.min() < FLOORS[0] else FLOORS[-1:]:
         beta = _newton(beta, design, c, np.maximum(n, floor))
     return beta
@@ -151,7 +132,7 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
 
     value = objective(beta)
     for _ in range(MAX_STEPS):
-        odds, slope = _odds_and_slope(design @ beta)
+        odds, slope = _compute_odds_and_slope(design @ beta)
         curvature = design.T @ (design * (n * slope)[:, None])
         step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
         step_size = 1.0
@@ -163,7 +144,7 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
+def _find_linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
     """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
     is_linked = np.zeros(depth + 1, dtype=bool)
     is_linked[1] = has_clicks[1]
@@ -222,7 +203,11 @@ class RankPropensities(TableResult):
 
 
 def rank_propensities(
-    log: QueryLog, method: str = "AllPairs", *, depth: int = 10, confidence: float = 0.95
+    log: QueryLog,
+    method: Annotated[str, OneOf(METHODS)] = "AllPairs",
+    *,
+    depth: Annotated[int, Integer(2, 1000)] = 10,
+    confidence: Annotated[float, UnitInterval()] = 0.95,
 ) -> RankPropensities:
     r"""Estimate the examination probability of each rank, relative to rank 1, from clicks.
 
@@ -260,9 +245,7 @@ def rank_propensities(
     >>> rank_propensities(cf.online.simulated_log(), depth=5)
     RankPropensities(AllPairs, 5 ranks, ... pairs)
     """
-    check_choice("method", method, METHODS)
-    check_integer("depth", depth, 2, 1000)
-    check_proportion("confidence", confidence)
+    check_arguments(rank_propensities, locals())
     log.require("results", purpose="a propensity of ranks")
     n_queries = log.pages["query"].n_unique()
     notes: list[str] = []
@@ -313,10 +296,9 @@ def _estimate_swaps(results: pl.DataFrame, depth: int) -> tuple[Floats, Floats, 
     rows = top.join(lower, on="page", maintain_order="left_right").with_columns(
         first=pl.min_horizontal("doc", "other"), second=pl.max_horizontal("doc", "other")
     )
-    orders = rows.group_by("query", "rank", "first", "second", "doc", maintain_order=True).agg(
-        pl.col("clicked", "below").mean(), times=pl.len()
-    )
     pair = ["query", "rank", "first", "second"]
+    groups = rows.group_by(*pair, "doc", maintain_order=True)
+    orders = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
     orders = orders.with_columns(pl.col("times").min().over(pair), orders=pl.len().over(pair))
     swaps = orders.filter(pl.col("orders") == 2)
     value, error = np.full(depth, np.nan), np.full(depth, np.nan)
@@ -340,10 +322,10 @@ def run_value(
     examination: Any = None,
     *,
     clip: float | None = None,
-    unit: str = "list",
-    confidence: float = 0.95,
-    resamples: int = 0,
-    seed: int = 0,
+    unit: Annotated[str, OneOf(UNITS)] = "list",
+    confidence: Annotated[float, UnitInterval()] = 0.95,
+    resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> PolicyValue:
     r"""Estimate the value of a measure for a ranker from clicks on pages of other rankers.
 
@@ -400,9 +382,11 @@ def run_value(
     >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user, 400 of them)
     """
-    interval = check_interval(confidence, resamples, seed)
-    check_clip(clip)
-    measure = parse_measure(measure) if isinstance(measure, str) else measure
+    check_arguments(run_value, locals())
+    if clip is not None:
+        check_number("clip", clip, above=0, maximum=np.inf)
+    interval = confidence, resamples, seed
+    measure = parse_measure(measure)
     if measure.info.inputs or not measure.linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
     log.require("results", purpose="the value of a run")
@@ -425,10 +409,8 @@ def run_value(
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
-    pages = log.pages.select("query").join(
-        query_gains, on="query", how="left", maintain_order="left"
-    )
-    page_gains = pages["gain"]
+    queries = log.pages.select("query")
+    page_gains = queries.join(query_gains, on="query", how="left", maintain_order="left")["gain"]
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
@@ -449,9 +431,7 @@ def run_value(
 
 def _rank_weights(measure: Measure, depth: int) -> Floats:
     """Compute the contribution of a relevant document at each rank; 0 at rank 0 (not ranked)."""
-    ranks = np.arange(1, depth + 1)
-    if measure.cutoff is not None:
-        ranks = ranks[: measure.cutoff]
+    ranks = np.arange(1, depth + 1)[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(depth + 1)
     values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))
@@ -472,9 +452,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         elif isinstance(examination, Mapping):
             probabilities = dict(examination)
         else:
-            probabilities = dict(
-                enumerate(as_numbers(examination, "examination").ravel().tolist(), 1)
-            )
+            numbers = as_numbers(examination, "examination").ravel().tolist()
+            probabilities = dict(enumerate(numbers, 1))
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")

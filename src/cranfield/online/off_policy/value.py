@@ -10,31 +10,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_integer, check_proportion
+from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.rows import ratio
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
-from cranfield.significance.registry import MAX_RESAMPLES
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depend on it
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-
 Interval = tuple[float, int, int]
 """Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
 
 STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
-
-
-def check_interval(confidence: float, resamples: int, seed: int) -> Interval:
-    """Check the options of intervals, and return them."""
-    check_proportion("confidence", confidence)
-    check_integer("resamples", resamples, 0, MAX_RESAMPLES)
-    check_integer("seed", seed, 0)
-    return confidence, resamples, seed
 
 
 class Means(NamedTuple):

@@ -76,9 +76,9 @@ def compute_rbo(
     depths = np.arange(length + 1, end + 1)
     highest += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding errors must not exceed the range.
-    lowest, highest = min(max(lowest, 0.0), 1.0), min(max(highest, 0.0), 1.0)
-    ext = min(max(ext, lowest), max(highest, lowest))
-    return ext, lowest, max(highest - lowest, 0.0)
+    lowest = min(max(lowest, 0.0), 1.0)
+    highest = min(max(highest, lowest), 1.0)
+    return min(max(ext, lowest), highest), lowest, highest - lowest
 
 
 class _GroupsByDepth:
@@ -232,17 +232,11 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     """
     p = check_rbo_options(p, ties)
     first_groups, second_groups = _read_groups(first), _read_groups(second)
-    codes: dict[Any, int] = {}
-    for group in (*first_groups, *second_groups):
-        for item in group:
-            codes.setdefault(item, len(codes))
-    return RBO(
-        *compute_rbo(
-            _index_groups(first_groups, codes), _index_groups(second_groups, codes), p, ties
-        ),
-        p,
-        ties,
-    )
+    groups = (*first_groups, *second_groups)
+    items = dict.fromkeys(item for group in groups for item in group)
+    codes = {item: code for code, item in enumerate(items)}
+    first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))
+    return RBO(*compute_rbo(first_ranks, second_ranks, p, ties), p, ties)
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
@@ -386,27 +380,17 @@ def rbo_of_runs(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
     topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
-    # Sorted by topic, so that each topic is a slice.
-    joined = joined.with_columns(
-        code=pl.col("topic").replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    ).sort("code")
-    top, bottom, top_2, bottom_2 = (
-        joined[name].fill_null(0).to_numpy().astype(np.int64)
-        for name in ("top", "bottom", "top of second", "bottom of second")
-    )
-    ends = np.cumsum(np.bincount(joined["code"].to_numpy(), minlength=len(topics)))
+    ranks_of = joined.partition_by("topic", as_dict=True)
     rows = []
-    for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        span = slice(int(start), int(end))
-        a, b = TieGroups(top[span], bottom[span]), TieGroups(top_2[span], bottom_2[span])
-        has_both = a.length and b.length
-        rows.append(
-            (*(compute_rbo(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length)
-        )
-    values = dict.fromkeys(("ext", "min", "res"), pl.Float64)
-    counts = dict.fromkeys(("first", "second"), pl.Int64)
-    table = pl.DataFrame(rows, {**values, **counts}, orient="row")
-    return pl.DataFrame({"topic": topics}).hstack(table)
+    for topic in topics:
+        ranks = ranks_of[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)
+        top, bottom, second_top, second_bottom = ranks.to_numpy().T
+        a, b = TieGroups(top, bottom), TieGroups(second_top, second_bottom)
+        values = compute_rbo(a, b, p, ties) if a.length and b.length else (None,) * 3
+        rows.append((topic, *values, a.length, b.length))
+    dtypes = [pl.String, *[pl.Float64] * 3, pl.Int64, pl.Int64]
+    names = ("topic", "ext", "min", "res", "first", "second")
+    return pl.DataFrame(rows, dict(zip(names, dtypes, strict=True)), orient="row")
 
 
 def _compute_tie_ranks(run: RunTable) -> pl.DataFrame:

@@ -215,9 +215,7 @@ class Scores(Averages, FrameMixin, Plotted):
             set_(self, "lower_is_better", self.definition.info.lower_is_better)
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
-        if self.aggregate not in AGGREGATES:
-            unknown = f"unknown aggregate {quoted(self.aggregate)}"
-            raise CranfieldError(f"{unknown}; expected one of: {AGGREGATES}")
+        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:

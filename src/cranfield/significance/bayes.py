@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_proportion,
     quoted,
 )
@@ -22,7 +22,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
-from cranfield.significance.differences import MIN_DIFFERENCE, ROUNDING
+from cranfield.significance.differences import all_pairs
 from cranfield.significance.effects import noncentrality_interval
 from cranfield.tabular import Table
 
@@ -97,8 +97,7 @@ def compare_bayes(
     <BLANKLINE>
     low, high: 0.95 credible interval, equal-tailed
     """
-    if isinstance(rope, bool) or not isinstance(rope, Real) or not 0 <= float(rope) < np.inf:
-        raise PolicyError(f"rope must be a finite number >= 0, got {rope!r}")
+    check_number("rope", rope, 0)
     check_proportion("level", level)
     check_choice("missing", missing, MISSING)
     difference, rounding, excluded = _differences(scores, first, second, missing)
@@ -156,10 +155,8 @@ def _differences(
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
         raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
-    rounding = max(MIN_DIFFERENCE, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
-    difference = x - y
-    difference[np.abs(difference) <= rounding] = 0.0
-    return difference, rounding, int(is_missing.sum())
+    pair = all_pairs(np.stack([x, y], axis=1))
+    return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)

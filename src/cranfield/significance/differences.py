@@ -219,7 +219,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
     return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
 
 
-def standardised_difference(difference: Floats, error: Floats) -> Floats:
+def standardised_difference(difference: Floats, error: Floats | float) -> Floats:
     """Divide by a standard error or deviation; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))

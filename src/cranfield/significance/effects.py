@@ -102,17 +102,16 @@ def noncentrality_of_f(
     def excess(centre: float, probability: float) -> float:
         return float(chndtr(df_effect * f * s**2, df_effect, centre) @ weights) - probability
 
-    bounds = []
-    for probability in (1 - tail, tail):
+    def solve(probability: float) -> float:
         # The probability of a smaller F decreases with the noncentrality.
+        if excess(0.0, probability) <= 0:
+            return 0.0
         high = df_effect * f + 10 * (1 + np.sqrt(df_effect * f))
         while excess(high, probability) > 0:
             high *= 2
-        bound = 0.0
-        if excess(bound, probability) > 0:
-            bound = brentq(excess, 0.0, high, args=(probability,), xtol=1e-12)
-        bounds.append(bound)
-    return bounds[0], bounds[1]
+        return float(brentq(excess, 0.0, high, args=(probability,), xtol=1e-12))
+
+    return solve(1 - tail), solve(tail)
 
 
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
@@ -214,9 +213,8 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
     error = deviation / np.sqrt(pairs.n_topics - 1)
     systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
-    deviation_of = standard_deviations(
-        rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
-    )
+    rounding = Pairs(pairs.values, systems, systems).rounding
+    deviation_of = standard_deviations(rows, rows.mean(axis=1), rounding)
     if kind == "glass":
         return mean, deviation_of[pairs.second], df, error
     v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
@@ -364,14 +362,14 @@ def effect_sizes(
     difference, unit, df, error = _standardisers(pairs, kind)
     raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)
-    effect, df_of_effect, scale = raw[varies], df[varies], unit[varies] / error[varies]
+    effect, scale = raw[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)
     if not KINDS[kind].is_exact:
-        variance = effect**2 / (2 * df_of_effect) + (error[varies] / unit[varies]) ** 2
+        variance = effect**2 / (2 * df[varies]) + (error[varies] / unit[varies]) ** 2
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
-    elif varies.any():
-        bounds = noncentrality_interval(effect * scale, float(df_of_effect[0]), confidence)
+    else:
+        bounds = noncentrality_interval(effect * scale, float(df[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0

@@ -72,9 +72,8 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # Half the sum of both tails plus half their difference is the upper tail.
-    return np.asarray(
-        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2
-    )
+    both_tails = _tail(1.0, df, half, 2 * alpha)
+    return np.asarray((both_tails + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2)
 
 
 def power_anova(
@@ -200,10 +199,9 @@ def noncentral_t_sf(t: float, df: float, noncentrality: float) -> float:
     """Return the probability that a noncentral t exceeds `t`."""
     if t < 0:
         return 1.0 - noncentral_t_sf(-t, df, -noncentrality)
-    half, x = np.asarray(noncentrality**2 / 2), np.asarray(t**2 / (t**2 + df))
-    tails_sum = _noncentral_f_sf(1.0, np.asarray(df), half, x)
-    tails_difference = _noncentral_f_sf(1.0, np.asarray(df), half, x, odd_terms=True)
-    return float((tails_sum + np.sign(noncentrality) * tails_difference) / 2)
+    values = np.asarray(df), np.asarray(noncentrality**2 / 2), np.asarray(t**2 / (t**2 + df))
+    difference = _noncentral_f_sf(1.0, *values, odd_terms=True)
+    return float((_noncentral_f_sf(1.0, *values) + np.sign(noncentrality) * difference) / 2)
 
 
 def _tail(

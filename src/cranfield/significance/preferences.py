@@ -225,7 +225,7 @@ def compare_preferences(
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
-    topics = int(has_relevant.sum())
+    topics, ranks = int(has_relevant.sum()), list(_ranks_by_topic(judged, rel))
     labels = pair_names(systems, first, second, OF_PAIR)
     frames = []
     for name in names:
@@ -233,7 +233,7 @@ def compare_preferences(
             orders = order_pairs(judged.grades_by_rank(depth)[has_relevant], first, second)
             values = np.where(orders == OPEN, 0.0, orders)
         else:
-            prefer, ranks = PREFERENCES[name], _ranks_by_topic(judged, rel)
+            prefer = PREFERENCES[name]
             values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = binomial_pvalues(wins, losses)

@@ -160,10 +160,9 @@ def power_of_published(
     powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
-    notes = [
-        f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in unreachable
-    ]
-    return PublishedPower(rows, alpha, power, alternative, tuple(notes))
+    reason = f"the effect would require more than {MAX_TOPICS:,} topics"
+    notes = tuple(f"{name}: {reason}" for name in unreachable)
+    return PublishedPower(rows, alpha, power, alternative, notes)
 
 
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:

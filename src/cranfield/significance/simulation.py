@@ -66,8 +66,7 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit the discrete families to scores that are values of the support."""
     nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
-    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1)
-    counts = counts.astype(float)
+    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
@@ -78,8 +77,7 @@ def _maximise(
     # Compass search: each step moves to the best of eight neighbours; the step is halved if none
     # is better, and grows otherwise.
     directions = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
-    step = np.full(first.shape, 1.0)
-    systems = np.arange(first.size)
+    step, systems = np.ones(first.shape), np.arange(first.size)
     for _ in range(1500):
         candidates = [
             np.maximum(parameter + step * directions[:, [k]], lower)
@@ -557,9 +555,9 @@ def fit_simulator(
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )
-    low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
-    if (low, high) != (0.0, 1.0):
-        low, high = float(values.min()), float(values.max())
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
     scaled = (values - low) / (high - low)
     distinct = np.unique(scaled.round(9))
     if distinct.size < 2:

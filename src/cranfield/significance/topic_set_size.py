@@ -170,7 +170,6 @@ def topics_needed(
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     check_proportion("power", power)
     check_number("epsilon", epsilon)
-
     check_positive(**{name: goal})
     options: dict[str, Any] = {"variance": variance, "alpha": alpha}
     evaluate: Callable[..., Any] = expected_width
@@ -443,7 +442,8 @@ def power_pairs(
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))
     population: Simulator | Resampled = pilot if is_population else fit_simulator(pilot)
-    systems = _system_names(population)
+    numbers = range(1, population.means.size + 1)
+    systems = population.systems if isinstance(population, Simulator) else tuple(map(str, numbers))
     names: dict[str, str] = {}
     rows: dict[int, tuple[Any, ...]] = {}
     power_by_pair: dict[int, Floats] = {}
@@ -508,9 +508,3 @@ def power_pairs(
         alpha=alpha,
         power=power,
     )
-
-
-def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:
-    if isinstance(population, Simulator):
-        return population.systems
-    return tuple(str(k + 1) for k in range(population.means.size))

@@ -149,10 +149,9 @@ def standardise(
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
     low = np.nanmin(reference_values, axis=1, initial=np.inf)
     is_constant = high - low <= ROUNDING * largest
-    systems = reference_values.shape[1]
     details: dict[str, Any] = {
         "method": method,
-        "reference systems": systems,
+        "reference systems": reference_values.shape[1],
         "constant topics": [scores.topics[t] for t in np.flatnonzero(is_constant)],
     }
     # Proportions of systems are invariant under increasing functions of the scores of a topic; z
@@ -219,14 +218,11 @@ def _flatten_scores(scores: Scores) -> Floats:
 
 
 def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:
-    """Return the scale of transformed scores.
-
-    It is ordinal if scores are interval only among retrieved sets of one size.
-    """
-    if scores.scale is None:
-        return None
+    """Return the scale of transformed scores."""
+    # Scores that are interval only among retrieved sets of one size become ordinal.
     is_ordinal = getattr(scores.definition, "needs_one_size", False)
-    return min(scores.scale, Scale.ORDINAL if is_ordinal else scale)
+    limit = Scale.ORDINAL if is_ordinal else scale
+    return None if scores.scale is None else min(scores.scale, limit)
 
 
 def _replace_values(

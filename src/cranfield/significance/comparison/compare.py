@@ -187,8 +187,8 @@ def compare(
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
-            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
-            f" the order of the systems"
+            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on the"
+            " order of the systems"
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
@@ -359,7 +359,7 @@ def rank_sets(
         scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
+    inputs = PreparedScores(pairwise.scores)
     values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)

@@ -138,11 +138,8 @@ class RankSets(Result):
         return best_first(self.means, self.lower_is_better)
 
     def _frame(self) -> pl.DataFrame:
-        columns: dict[str, Any] = {
-            "rank": self.rank,
-            "system": pl.Series(self.systems, dtype=pl.String),
-            self.mean_of: self.means,
-        }
+        systems = pl.Series(self.systems, dtype=pl.String)
+        columns: dict[str, Any] = {"rank": self.rank, "system": systems, self.mean_of: self.means}
         columns["from"], columns["to"] = self.interval
         if self.own_interval is not None:
             columns["own from"], columns["own to"] = self.own_interval

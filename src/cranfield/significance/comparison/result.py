@@ -157,7 +157,7 @@ class AppliedTest:
         """Yield a note if no difference could be significant, however large."""
         outcome, correction, options = self.outcome, self.correction, self.options
         raw_pvalues, details = outcome.pvalue, outcome.details
-        if not raw_pvalues.size or self.corrected.pvalue.min() <= options.alpha:
+        if self.corrected.pvalue.min() <= options.alpha:
             return
         smallest, topics = self.corrected.smallest_pvalue, int(outcome.n.max())
         if smallest is None and outcome.smallest_pvalues is not None:
@@ -410,8 +410,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 )
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
-        if self.omnibus is not None:
-            omnibus = self.omnibus
+        if (omnibus := self.omnibus) is not None:
             lines.append(
                 f"omnibus test: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
                 f" of freedom, p = {format_pvalue(omnibus.pvalue)}, {omnibus.effect_name}"
@@ -445,16 +444,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             ]
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
-        label_columns = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
-        legend = []
-        if "ranks" in names:
-            level = f"{1 - self.alpha:.4g}"
-            legend.append(
-                f"ranks: {level} simultaneous confidence sets, if significant differences have the"
-                " right sign"
-            )
-        if "groups" in names:
-            legend.append("systems that share a letter do not differ significantly")
+        legends = {
+            "ranks": f"ranks: {1 - self.alpha:.4g} simultaneous confidence sets, if significant"
+            " differences have the right sign",
+            "groups": "systems that share a letter do not differ significantly",
+        }
+        label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]
+        legend = [text for name, text in legends.items() if name in names]
         return [Table("", names, rows, label_columns, legend)]
 
     def _pair_table(self, places: int) -> Table:
@@ -467,15 +463,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         effect = self.info.effect_name
         head = ["first", "second", difference, "low", "high", statistic, p, effect, ""]
         is_significant = self.is_significant()
-        low, high = self.interval
+        estimates = self.difference, *self.interval
         rows: Rows = [
             [
                 self.systems[self.first[k]],
                 self.systems[self.second[k]],
-                *(
-                    "-" if np.isnan(values[k]) else f"{values[k]:.{places}f}"
-                    for values in (self.difference, low, high)
-                ),
+                *("-" if np.isnan(x[k]) else f"{x[k]:.{places}f}" for x in estimates),
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
                 format_pvalue(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",

@@ -329,10 +329,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
 
     def resample(rows: slice) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
-        differences = sums[pairs.first]
-        differences -= sums[pairs.second]
-        differences *= weight[:, None]
-        return differences
+        return pairs.subtract(sums) * weight[:, None]
 
     slices = list(row_slices(len(signs), len(pairs), BLOCK))
     pvalue, _ = step_down_pvalues(distance, thresholds, resample, slices, options)

@@ -50,20 +50,18 @@ class Interpolator:
         self.function = function
         self._panels: dict[int, Floats] = {}
         self._nodes = chebyshev.chebpts1(DEGREE + 1)
-        vandermonde = chebyshev.chebvander(self._nodes, DEGREE)
-        self._inverse = np.linalg.inv(vandermonde)
+        self._inverse = np.linalg.inv(chebyshev.chebvander(self._nodes, DEGREE))
 
     def __call__(self, x: Floats) -> Floats:
         """Return the interpolated values; 0 if they are below the smallest float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
         panels, index = np.unique(panel, return_inverse=True)
-        self._add_panels([int(key) for key in panels if int(key) not in self._panels])
-        coefficients = np.array([self._panels[int(key)] for key in panels]).T
+        self._add_panels([key for key in panels.tolist() if key not in self._panels])
+        coefficients = np.array([self._panels[key] for key in panels.tolist()]).T
         t = 2 * (u / PANEL - panel) - 1
         # Clenshaw's recurrence, each point with the coefficients of its own panel.
-        second_last = np.zeros_like(u)
-        last = np.zeros_like(u)
+        second_last, last = np.zeros((2, *u.shape))
         for row in coefficients[:0:-1]:
             second_last, last = last, row[index] + 2 * t * last - second_last
         return np.asarray(np.exp(coefficients[0][index] + t * last - second_last))
@@ -116,27 +114,14 @@ class Studentised:
         low, high = 0.0, 8.0
         while self._exact(np.array([high]))[0] > probability:
             low, high = high, high * 4
-        # Regula falsi on the smooth logarithm; bisection if the bounds converge slowly.
-        log_probability = np.log(probability)
-        at_low = (self._log(low) if low > 0 else 0.0) - log_probability
-        at_high = self._log(high) - log_probability
-        for _ in range(100):
-            if high - low <= 4e-15 * high:
-                break
-            guess = high - at_high * (high - low) / (at_high - at_low)
-            width = high - low
-            for point in (guess, None):
-                middle = (low + high) / 2 if point is None else point
-                if not low < middle < high:
-                    break
-                value = self._log(middle) - log_probability
-                if value > 0:
-                    low, at_low = middle, value
-                else:
-                    high, at_high = middle, value
-                if high - low <= width / 4:
-                    break
-        return float(low if abs(at_low) < abs(at_high) else high)
+        # The optimisers of SciPy take long to load.
+        from scipy.optimize import brentq
+
+        def excess(q: float) -> float:
+            tail = float(self._exact(np.array([q]))[0]) if q else 1.0
+            return float(np.log(max(tail, 1e-323) / probability))
+
+        return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-15))
 
     def _isf_by_bisection(self, probability: Floats) -> Floats:
         low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
@@ -147,9 +132,6 @@ class Studentised:
             is_above = self._interpolator(middle) > probability
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
         return high
-
-    def _log(self, q: float) -> float:
-        return float(np.log(np.maximum(self._exact(np.array([q]))[0], 1e-323)))
 
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
@@ -312,9 +294,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResult
             "Dunnett's test requires the same number of scores for each system; use holm instead"
         )
     t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
-    if len(pairs) == 1:
-        pvalue = t_pvalue(t, model.df, alternative)
-    else:
+    pvalue = t_pvalue(t, model.df, alternative)
+    if len(pairs) > 1:
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
@@ -338,11 +319,10 @@ def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
     """Return P(maximum >= t) of the statistics of systems against one baseline."""
     out = _maximum(comparisons, two_sided, df).sf(t)
-    if not two_sided:
-        negative = np.flatnonzero(t <= 0)
-        if negative.size:
-            # The interpolated tail requires t > 0: integrate over S.
-            out[negative] = 1 - _maximum_cdf(t[negative], comparisons, df)
+    is_negative = t <= 0
+    if not two_sided and is_negative.any():
+        # The interpolated tail requires t > 0: integrate over S.
+        out[is_negative] = 1 - _maximum_cdf(t[is_negative], comparisons, df)
     return out
 
 
@@ -393,7 +373,8 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     and the half-width of the interval around each mean. For unequal numbers of scores this is the
     Tukey-Kramer test, which has no half-widths.
     """
-    model, groups = outcome.required_model, outcome.required_model.means.size
+    model = outcome.required_model
+    groups = model.means.size
     q = standardised_difference(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
     # Before the quantile: the last bits depend on the order of calls, as panels are cached.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))

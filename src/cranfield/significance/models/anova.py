@@ -42,7 +42,7 @@ def fit_factorial(
 
     Without the term `Shard`, `Topic:Shard` means shards nested in topics.
     """
-    fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
+    fitted = grand_mean = values.mean(keepdims=True)
     effects: dict[str, Floats] = {}
     factors: dict[str, tuple[float, float]] = {}
     means: dict[str, Floats] = {}
@@ -79,12 +79,11 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
-    by_topic, n_topics = _sums_within(columns, topics)
-    by_shard, n_shards = _sums_within(columns, shards)
     fit, rank = _fit_additive(columns, topics, shards)
-    ss_error = ((columns - fit) ** 2).sum(axis=0)
-    ss_topic, ss_shard = by_shard - ss_error, by_topic - ss_error
-    df_system, df_topic, df_shard = systems - 1.0, rank - n_shards, rank - n_topics
+    fits = _fitted_means(columns, topics), _fitted_means(columns, shards), fit
+    within_topic, within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
+    ss_topic, ss_shard, df_system = within_shard - ss_error, within_topic - ss_error, systems - 1.0
+    df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
@@ -132,24 +131,18 @@ def _means_by_group(values: Floats, group: Indices, n_groups: int) -> Floats:
         return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
 
 
-def _sums_within(columns: Floats, group: Indices) -> tuple[Floats, float]:
-    """Return the sum of squares within groups, by column, and the number of groups."""
-    index, counts, means = group_means(columns, group)
-    return ((columns - means[index]) ** 2).sum(axis=0), float(counts.size)
+def _fitted_means(columns: Floats, labels: Indices) -> Floats:
+    """Return the mean of the group of each row, by column."""
+    group, _, means = group_means(columns, labels)
+    return means[group]
 
 
 def _fit_additive(columns: Floats, topics: Indices, shards: Indices) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
-    _, shard = np.unique(shards, return_inverse=True)
     # After elimination of the topics, the design has only one column for each shard.
-    dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
-
-    def topic_means(matrix: Floats) -> Floats:
-        group, _, means = group_means(matrix, topics)
-        return means[group]
-
-    design = dummies - topic_means(dummies)
-    means = topic_means(columns)
+    dummies = (shards[:, None] == np.unique(shards)).astype(np.float64)
+    design = dummies - _fitted_means(dummies, topics)
+    means = _fitted_means(columns, topics)
     # An orthonormal basis of the design is cheaper than a least squares solution for each column.
     basis, singular_values, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, singular_values > 1e-10 * singular_values[0]]
@@ -161,19 +154,17 @@ def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
-    difference = model.differences(pairs)
-    error = model.standard_errors(pairs)
+    difference, error = model.differences(pairs), model.standard_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error))
-    zeros: Indices | int = 0
     if paired:
-        n = np.full(len(pairs), pairs.n_topics)
         _, deviation, zeros = pairs.moments()
+        results |= {"n": np.full(len(pairs), pairs.n_topics), "zeros": zeros}
         # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.location == "mean" else unit
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)
-        n = counts[pairs.first] + counts[pairs.second]
-    results |= {"n": n, "zeros": zeros, "model": model}
+        results["n"] = counts[pairs.first] + counts[pairs.second]
+    results["model"] = model
     return t_outcome(difference, error, model.df, options.alternative, unit, **results)
 
 
@@ -222,13 +213,13 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
+    n_cells = values.shape[0] * values.shape[2]
     if np.isnan(values).any():
-        table, cells = three_way_with_gaps(values)
-        counts = np.full(values.shape[1], float(cells))
+        table, n_cells = three_way_with_gaps(values)
     else:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
         table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
-        counts = np.full(values.shape[1], float(values.shape[0] * values.shape[2]))
+    counts = np.full(values.shape[1], float(n_cells))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
@@ -407,9 +398,8 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     squares = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
     h = squares / variance if variance > 0 else 0.0
     df = scores.shape[1] - 1.0
-    omnibus = Omnibus(
-        "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
-    )
+    p = float(chdtrc(df, h))
+    omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
     return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 

@@ -176,12 +176,12 @@ class AnovaTable(Result):
     @property
     def ms_error(self) -> float:
         """Mean square of the error."""
-        return float(self.ms[self.sources.index("Error")])
+        return float(self.ms[-2])
 
     @property
     def df_error(self) -> float:
         """Degrees of freedom of the error."""
-        return float(self.df[self.sources.index("Error")])
+        return float(self.df[-2])
 
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
         """Return the table with a new F, p and omega squared for a source; NaN removes F."""
@@ -240,19 +240,15 @@ def make_table(
     """Compute mean squares, F, p and omega squared from sums of squares and degrees of freedom."""
     n_scores = int((~np.isnan(values)).sum())
     grand_mean = float(np.nanmean(values))
-    total = float(np.nansum((values - grand_mean) ** 2))
+    total = float(np.nansum((values - grand_mean) ** 2)), n_scores - 1.0
+    ss, df = np.array([*factors.values(), error, total]).T
     # Sums of squares within rounding error are 0.
-    tolerance = 1e-24 * float(np.nansum(values**2))
-    ss = np.array([s for s, _ in factors.values()] + [error[0], total])
-    ss[ss <= tolerance] = 0.0
-    df = np.array([d for _, d in factors.values()] + [error[1], float(n_scores - 1)])
-    n_factors = len(factors)
+    ss[ss <= 1e-24 * float(np.nansum(values**2))] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         ms = np.where(df > 0, ss / df, np.nan)
-        f = np.full(n_factors + 2, np.nan)
-        f[:n_factors] = ms[:n_factors] / ms[n_factors]
-    p, omega2 = p_and_omega2(f, df, df[n_factors], n_scores)
-    ms[-1] = np.nan
+        f = ms / ms[-2]
+    f[-2:] = ms[-1] = np.nan
+    p, omega2 = p_and_omega2(f, df, df[-2], n_scores)
     return AnovaTable(
         model=model,
         sources=(*factors, "Error", "Total"),

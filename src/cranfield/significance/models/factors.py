@@ -250,11 +250,9 @@ def _cube(
         combination = ", ".join(f"{name} {quoted(level)}" for name, level in names_and_levels)
         names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
-        raise InputError(
-            f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
-            f" {count}",
-            source="table of systems",
-        )
+        sizes = " x ".join(map(str, shape))
+        reason = f"expected a full grid of {sizes} systems; {combination} has {count}"
+        raise InputError(reason, source="table of systems")
     order = [systems_of[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)
 

@@ -409,7 +409,7 @@ def compare_glm(
     spec = test.spec
     if not isinstance(spec, GeneralisedLinearModel):
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
-    name = test.info.corrections[0] if correction is None else test.info.supported(correction)
+    name = test.info.supported(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))

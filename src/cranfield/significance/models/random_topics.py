@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
@@ -43,7 +42,7 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     as_integers,
     bootstrap_t_interval,
-    count_as_extreme,
+    count_extreme,
     monte_carlo_pvalues,
 )
 from cranfield.tabular import format_pvalue
@@ -73,9 +72,7 @@ class RandomGroups:
     independent copies of this model: the number of columns, or one less if rows add up to 0.
     """
 
-    def __init__(
-        self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
-    ) -> None:
+    def __init__(self, rows: Floats, labels: Indices, copies: int, tolerance: float) -> None:
         self.copies = copies
         # The group of each row, and the number of rows and the means of each group.
         self.group, self.counts, self.means = group_means(rows, labels)
@@ -307,9 +304,8 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
     f = f_ratio(explained, fit.variance)
-    denominator = "Topic:System"
-    if not is_balanced:
-        denominator = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
+    approximation = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
+    denominator = "Topic:System" if is_balanced else approximation
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
     table = table.with_f("System", f, fit.df, groups * systems)
     components = {
@@ -363,27 +359,19 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         quantile of |t| over the same fits; the interval of a one-sided test, the quantile of t.
     """
     scores = pairs.scores
-    if scores.ndim == 3 and scores.shape[2] < 2:
+    if scores.ndim == 2:
+        table, _ = two_way(scores)
+    elif scores.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
-    by_shard = scores if scores.ndim == 3 else scores[:, :, None]
-    if scores.ndim == 3:
+    else:
         # Shards are replicates.
         table = fit_factorial(scores, "Topic", "System", "Topic:System")
-    else:
-        table, _ = two_way(scores)
-    means = table.means["System"]
-    difference = pairs.mean_differences(means)
-    refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
-    error = np.sqrt(table.ms_error)
-    resample = partial(refits.studentise, error=error)
-    errors = np.full(len(pairs), error)
+    difference = pairs.mean_differences(table.means["System"])
+    refits = Refits.draw(table.residuals.reshape(*scores.shape[:2], -1), options)
+    errors = np.full(len(pairs), np.sqrt(table.ms_error))
+    resample = partial(refits.studentise, error=np.sqrt(table.ms_error))
     t = standardised_difference(difference, errors)
-
-    def count(rows: slice, block: Pairs) -> tuple[Indices]:
-        statistics, side = resample(block), options.alternative
-        return (count_as_extreme(statistics, t[rows], side, rtol=RELATIVE_TOLERANCE),)
-
-    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
+    n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
@@ -444,12 +432,11 @@ class Refits:
         """Divide differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
-        differences = self.effects[pairs.first]
-        differences -= self.effects[pairs.second]
+        differences = pairs.subtract(self.effects)
         with np.errstate(divide="ignore", invalid="ignore"):
             differences /= self.errors
         differences[np.isnan(differences)] = 0.0
-        return np.asarray(differences)
+        return differences
 
 
 def exact_squares(sums: Floats, unit: float) -> Floats:

@@ -44,22 +44,19 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     topics, systems = cells.shape
     replicates = 1 / float((1 / counts).mean())
     by_cell = fit_factorial(cells, "Topic", "System")
-    ss_and_df = {
-        "Topic": (replicates * by_cell.ss_of("Topic"), topics - 1.0),
-        "System": (replicates * by_cell.ss_of("System"), systems - 1.0),
-        "Topic:System": (replicates * by_cell.ss_of("Error"), (topics - 1.0) * (systems - 1)),
-    }
+    factors = ("Topic", "System", "Topic:System")
+    ss_and_df = zip(replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
     fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system)",
-        ss_and_df,
+        dict(zip(factors, ss_and_df, strict=True)),
         (float(np.nansum((values - fitted) ** 2)), df_error),
         values=values,
         fitted=fitted,
         means=by_cell.means,
     )
     ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
-    df = ss_and_df["Topic:System"][1]
+    df = by_cell.df_error
     table = table.with_f("System", f_ratio(ms_system, ms_cell), df, topics * systems)
     table = table.with_f("Topic", f_ratio(ms_topic, ms_cell), df, topics * systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
@@ -147,10 +144,8 @@ def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ..
     """Return notes on the variance components, and on the variance reduction by more replicates."""
     if not table.ms_error and not table.components[component]:
         return ("replicates do not differ: the systems are deterministic",)
-    proportions = ", ".join(
-        f"{name} {proportion:.1%}"
-        for name, proportion in variance_proportions(table.components).items()
-    )
+    variances = variance_proportions(table.components)
+    proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
     negative = [name for name, variance in table.components.items() if variance < 0]
     suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
     return (

@@ -243,11 +243,12 @@ def compare_measures(
     info = find_test("t").info
     names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
     baselines = baseline_indices(systems, baseline)
-    pairs_by_measure = []
-    statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
-    for scores, statistic in zip(scores_of.values(), statistics, strict=True):
-        flat = transform_scores(prepare_scores(scores, info, None), statistic).topic_scores
-        pairs_by_measure.append(make_pairs(flat, baselines))
+    pairs_by_measure, statistics = [], []
+    for scores in scores_of.values():
+        statistics.append(statistic_of(scores, None, None))
+        inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
+        pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
+        notes = (*notes, *scale_notes(scores, info, options))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
@@ -258,8 +259,6 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results = _compare_jointly(pairs_by_measure, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    for scores in scores_of.values():
-        notes = (*notes, *scale_notes(scores, info, options))
     declaration = CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
@@ -271,7 +270,7 @@ def compare_measures(
         first=pairs.first,
         second=pairs.second,
         difference=difference,
-        statistics=statistics,
+        statistics=tuple(statistics),
         pvalues=pvalues,
         interval=(low, high),
         alpha=alpha,
@@ -309,9 +308,7 @@ def _compare_jointly(
         families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
         pvalues, largest = step_down(centred, options)
     differences = np.concatenate([family.difference for family in families])
-    errors = np.concatenate(
-        [np.zeros(family.difference.size) + family.error for family in families]
-    )
+    errors = np.concatenate([family.error + 0.0 * family.difference for family in families])
     errors[errors == 0] = np.inf
     low, high = simultaneous_interval(differences, errors, largest, options, 1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.

@@ -56,9 +56,8 @@ def compute_rbo(
     norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
-    n_complete, n_begun = (
-        _count_reached(ranks[is_unshared], length) for ranks in (longer.bottom, longer.top)
-    )
+    n_complete = _count_reached(longer.bottom[is_unshared], length)
+    n_begun = _count_reached(longer.top[is_unshared], length)
     n_unseen = np.maximum(depth - short_length, 0)
     n_full = np.minimum(n_unseen, n_complete)
     max_overlap = n_full + long_cut * np.minimum(n_unseen - n_full, n_begun - n_complete)
@@ -85,13 +84,13 @@ class _GroupsByDepth:
     """Tie group at each depth of a ranking, and its proportion down to that depth."""
 
     def __init__(self, groups: TieGroups, max_depth: int, ties: str) -> None:
-        is_ranked = groups.top > 0
         depth = np.arange(1, max_depth + 1)
         # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
         # ranking is continued without ties.
-        extra_depths = depth[groups.length :]
-        self.top = np.append(np.sort(groups.top[is_ranked]), extra_depths)
-        self.bottom = np.append(np.sort(groups.bottom[is_ranked]), extra_depths)
+        self.top, self.bottom = (
+            np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
+            for ranks in (groups.top, groups.bottom)
+        )
         proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
         self.proportion: Floats = np.ones(max_depth) if ties == "w" else proportion
 

@@ -230,7 +230,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
 def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     """Return tau AP of each set, the mean over items of the proportion of correct items above."""
     n_sets, n_items = a.shape
-    total, n_counted = np.zeros(n_sets), np.zeros(n_sets)
+    total, n_counted = np.zeros((2, n_sets))
     is_constant = np.ones(n_sets, dtype=bool)
     for block, rows in iterate_blocks(n_sets, n_items):
         order, reference = signs(a[block], rows), signs(truth[block], rows)

@@ -567,8 +567,8 @@ def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     systems = next(iter(scores.values())).systems
     for table in scores.values():
         table.flat("a table of systems does not take scores by shard")
-    columns = {name: pl.Series(table.overall()).fill_nan(None) for name, table in scores.items()}
-    return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
+    columns = {name: table.overall() for name, table in scores.items()}
+    return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns}).fill_nan(None)
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:

@@ -233,7 +233,6 @@ class BayesianComparison(Result):
         return pl.DataFrame([row], list(self.columns), orient="row")
 
     def heading(self) -> list[str]:
-        """Return lines on the systems, the number of topics, and the posterior probabilities."""
         first, second = self.systems
         measure = f"{self.measure}: " if self.measure else ""
         excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
@@ -246,11 +245,8 @@ class BayesianComparison(Result):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the printed table: posterior means and credible intervals."""
-        estimates = {
-            "mean difference": (self.difference, *self.interval),
-            "effect size": (self.effect, *self.effect_interval),
-        }
+        difference, effect = (self.difference, *self.interval), (self.effect, *self.effect_interval)
+        estimates = {"mean difference": difference, "effect size": effect}
         rows = [[name, *(f"{x:.4f}" for x in values)] for name, values in estimates.items()]
         legend = f"low, high: {self.level:g} credible interval, equal-tailed"
         return [Table("", ["", "mean", "low", "high"], rows, notes=[legend])]

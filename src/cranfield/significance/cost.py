@@ -77,10 +77,9 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        title = (
-            f"{self.measure or 'scores'} and cost: Pareto fronts over"
-            f" {counted(self.topics, 'topic')}; {direction} scores and lower costs are better"
-        )
+        sizes = f"Pareto fronts over {counted(self.topics, 'topic')}"
+        better = f"{direction} scores and lower costs are better"
+        title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
         if self.topics < 2:
             return [title, "front proportions require at least two topics"]
         error = 0.5 / np.sqrt(self.resamples)
@@ -182,22 +181,21 @@ def cost_effectiveness(
     gains = -complete if table.lower_is_better else complete
     means = _sample_means(gains, np.ones((1, len(gains))))[0]
     proportions = _front_proportions(gains, matrix, resamples, seed)
+    descending = [False, not table.lower_is_better]
     frames = []
-    for k, name in enumerate(amounts):
-        dominator = _dominators(means, matrix[k])
+    for name, cost, proportion in zip(amounts, matrix, proportions, strict=True):
+        dominator = _dominators(means, cost)
         columns = {
+            "cost": [name] * len(names),
             "system": names,
             "mean": complete.mean(axis=0),
-            "amount": matrix[k],
+            "amount": cost,
             "on front": dominator < 0,
             "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
-            "front proportion": proportions[k],
+            "front proportion": proportion,
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
-        frame = frame.sort(
-            "amount", "mean", descending=[False, not table.lower_is_better], maintain_order=True
-        )
-        frames.append(frame.select(pl.lit(name).alias("cost"), pl.all()))
+        frames.append(frame.sort("amount", "mean", descending=descending, maintain_order=True))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
         table.measure or "",

@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
+from cranfield.significance.corrections.studentised import STRIP, quadrature
 from cranfield.significance.differences import (
     BLOCK,
     PAIR_COLUMNS,
@@ -31,19 +31,6 @@ from cranfield.significance.models.anova import two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
 from cranfield.significance.registry import find_test
-
-
-def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
-    """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
-    # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
-    scaled = NEGLIGIBLE / df
-    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
-    x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
-    s = np.exp(x)
-    log_weights = df * (x - s**2 / 2)
-    weights = np.exp(log_weights - log_weights.max())
-    return s, weights / weights.sum()
-
 
 LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
@@ -273,7 +260,6 @@ class EffectSizes(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the kind of effect size, the number of topics, and the meaning of columns."""
         kind = KINDS[self.kind]
         measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"

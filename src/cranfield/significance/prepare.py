@@ -153,11 +153,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             " requires at least two"
         )
     if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
-        cell = outside[0]
-        raise CranfieldError(
-            f"{info.name} requires scores from 0 to 1, got {values[tuple(cell)]:g} of"
-            f" {selection.cell(cell)}"
-        )
+        score, cell = values[tuple(outside[0])], selection.cell(outside[0])
+        raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} of {cell}")
     return PreparedScores(selection, notes)
 
 
@@ -181,10 +178,8 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
         hint = ", and missing='available' uses the replicates with scores"
         filled, notes = filled.complete(policy, hint=hint if info.samples_topics else "")
         complete = replace(filled, values=np.where(has_replicate, filled.values, np.nan))
-    if len(complete.topics) < 2:
-        raise CranfieldError(
-            f"a comparison requires at least two topics, got {len(complete.topics)}"
-        )
+    if (n_topics := len(complete.topics)) < 2:
+        raise CranfieldError(f"a comparison requires at least two topics, got {n_topics}")
     return PreparedScores(complete, notes)
 
 
@@ -269,9 +264,9 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
         values = values * len(inputs.topic_scores)
     elif statistic == "geometric-mean":
         if (negative := np.argwhere(values < 0)).size:
+            score, cell = values[tuple(negative[0])], inputs.scores.cell(negative[0])
             raise CranfieldError(
-                "a geometric mean requires scores of at least 0, got"
-                f" {values[tuple(negative[0])]:g} of {inputs.scores.cell(negative[0])}"
+                f"a geometric mean requires scores of at least 0, got {score:g} of {cell}"
             )
         # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
         values = np.log(np.maximum(values, FLOOR))
@@ -350,8 +345,8 @@ def by_cluster(
     """
     check_choice("weight", weight, WEIGHTS)
     values = check_squarable(scores).flat("by_cluster does not take scores by shard")
-    if np.isnan(values).any():
-        cell = scores.cell(np.argwhere(np.isnan(values))[0])
+    if (missing := np.argwhere(np.isnan(values))).size:
+        cell = scores.cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
         raise CranfieldError("expected at least one row, got none")
@@ -387,7 +382,7 @@ def cluster_notes(scores: Scores) -> list[str]:
     if settings is None:
         return []
     sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
-    line = f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}"
+    weight = "weighted so that each row counts the same: for tests of means only"
     if settings["weight"] == "cluster":
-        return [f"{line}, scored by their means: each cluster counts the same"]
-    return [f"{line}, weighted so that each row counts the same: for tests of means only"]
+        weight = "scored by their means: each cluster counts the same"
+    return [f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}, {weight}"]

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.optimize import brentq
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import check_choice, check_proportion
@@ -15,7 +14,8 @@ from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import orient, t_pvalue, with_values
-from cranfield.significance.power_and_width import noncentral_t_sf, t_power
+from cranfield.significance.effects import noncentrality_interval
+from cranfield.significance.power_and_width import t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
@@ -142,10 +142,8 @@ def power_of_published(
         raise table.wrong(row, f"expected topics >= 2, got {topics[row]:g}")
     t, df, root = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
     effect = t / root
-    low, high = (
-        np.array([_noncentrality(*pair, tail) for pair in zip(t, df, strict=True)]) / root
-        for tail in (alpha / 2, 1 - alpha / 2)
-    )
+    intervals = [noncentrality_interval(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
+    low, high = np.reshape(intervals, (-1, 2)).T / root
     bound = np.where(np.abs(low) < np.abs(high), low, high)
     bound[(low <= 0) & (high >= 0)] = 0.0
     needed, needed_at_bound = (
@@ -179,16 +177,3 @@ def _topics_needed(effect: float, alpha: float, power: float, alternative: str) 
         return bool(_power(effect, topics, alpha, alternative) >= power)
 
     return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None
-
-
-def _noncentrality(t: float, df: float, probability: float) -> float:
-    """Return the noncentrality for which a larger t than the observed has `probability`."""
-
-    def excess(noncentrality: float) -> float:
-        return noncentral_t_sf(t, df, noncentrality) - probability
-
-    # The standard deviation of the noncentrality is about sqrt(1 + t^2 / 2 df).
-    half_width = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
-    while excess(t - half_width) > 0 or excess(t + half_width) < 0:
-        half_width *= 2.0
-    return float(brentq(excess, t - half_width, t + half_width))

@@ -64,7 +64,6 @@ class Risk(TableResult):
     topics: int
 
     def heading(self) -> list[str]:
-        """Return one line: sizes, baseline and alpha."""
         baseline = f", baseline {self.baseline}" if self.baseline else ""
         sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.integrate import cumulative_trapezoid
 from scipy.special import betaln, gammaln, log_ndtr, ndtr, ndtri, stdtr, xlog1py, xlogy
 from scipy.stats import rankdata
 
@@ -570,7 +571,8 @@ def fit_simulator(
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
         points, families = fit_continuous(scaled)
-        cdfs = [_cumulate(family.weights) for family in families]
+        # Up to a factor.
+        cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
     cdf = np.stack(cdfs)[best, np.arange(len(best))]
@@ -602,9 +604,3 @@ def _fill_gaps(values: Floats) -> Floats:
     if abs(n_steps * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
         return np.linspace(0.0, 1.0, n_steps + 1)
     return values
-
-
-def _cumulate(weights: Floats) -> Floats:
-    """Return the CDF at the points, up to a factor, from the density at the points."""
-    areas = (weights[:, 1:] + weights[:, :-1]) / 2
-    return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)

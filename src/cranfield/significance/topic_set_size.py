@@ -271,11 +271,9 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
             raise CranfieldError("a variance requires a system with at least two scores")
         table, _ = one_way(values)
         return table.ms_error, table.df_error
-    if np.isnan(values).any():
-        cell = scores.cell(np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(
-            f"{cell} has no score; use model='anova-1', which allows missing scores"
-        )
+    if (missing := np.argwhere(np.isnan(values))).size:
+        cell = scores.cell(missing[0])
+        raise CranfieldError(f"{cell} has no score; model='anova-1' allows missing scores")
     if min(values.shape) < 2:
         raise CranfieldError(
             f"model 'anova-2' requires at least two topics and two systems, got {values.shape[0]}"
@@ -479,18 +477,16 @@ def power_pairs(
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
         average = correct.sum() / differs.sum()
-        any_pair = correct.any(axis=1).mean()
-        every_pair = (correct == differs).all(axis=1).mean()
-        rows[n_topics] = (n_topics, average, any_pair, every_pair, has_error.mean())
+        any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()
+        rows[n_topics] = (n_topics, average, *any_and_every, has_error.mean())
         with np.errstate(invalid="ignore"):
             power_by_pair[n_topics] = correct.sum(axis=0) / differs.sum(axis=0)
         names.update(test=str(tests[0]), correction=str(corrections[0]))
         return float(average)
 
-    if sizes:
-        for size in sorted(set(sizes)):
-            average_power(size)
-    else:
+    for size in sorted(set(sizes)):
+        average_power(size)
+    if not sizes:
         find_smallest(lambda size: average_power(size) >= power, MAX_PILOT_TOPICS)
     simulated_sizes = sorted(rows)
     pairs = all_pairs(population.means[None, :])

@@ -167,22 +167,21 @@ def compare(
     if test is None and statistic == "median":
         test = MEDIAN_TEST
     entry = find_test(test) if test else default_test(len(table.systems), table.axis)
-    if entry.info.refusal:
-        raise PolicyError(
-            f"{entry.info.name} is for studies of tests only, such as `cranfield study tests`:"
-            f" {entry.info.refusal}"
-        )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.
         entry = default_test(3, table.axis)
     info = entry.info
+    if info.refusal:
+        raise PolicyError(
+            f"{info.name} is for studies of tests only, such as `cranfield study tests`:"
+            f" {info.refusal}"
+        )
     if threshold and not info.threshold:
         names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = statistic_of(table, statistic, info.name)
     inputs = prepare_scores(table, info, missing)
-    scores = inputs.scores
-    inputs = transform_scores(inputs, statistic)
+    scores, inputs = inputs.scores, transform_scores(inputs, statistic)
     baselines = baseline_indices(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
@@ -198,9 +197,8 @@ def compare(
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    details = dict(outcome.details)
-    if selected_correction.random:
-        details |= {"resamples": options.resamples, "seed": options.seed}
+    drawn = {"resamples": options.resamples, "seed": options.seed}
+    details = {**outcome.details, **(drawn if selected_correction.random else {})}
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)

@@ -229,7 +229,6 @@ class Equivalence(Result):
         return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: margin, test, verdicts, meaning of columns."""
         comparison = self.comparison
         measure = f"{plain(comparison.measure)}: " if comparison.measure else ""
         verdicts = ", ".join(f"{n_pairs:,} {verdict}" for verdict, n_pairs in self.count().items())

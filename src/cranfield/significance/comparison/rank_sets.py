@@ -146,7 +146,6 @@ class RankSets(Result):
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        """Return lines on the method, the confidence level and the number of possible winners."""
         measure = f"{self.measure}: " if self.measure else ""
         own_scope = "" if self.own_pvalues is None else "; own: sets of each system alone"
         lines = [

@@ -89,11 +89,7 @@ class AppliedTest:
         return [*assumptions, *self._sign_flip_notes(), *self._paired_test_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
-        """Yield notes on assumptions whose violation makes Type I errors too frequent.
-
-        Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised
-        Tukey HSD exchanges the scores of all systems (docs/calibration.md).
-        """
+        """Yield notes on assumptions whose violation makes Type I errors too frequent."""
         pairs, correction = self.pairs, self.correction
         resamples = correction.resamples_topics or self.info.name == "bootstrap"
         assumes_one_variance = correction.one_variance and self.info.one_variance
@@ -386,7 +382,6 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: test, sizes, significant pairs, meaning of columns."""
         measure = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"

@@ -78,7 +78,7 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     """Return the largest difference in each resample; `means` are (systems, resamples)."""
     n_pairs = pairs.n_systems * (pairs.n_systems - 1) // 2
     if alternative == "two-sided" and len(pairs) == n_pairs:
-        return np.asarray(means.max(axis=0) - means.min(axis=0))
+        return np.asarray(np.ptp(means, axis=0))
     out = np.full(means.shape[1], -np.inf)
     for baseline in np.unique(pairs.second):
         compared_means = means[pairs.first[pairs.second == baseline]]
@@ -90,11 +90,8 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
 
 
 def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
-    """Return the largest statistic of all families in each resample of topics, sorted.
-
-    The statistic of a resample without variation, such as one topic drawn n times, is infinite.
-    Families, such as the pairs by several measures, are ignored if their scores do not vary.
-    """
+    """Return the largest statistic of all families in each resample of topics, sorted."""
+    # Families, such as the pairs by several measures, are ignored if their scores do not vary.
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -49,36 +49,27 @@ class Interpolator:
     def __init__(self, function: Tail) -> None:
         self.function = function
         self._panels: dict[int, Floats] = {}
-        self._nodes = chebyshev.chebpts1(DEGREE + 1)
-        self._inverse = np.linalg.inv(chebyshev.chebvander(self._nodes, DEGREE))
 
     def __call__(self, x: Floats) -> Floats:
         """Return the interpolated values; 0 if they are below the smallest float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
         panels, index = np.unique(panel, return_inverse=True)
-        self._add_panels([key for key in panels.tolist() if key not in self._panels])
-        coefficients = np.array([self._panels[key] for key in panels.tolist()]).T
+        coefficients = np.array([self._coefficients(key) for key in panels.tolist()]).T
         t = 2 * (u / PANEL - panel) - 1
-        # Clenshaw's recurrence, each point with the coefficients of its own panel.
-        second_last, last = np.zeros((2, *u.shape))
-        for row in coefficients[:0:-1]:
-            second_last, last = last, row[index] + 2 * t * last - second_last
-        return np.asarray(np.exp(coefficients[0][index] + t * last - second_last))
+        return np.asarray(np.exp(chebyshev.chebval(t, coefficients[:, index], tensor=False)))
 
-    def _add_panels(self, panels: list[int]) -> None:
-        if not panels:
-            return
-        starts = np.array(panels)[:, None]
-        u = (starts + (self._nodes + 1) / 2) * PANEL
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.function(np.expm1(u).ravel())).reshape(u.shape)
-        for panel, values in zip(panels, logs, strict=True):
+    @np.errstate(divide="ignore", invalid="ignore")
+    def _coefficients(self, panel: int) -> Floats:
+        def log_function(t: Floats) -> Any:
+            return np.log(self.function(np.expm1((panel + (t + 1) / 2) * PANEL)))
+
+        if panel not in self._panels:
+            coefficients: Floats = chebyshev.chebinterpolate(log_function, DEGREE)
             # The function is 0 on a panel with a value below the smallest float.
-            if np.isfinite(values).all():
-                self._panels[panel] = self._inverse @ values
-            else:
-                self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
+            is_zero = not np.isfinite(coefficients).all()
+            self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE)) if is_zero else coefficients
+        return self._panels[panel]
 
 
 _LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and S is constant
@@ -247,10 +238,8 @@ def range_distribution(groups: int, df: float) -> Studentised:
 
 
 def range_tail(w: Floats, groups: int) -> Floats:
-    """Return P(range >= w) of `groups` standard normal variables, for w >= 0.
-
-    The integral is over the largest variable: at least one other must be more than w below it.
-    """
+    """Return P(range >= w) of `groups` standard normal variables, for w >= 0."""
+    # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
     top = MAX_Z + w.max(initial=0.0) / 2
     z = np.arange(-MAX_Z, top + STEP, STEP)
@@ -316,6 +305,18 @@ def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
     return Studentised(partial(_maximum_tail, comparisons=comparisons, two_sided=two_sided), df)
 
 
+def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
+    """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
+    # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
+    scaled = NEGLIGIBLE / df
+    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
+    x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
+    s = np.exp(x)
+    log_weights = df * (x - s**2 / 2)
+    weights = np.exp(log_weights - log_weights.max())
+    return s, weights / weights.sum()
+
+
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
     """Return P(maximum >= t) of the statistics of systems against one baseline."""
     out = _maximum(comparisons, two_sided, df).sf(t)
@@ -344,11 +345,7 @@ def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
         return 1 - _maximum_tail(t, comparisons, two_sided=False)
-    x = np.linspace(-1, 1, 201) * 9 / np.sqrt(2 * df) if df > 20 else np.linspace(-8, 2, 801)
-    s = np.exp(x)
-    log_density = df * (x - s**2 / 2)
-    weights = np.exp(log_density - log_density.max())
-    weights /= weights.sum()
+    s, weights = quadrature(df, STRIP)
     cdf = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 

@@ -196,7 +196,6 @@ class AnovaTable(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return the model, estimated variances, and the corrected p-value of the systems."""
         lines = [f"Analysis of variance, {self.model}"]
         if self.components:
             variances = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
@@ -218,7 +217,6 @@ class AnovaTable(Result):
         return self.sources, self.ss, self.df, self.ms, self.f, self.p, self.omega2
 
     def tables(self) -> list[Table]:
-        """Return the printed table, with a label for the size of each effect."""
         rows = []
         for source, ss, df, ms, f, p, omega2 in zip(*self._columns(), strict=True):
             effect = [""] * 4

@@ -223,7 +223,6 @@ class Assumptions(Result):
         return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
-        """Return one line: sizes, alpha, and the assumptions that are rejected."""
         sizes = f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')}"
         return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
 

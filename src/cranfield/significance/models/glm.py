@@ -344,7 +344,6 @@ class GlmComparison(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the model, its fit, and the F test of all systems."""
         measure = f"{self.measure}: " if self.measure else ""
         return [
             f"{measure}generalised linear model {self.model}, correction {self.correction}",

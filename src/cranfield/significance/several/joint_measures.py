@@ -134,11 +134,8 @@ class JointComparison(Result, WithProse):
 
     def counts(self) -> pl.DataFrame:
         """Count, by pair, the measures by which the first system is significantly better, worse."""
-        verdicts = self.verdicts
-        return self._pairs().with_columns(
-            better=pl.Series((verdicts > 0).sum(axis=1)),
-            worse=pl.Series((verdicts < 0).sum(axis=1)),
-        )
+        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
+        return self._pairs().with_columns(better=better, worse=worse)
 
     def _frame(self) -> pl.DataFrame:
         names = self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
@@ -150,9 +147,7 @@ class JointComparison(Result, WithProse):
         return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: method, sizes, number of significant pairs."""
-        verdicts = self.verdicts
-        better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
+        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
         n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
         is_unanimous = np.maximum(better, worse) == n_measures
         is_contradictory = (better > 0) & (worse > 0)
@@ -166,7 +161,6 @@ class JointComparison(Result, WithProse):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the printed table, with a mark for each pair and measure."""
         rows = [
             [*names, *(MARKS[verdict] for verdict in verdicts)]
             for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)

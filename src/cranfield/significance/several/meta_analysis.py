@@ -238,11 +238,6 @@ class CommonPairs:
         """Return the number of pairs."""
         return int(self.first.size)
 
-    @property
-    def measure(self) -> str:
-        """The measures, each once."""
-        return ", ".join(dict.fromkeys(filter(None, self.measures)))
-
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
         return pair_names(self.systems, self.first, self.second)
@@ -254,10 +249,8 @@ def common_pairs(
     """Match systems by name, apply the policy for missing scores, and summarise all pairs."""
     if not isinstance(collections, Mapping):
         raise PolicyError("expected a mapping of collections to scores")
-    if len(collections) < 2:
-        raise PolicyError(
-            f"a meta-analysis requires at least two collections, got {len(collections)}"
-        )
+    if (n := len(collections)) < 2:
+        raise PolicyError(f"a meta-analysis requires at least two collections, got {n}")
     test = find_test("t").info
     inputs_of = {}
     for name, data in collections.items():
@@ -400,9 +393,9 @@ class MetaAnalysis(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return lines on the method, the collections and the meaning of columns."""
         pairs = self.pairs
-        measure = f"{plain(pairs.measure)}: " if pairs.measure else ""
+        measures = ", ".join(dict.fromkeys(filter(None, pairs.measures)))
+        measure = f"{plain(measures)}: " if measures else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
@@ -504,8 +497,8 @@ def meta_analysis(
     if adjustment.families is not None:
         supported = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
         raise PolicyError(
-            f"correction {adjustment.name} cannot be combined with a meta-analysis;"
-            f" use one of: {supported}"
+            f"correction {adjustment.name} cannot be combined with a meta-analysis; use one of:"
+            f" {supported}"
         )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
     common = common_pairs(collections, baseline, missing)

@@ -23,7 +23,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import all_pairs
-from cranfield.significance.effects import noncentrality_interval
+from cranfield.significance.effects import find_noncentrality
 from cranfield.tabular import Table
 
 MISSING = ("error", "drop")  # policies for topics without a score
@@ -114,7 +114,7 @@ def compare_bayes(
     worse, better = (above, below) if scores.lower_is_better else (below, above)
     t, root = mean / error, np.sqrt(n)
     # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
-    (low,), (high,) = noncentrality_interval(np.array([t]), n - 1, level)
+    (low,), (high,) = find_noncentrality(np.array([t]), n - 1, level)
     effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root
     return BayesianComparison(
         measure=scores.measure,

@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.corrections.studentised import STRIP, quadrature
+from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
     BLOCK,
     PAIR_COLUMNS,
@@ -27,15 +27,15 @@ from cranfield.significance.differences import (
     standard_deviations,
     standardised_difference,
 )
-from cranfield.significance.models.anova import two_way_model
+from cranfield.significance.models.anova import fit_two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
+from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import find_test
 
 LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
-def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
+def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
     # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
@@ -44,7 +44,7 @@ def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
     # A larger t requires more nodes of S.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
     for exponent in np.unique(classes):
-        s, weights = quadrature(df, min(STRIP, 0.25 / 2**exponent))
+        s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
         members = np.flatnonzero(classes == exponent)
         for rows in row_slices(members.size, s.size, BLOCK):
             indices = members[rows]
@@ -79,11 +79,11 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
     return centre
 
 
-def noncentrality_of_f(
+def find_f_noncentrality(
     f: float, df_effect: float, df_error: float, confidence: float
 ) -> tuple[float, float]:
     """Return the confidence interval of the noncentrality of F; its bounds are at least 0."""
-    s, weights = quadrature(df_error, STRIP)
+    s, weights = make_quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
     def excess(centre: float, probability: float) -> float:
@@ -151,7 +151,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
         f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + ss_error
         low = high = None
         if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
-            bounds = noncentrality_of_f(f, df, table.df_error, confidence)
+            bounds = find_f_noncentrality(f, df, table.df_error, confidence)
             low, high = (bound / (bound + n_scores) for bound in bounds)
         omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
         rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
@@ -188,10 +188,10 @@ KINDS = Registry(
 """Kinds of effect sizes by name."""
 
 
-def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
+def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
     """Return mean differences, standardisers with their degrees of freedom, and standard errors."""
     if kind == "anova":
-        model = two_way_model(pairs.values)
+        model = fit_two_way_model(pairs.values)
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
         return model.differences(pairs), unit, df, model.standard_errors(pairs)
     mean, deviation, _ = pairs.moments()
@@ -344,8 +344,8 @@ def effect_sizes(
     check_proportion("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
-    pairs = make_pairs(inputs.topic_scores, baseline_indices(table.systems, baseline))
-    difference, unit, df, error = _standardisers(pairs, kind)
+    pairs = make_pairs(inputs.topic_scores, find_baselines(table.systems, baseline))
+    difference, unit, df, error = _compute_standardisers(pairs, kind)
     raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)
     effect, scale = raw[varies], unit[varies] / error[varies]
@@ -355,7 +355,7 @@ def effect_sizes(
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
     else:
-        bounds = noncentrality_interval(effect * scale, float(df[0]), confidence)
+        bounds = find_noncentrality(effect * scale, float(df[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0

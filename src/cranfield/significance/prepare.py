@@ -200,7 +200,7 @@ def replicate_notes(scores: Scores) -> list[str]:
     return ["scores are means over replicates"] if scores.axis == "replicate" else []
 
 
-def baseline_indices(
+def find_baselines(
     systems: Sequence[str], baselines: str | int | Sequence[str | int] | None
 ) -> list[int]:
     """Return the indices of the baselines; raise if all systems are baselines."""
@@ -238,7 +238,7 @@ STATISTIC_OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-
 MEDIAN_TEST = "bootstrap-median"
 
 
-def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
+def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
     """Return the requested statistic; by default the statistic of the test or the measure."""
     if requested is None:
         return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
@@ -273,12 +273,12 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
     return replace(inputs, scores=replace(inputs.scores, values=values))
 
 
-def backtransform(means: Floats, statistic: str) -> Floats:
+def invert_transformation(means: Floats, statistic: str) -> Floats:
     """Compute the statistic of each system from the means of transformed scores."""
     return np.exp(means) if statistic == "geometric-mean" else means
 
 
-def interval_name(info: TestInfo, statistic: str) -> str:
+def name_interval(info: TestInfo, statistic: str) -> str:
     """Return the name of the quantity of a test's intervals, for a statistic."""
     is_of_means = info.interval in ("mean difference", "difference of means")
     if statistic == "sum":
@@ -350,7 +350,7 @@ def by_cluster(
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
         raise CranfieldError("expected at least one row, got none")
-    names = [_cluster_of(row, clusters) for row in scores.topics]
+    names = [_find_cluster(row, clusters) for row in scores.topics]
     index_of = {name: k for k, name in enumerate(dict.fromkeys(names))}
     cluster_of_row = np.array([index_of[name] for name in names])
     sizes = np.bincount(cluster_of_row)
@@ -365,7 +365,7 @@ def by_cluster(
     return replace(scores, values=values, topics=tuple(index_of), settings=settings)
 
 
-def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
+def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
     if callable(clusters):
         return str(clusters(row))
     if not isinstance(clusters, Mapping):

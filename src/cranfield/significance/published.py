@@ -14,7 +14,7 @@ from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import orient, t_pvalue, with_values
-from cranfield.significance.effects import noncentrality_interval
+from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
@@ -142,12 +142,14 @@ def power_of_published(
         raise table.wrong(row, f"expected topics >= 2, got {topics[row]:g}")
     t, df, root = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
     effect = t / root
-    intervals = [noncentrality_interval(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
+    intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
     low, high = np.reshape(intervals, (-1, 2)).T / root
     bound = np.where(np.abs(low) < np.abs(high), low, high)
     bound[(low <= 0) & (high >= 0)] = 0.0
     needed, needed_at_bound = (
-        pl.Series([_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64)
+        pl.Series(
+            [_find_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64
+        )
         for effects in (effect, bound)
     )
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String)
@@ -170,7 +172,7 @@ def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     return np.where(is_opposite, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
 
 
-def _topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
+def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
     """Find the smallest sufficient number of topics; None if even the largest is not enough."""
 
     def is_enough(topics: int) -> bool:

@@ -97,7 +97,7 @@ def _shapes(log_shapes: Floats) -> Floats:
     return np.asarray(np.exp(np.minimum(log_shapes, 12.0)))
 
 
-def _log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Estimate the logarithms of the shapes of beta distributions by the method of moments."""
     mean = np.clip(mean, 0.01, 0.99)
     total = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
@@ -114,7 +114,7 @@ def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
         a, b = _shapes(log_a), _shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
-    start = _log_shapes(values.mean(axis=0), values.var(axis=0))
+    start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
     estimates = _maximise(loglike, *start, lower=0.0)
     a, b = (_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
@@ -208,7 +208,7 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
         return np.asarray((log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
-    start = _log_shapes(mean, mean_square - mean**2)
+    start = _estimate_log_shapes(mean, mean_square - mean**2)
     estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
     weights = np.exp(log_probabilities(*estimates))
     return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
@@ -331,7 +331,7 @@ class Simulator:
     @cached_property
     def means(self) -> Floats:
         """True means, shape (systems,): expected scores."""
-        return _mean_of(self.points, self.cdf, self.is_discrete)
+        return _compute_means(self.points, self.cdf, self.is_discrete)
 
     @property
     def correlation(self) -> Floats:
@@ -384,13 +384,13 @@ class Simulator:
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            middle_means = _mean_of(self.points, raise_to(np.exp(middle)), self.is_discrete)
+            middle_means = _compute_means(self.points, raise_to(np.exp(middle)), self.is_discrete)
             is_enough = np.where(rises, middle_means >= targets, middle_means <= targets)
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         # A power of 1 changes nothing, not even by rounding.
         is_unchanged = targets == self.means
         cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
-        new_means = _mean_of(self.points, cdf, self.is_discrete)
+        new_means = _compute_means(self.points, cdf, self.is_discrete)
         unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if unreached.size:
             name = quoted(self.systems[unreached[0]])
@@ -463,7 +463,7 @@ class Simulator:
         return out
 
 
-def _mean_of(points: Floats, cdf: Floats, is_discrete: bool) -> Floats:
+def _compute_means(points: Floats, cdf: Floats, is_discrete: bool) -> Floats:
     """Return the mean of each distribution: the area above its CDF."""
     heights = cdf[:, :-1] if is_discrete else (cdf[:, 1:] + cdf[:, :-1]) / 2
     return np.asarray(points[0] + ((1 - heights) * np.diff(points)).sum(axis=1))

@@ -27,7 +27,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import all_pairs
-from cranfield.significance.models.anova import one_way, two_way
+from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.power_and_width import (
     MODELS,
     check_positive,
@@ -256,11 +256,11 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
         raise CranfieldError("expected scores to estimate a variance, got none")
     # Scores too large to be squared have an infinite variance.
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [_error_variance(sample, model) for sample in samples]
+        parts = [_estimate_error_variance(sample, model) for sample in samples]
     return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
 
 
-def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
+def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
@@ -269,7 +269,7 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
             raise CranfieldError("a variance requires a system with at least two scores")
-        table, _ = one_way(values)
+        table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
     if (missing := np.argwhere(np.isnan(values))).size:
         cell = scores.cell(missing[0])
@@ -279,7 +279,7 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
             f"model 'anova-2' requires at least two topics and two systems, got {values.shape[0]}"
             f" and {values.shape[1]}"
         )
-    table, _ = two_way(values)
+    table, _ = fit_two_way(values)
     return table.ms_error, table.df_error
 
 

@@ -17,8 +17,8 @@ from cranfield.significance.comparison.result import AppliedTest, PairwiseCompar
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
+    compute_maximum_pvalues,
     divide_by_errors,
-    pvalues_of,
 )
 from cranfield.significance.differences import (
     Bounds,
@@ -33,11 +33,11 @@ from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
     as_scores,
-    backtransform,
-    baseline_indices,
-    interval_name,
+    choose_statistic,
+    find_baselines,
+    invert_transformation,
+    name_interval,
     prepare_scores,
-    statistic_of,
     transform_scores,
 )
 from cranfield.significance.registry import (
@@ -179,10 +179,10 @@ def compare(
     if threshold and not info.threshold:
         names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
-    statistic = statistic_of(table, statistic, info.name)
+    statistic = choose_statistic(table, statistic, info.name)
     inputs = prepare_scores(table, info, missing)
     scores, inputs = inputs.scores, transform_scores(inputs, statistic)
-    baselines = baseline_indices(scores.systems, baseline)
+    baselines = find_baselines(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
@@ -224,7 +224,7 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=backtransform(means, statistic) if mean_kind == "mean" else means,
+        means=invert_transformation(means, statistic) if mean_kind == "mean" else means,
         mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
@@ -238,7 +238,7 @@ def compare(
         n=outcome.n,
         zeros=outcome.zeros + np.zeros_like(outcome.n),
         ties=outcome.ties + np.zeros_like(outcome.n),
-        interval_of=interval_name(info, statistic),
+        interval_of=name_interval(info, statistic),
         interval_kind=corrected.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
@@ -366,12 +366,14 @@ def rank_sets(
         statistic = np.abs(pairwise.matrix(family.t))
         statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
         np.fill_diagonal(statistic, 0.0)
-        maxima = own_maxima(family, options)
-        own_pvalues = np.array([pvalues_of(*row) for row in zip(statistic, maxima, strict=True)])
+        maxima = resample_own_maxima(family, options)
+        own_pvalues = np.array(
+            [compute_maximum_pvalues(*row) for row in zip(statistic, maxima, strict=True)]
+        )
     return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 
 
-def own_maxima(family: PooledErrors, options: Options) -> Floats:
+def resample_own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     topics = family.pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)

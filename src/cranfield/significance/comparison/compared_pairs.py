@@ -66,7 +66,7 @@ PAIRS: Columns = {
 """Columns of :meth:`ComparedPairs.pairs_at`."""
 
 
-def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Compute the groups of a compact letter display, in `order` (Piepho 2004; Gramm et al. 2007).
 
     Groups are cliques of the graph that connects systems without a significant difference, added
@@ -98,17 +98,17 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
     return [order[np.flatnonzero(is_member)] for is_member in maximal]
 
 
-def letters_of(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
+def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
     """Return the letters of each system's groups; separated by commas if there are over 26."""
     names_of_system: list[list[str]] = [[] for _ in range(n_systems)]
     for k, group in enumerate(groups):
         for system in group:
-            names_of_system[system].append(letter(k))
+            names_of_system[system].append(name_group(k))
     separator = "" if len(groups) <= len(ALPHABET) else ","
     return [separator.join(letters) for letters in names_of_system]
 
 
-def letter(k: int) -> str:
+def name_group(k: int) -> str:
     """Return the name of the k-th group: `a` is 0, `z` 25, `aa` 26."""
     name = ""
     k += 1
@@ -118,8 +118,8 @@ def letter(k: int) -> str:
     return name
 
 
-def group_of(name: str) -> int:
-    """Return the index of the group with a name; the inverse of :func:`letter`."""
+def parse_group_name(name: str) -> int:
+    """Return the index of the group with a name; the inverse of :func:`name_group`."""
     number = 0
     for character in name:
         number = number * len(ALPHABET) + ALPHABET.index(character) + 1
@@ -133,7 +133,7 @@ def shorten_letters(letters: str) -> str:
         return letters
     parts: list[str] = []
     # Consecutive groups have a constant difference of group number and position.
-    for _, items in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
+    for _, items in groupby(enumerate(names), lambda item: parse_group_name(item[1]) - item[0]):
         neighbours = [name for _, name in items]
         is_range = len(neighbours) > 2
         parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_range else neighbours
@@ -366,8 +366,8 @@ class ComparedPairs:
             When only comparisons with a baseline were made.
         """
         self.require_all_pairs("groups")
-        groups = groups_of(self.matrix(self.is_significant(alpha)) == 1, self.order)
-        letters = letters_of(groups, len(self.systems))
+        groups = find_groups(self.matrix(self.is_significant(alpha)) == 1, self.order)
+        letters = assign_letters(groups, len(self.systems))
         return {self.systems[k]: letters[k] for k in self.order}
 
     @property

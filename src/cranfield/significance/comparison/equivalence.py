@@ -260,7 +260,7 @@ def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,
-        margin=_absolute_margin(comparison, margin),
+        margin=_compute_margins(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
         two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
         holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
@@ -283,7 +283,7 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
     return size, text.endswith("%")
 
 
-def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
+def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, is_percentage = read_margin(margin)
     measure = comparison.scores.definition

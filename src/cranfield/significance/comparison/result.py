@@ -106,7 +106,7 @@ class AppliedTest:
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
         elif assumes_one_variance and pairs.n_systems > 2 and pairs.is_complete:
-            yield from _unequal_variances(pairs)
+            yield from _check_variances(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
@@ -185,7 +185,7 @@ class AppliedTest:
             )
 
 
-def _unequal_variances(pairs: Pairs) -> Iterator[str]:
+def _check_variances(pairs: Pairs) -> Iterator[str]:
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
     squares = np.diag(products)

@@ -74,7 +74,7 @@ class PooledErrors:
         return means, np.sqrt(common / self.pairs.n_topics)
 
 
-def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
+def find_largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     """Return the largest difference in each resample; `means` are (systems, resamples)."""
     n_pairs = pairs.n_systems * (pairs.n_systems - 1) // 2
     if alternative == "two-sided" and len(pairs) == n_pairs:
@@ -89,7 +89,7 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     return out
 
 
-def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     """Return the largest statistic of all families in each resample of topics, sorted."""
     # Families, such as the pairs by several measures, are ignored if their scores do not vary.
     families = [family for family in families if family.error] or families
@@ -100,7 +100,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
         out = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
             means, error = family.resample(counts[rows])
-            largest = largest_difference(family.pairs, means, options.alternative)
+            largest = find_largest_difference(family.pairs, means, options.alternative)
             statistic = divide_by_errors(largest, error)
             np.maximum(out, statistic, out=out)
         return out
@@ -116,7 +116,7 @@ def divide_by_errors(largest: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
 
-def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
+def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
     threshold = statistic * (1 - RELATIVE_TOLERANCE * np.sign(statistic))
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
@@ -124,7 +124,7 @@ def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
 
 def smallest_pvalue(maxima: Floats) -> float:
     """Return the p-value of an arbitrarily large statistic."""
-    return float(pvalues_of(np.array([np.finfo(float).max]), maxima)[0])
+    return float(compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)[0])
 
 
 @declared_correction(
@@ -158,9 +158,9 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
     family = PooledErrors(pairs)
-    largest = resampled_maxima([family], options)
+    largest = resample_maxima([family], options)
     return CorrectedResults(
-        pvalues_of(orient(family.t, options.alternative), largest),
+        compute_maximum_pvalues(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
         interval_kind=ALL_PAIRS,
@@ -360,7 +360,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     """
     values, topics = pairs.values, pairs.n_topics
     integers, unit = as_integers(values, 2 * topics)
-    ranges = np.sort(permuted_ranges(integers, options))
+    ranges = np.sort(permute_ranges(integers, options))
     observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
@@ -381,7 +381,7 @@ def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
     return difference - half_width, difference + half_width
 
 
-def permuted_ranges(integers: Floats, options: Options) -> Floats:
+def permute_ranges(integers: Floats, options: Options) -> Floats:
     """Return the range of the sums of systems when each topic's scores are permuted."""
     topics, systems = integers.shape
     out = np.empty(options.resamples)

@@ -234,10 +234,10 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
 @lru_cache(maxsize=64)
 def range_distribution(groups: int, df: float) -> Studentised:
     """Return the distribution of the studentised range, with a cache of computed panels."""
-    return Studentised(partial(range_tail, groups=groups), df)
+    return Studentised(partial(compute_range_tail, groups=groups), df)
 
 
-def range_tail(w: Floats, groups: int) -> Floats:
+def compute_range_tail(w: Floats, groups: int) -> Floats:
     """Return P(range >= w) of `groups` standard normal variables, for w >= 0."""
     # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
@@ -249,11 +249,11 @@ def range_tail(w: Floats, groups: int) -> Floats:
     out = np.empty(w.shape)
     for rows in row_slices(w.size, z.size, 2**18):
         # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
-        out[rows] = probability_of_any(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
+        out[rows] = compute_any_probability(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
-def probability_of_any(events: int, probability: Floats) -> Floats:
+def compute_any_probability(events: int, probability: Floats) -> Floats:
     """Return the probability that at least one of independent events occurs."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
@@ -302,10 +302,12 @@ def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) 
 @lru_cache(maxsize=64)
 def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
     """Return the distribution of the largest t, with a cache of computed panels."""
-    return Studentised(partial(_maximum_tail, comparisons=comparisons, two_sided=two_sided), df)
+    return Studentised(
+        partial(_compute_maximum_tail, comparisons=comparisons, two_sided=two_sided), df
+    )
 
 
-def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
+def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
     """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
     # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
     scaled = NEGLIGIBLE / df
@@ -323,11 +325,11 @@ def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Fl
     is_negative = t <= 0
     if not two_sided and is_negative.any():
         # The interpolated tail requires t > 0: integrate over S.
-        out[is_negative] = 1 - _maximum_cdf(t[is_negative], comparisons, df)
+        out[is_negative] = 1 - _compute_maximum_cdf(t[is_negative], comparisons, df)
     return out
 
 
-def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
+def _compute_maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
     """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
     distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
     z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
@@ -337,16 +339,16 @@ def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
         probability = ndtr(-z - distance[rows])
         if two_sided:
             probability = probability + ndtr(z - distance[rows])
-        out[rows] = probability_of_any(comparisons, probability) @ weights
+        out[rows] = compute_any_probability(comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 
-def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
+def _compute_maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
-        return 1 - _maximum_tail(t, comparisons, two_sided=False)
-    s, weights = quadrature(df, STRIP)
-    cdf = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+        return 1 - _compute_maximum_tail(t, comparisons, two_sided=False)
+    s, weights = make_quadrature(df, STRIP)
+    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 

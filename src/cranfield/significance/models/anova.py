@@ -71,7 +71,7 @@ def fit_factorial(
     )
 
 
-def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
+def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
     topics, shards = scored_cells(values)
     systems = values.shape[1]
@@ -105,9 +105,9 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means_by_group(cell_means, topics, values.shape[0]),
+            "Topic": _compute_group_means(cell_means, topics, values.shape[0]),
             "System": system_means,
-            "Shard": _means_by_group(cell_means, shards, values.shape[2]),
+            "Shard": _compute_group_means(cell_means, shards, values.shape[2]),
         },
     )
     return table, len(cells)
@@ -124,7 +124,7 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     return topics, shards
 
 
-def _means_by_group(values: Floats, group: Indices, n_groups: int) -> Floats:
+def _compute_group_means(values: Floats, group: Indices, n_groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore"):
@@ -168,7 +168,7 @@ def compare_by_model(
     return t_outcome(difference, error, model.df, options.alternative, unit, **results)
 
 
-def one_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     n_scores, systems = counts.sum(), values.shape[1]
@@ -188,7 +188,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(means, table.ms_error, counts, table.df_error)
 
 
-def two_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse complete scores by topic and system, at least two of each."""
     topics, systems = values.shape
     if topics < 2:
@@ -199,7 +199,7 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
-def two_way_model(values: Floats) -> Model:
+def fit_two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without its table, which takes longer."""
     topics, systems = values.shape
     system_means = values.mean(axis=0)
@@ -209,13 +209,13 @@ def two_way_model(values: Floats) -> Model:
     return Model(system_means, error, np.full(systems, float(topics)), df)
 
 
-def three_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
     n_cells = values.shape[0] * values.shape[2]
     if np.isnan(values).any():
-        table, n_cells = three_way_with_gaps(values)
+        table, n_cells = fit_three_way_with_gaps(values)
     else:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
         table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
@@ -275,7 +275,7 @@ ERROR_EFFECT: dict[str, Any] = {
 @declared_test(
     "anova-1",
     aliases=("md1", "anova-one-way"),
-    fit=lambda values: one_way(values)[1],
+    fit=lambda values: fit_one_way(values)[1],
     paired=False,
     **(ANOVA | ERROR_EFFECT),
 )
@@ -292,13 +292,13 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
     """
-    return compare_by_analysis(one_way, pairs, options, paired=False)
+    return compare_by_analysis(fit_one_way, pairs, options, paired=False)
 
 
 @declared_test(
     "anova-2",
     aliases=("anova", "md2", "anova-two-way"),
-    fit=two_way_model,
+    fit=fit_two_way_model,
     error="two-way ANOVA error",
     additive=True,
     one_variance=True,
@@ -323,27 +323,31 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         and Geisser (1959) and by Huynh and Feldt (1976), as in the R package car; Lecoutre's
         correction (1991) changes nothing if all topics are one group.
     """
-    return compare_by_analysis(two_way, pairs, options)
+    return compare_by_analysis(fit_two_way, pairs, options)
 
 
-@declared_test("anova-2f", aliases=("md2f",), fit=two_way_model, **BOUND)
+@declared_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
 def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake two-way ANOVA (MD2f).
 
     asks: Do the mean scores differ at all?
     """
-    return reject_all(two_way, pairs, options)
+    return reject_all(fit_two_way, pairs, options)
 
 
 @declared_test(
-    "anova-3f", aliases=("md3f",), fit=lambda values: three_way(values)[1], shards="needed", **BOUND
+    "anova-3f",
+    aliases=("md3f",),
+    fit=lambda values: fit_three_way(values)[1],
+    shards="needed",
+    **BOUND,
 )
 def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake three-way ANOVA (MD3f).
 
     asks: Do the mean scores over shards differ at all?
     """
-    return reject_all(three_way, pairs, options)
+    return reject_all(fit_three_way, pairs, options)
 
 
 @dataclass(frozen=True)

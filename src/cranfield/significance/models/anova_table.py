@@ -52,13 +52,13 @@ def sphericity(values: Floats, f: float) -> Sphericity | None:
     residuals -= residuals.mean(axis=0)
     if n_systems < 3 or np.isnan(f) or not residuals.any():
         return None
-    greenhouse_geisser, huynh_feldt = epsilons(residuals)
+    greenhouse_geisser, huynh_feldt = estimate_epsilons(residuals)
     df = np.array([greenhouse_geisser, huynh_feldt]) * (n_systems - 1.0)
     p = fdtrc(df, df * (n_topics - 1), f) if np.isfinite(f) else np.zeros(2)
     return Sphericity(greenhouse_geisser, huynh_feldt, float(p[0]), float(p[1]))
 
 
-def epsilons(residuals: Floats) -> tuple[float, float]:
+def estimate_epsilons(residuals: Floats) -> tuple[float, float]:
     """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals."""
     # The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
     n_topics, n_systems = residuals.shape
@@ -186,7 +186,7 @@ class AnovaTable(Result):
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
         """Return the table with a new F, p and omega squared for a source; NaN removes F."""
         k = self.sources.index(source)
-        p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
+        p, omega2 = compute_p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
         is_source = np.arange(len(self.sources)) == k
         return replace(
             self,
@@ -246,7 +246,7 @@ def make_table(
         ms = np.where(df > 0, ss / df, np.nan)
         f = ms / ms[-2]
     f[-2:] = ms[-1] = np.nan
-    p, omega2 = p_and_omega2(f, df, df[-2], n_scores)
+    p, omega2 = compute_p_and_omega2(f, df, df[-2], n_scores)
     return AnovaTable(
         model=model,
         sources=(*factors, "Error", "Total"),
@@ -264,14 +264,14 @@ def make_table(
     )
 
 
-def f_ratio(mean_square: float, error: float) -> float:
+def compute_f(mean_square: float, error: float) -> float:
     """Return F; infinite if the error is 0, and NaN if both are 0."""
     if error > 0:
         return mean_square / error
     return np.inf if mean_square > 0 else np.nan
 
 
-def p_and_omega2(
+def compute_p_and_omega2(
     f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
     """Return p and omega squared for values of F; NaN if F is NaN."""

@@ -270,7 +270,7 @@ def check_assumptions(
     >>> check_assumptions(table.residuals, table.fitted)  # doctest: +ELLIPSIS
     Assumptions(50 topics, 4 systems; alpha 0.05; rejected: normal errors, equal variances, ...)
     """
-    e, predicted = _arrays(residuals, fitted, alpha)
+    e, predicted = _check_arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
     residuals_of = [column[~np.isnan(column)] for column in e.T]
@@ -311,7 +311,7 @@ def check_assumptions(
     )
 
 
-def _arrays(
+def _check_arrays(
     residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
     check_proportion("alpha", alpha)

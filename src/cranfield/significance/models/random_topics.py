@@ -30,12 +30,12 @@ from cranfield.significance.models.anova import (
     ERROR_EFFECT,
     compare_by_analysis,
     fit_factorial,
+    fit_three_way,
+    fit_two_way,
+    fit_two_way_model,
     scored_cells,
-    three_way,
-    two_way,
-    two_way_model,
 )
-from cranfield.significance.models.anova_table import AnovaTable, f_ratio, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
@@ -177,17 +177,17 @@ def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats
     return (weights * squares).sum(axis=1), squares
 
 
-def random_topics_model(values: Floats) -> Model:
+def fit_random_topics_model(values: Floats) -> Model:
     """Fit the model of random topics without its table, which takes longer."""
     if np.isnan(values).any():
         return random_topics(values)[1]
-    return two_way_model(values.mean(axis=2))
+    return fit_two_way_model(values.mean(axis=2))
 
 
 @declared_test(
     "random-topics",
     aliases=("mixed", "anova-random"),
-    fit=random_topics_model,
+    fit=fit_random_topics_model,
     error="two-way ANOVA error of topic means over shards",
     one_variance=True,
     shards="needed",
@@ -220,7 +220,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
 @declared_test(
     "anova-3",
     aliases=("md3", "anova-three-way"),
-    fit=lambda values: three_way(values)[1],
+    fit=lambda values: fit_three_way(values)[1],
     samples_topics=False,
     shards="needed",
     **ANOVA,
@@ -243,7 +243,7 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
         reports the F of random-topics for comparison.
     """
-    outcome = compare_by_analysis(three_way, pairs, options)
+    outcome = compare_by_analysis(fit_three_way, pairs, options)
     assert outcome.table is not None
     return replace(outcome, notes=fixed_topics_notes(outcome.table, pairs.scores))
 
@@ -303,7 +303,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     # Topics without scores do not count; balanced: all others have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
-    f = f_ratio(explained, fit.variance)
+    f = compute_f(explained, fit.variance)
     approximation = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
     denominator = "Topic:System" if is_balanced else approximation
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
@@ -360,7 +360,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     """
     scores = pairs.scores
     if scores.ndim == 2:
-        table, _ = two_way(scores)
+        table, _ = fit_two_way(scores)
     elif scores.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
     else:

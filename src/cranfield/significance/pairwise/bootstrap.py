@@ -12,8 +12,8 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
-    largest_difference,
-    pvalues_of,
+    compute_maximum_pvalues,
+    find_largest_difference,
     simultaneous_interval,
 )
 from cranfield.significance.differences import (
@@ -108,7 +108,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardised_difference(mean, error)
-    resample = resampler(pairs, options, is_studentised)
+    resample = make_resampler(pairs, options, is_studentised)
 
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
         statistics, side = resample(block), options.alternative
@@ -135,11 +135,13 @@ def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
 ) -> Bounds:
     # Resamples are drawn again, since they need far more memory than scores.
-    resample = resampler(pairs, options, is_studentised)
+    resample = make_resampler(pairs, options, is_studentised)
     return bootstrap_t_interval(pairs, mean, error, resample, options, level)
 
 
-def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[[Pairs], Floats]:
+def make_resampler(
+    pairs: Pairs, options: Options, is_studentised: bool
+) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
@@ -184,7 +186,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         same topics are drawn for all systems. Several pairs are compared with the largest centred
         difference of each resample (correction bootstrap-max).
     """
-    centred = centred_medians(pairs, options)
+    centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
     model = Model(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
@@ -207,7 +209,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def centred_medians(pairs: Pairs, options: Options) -> Floats:
+def resample_medians(pairs: Pairs, options: Options) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     middle_ranks = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
@@ -246,11 +248,11 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     assumes: topics are a random sample, a dozen at least
     source: Westfall and Young (1993)
     """
-    centred = centred_medians(pairs, options)
-    maxima = np.sort(largest_difference(pairs, centred, options.alternative))
+    centred = resample_medians(pairs, options)
+    maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
     return CorrectedResults(
-        pvalues_of(orient(difference, options.alternative), maxima),
+        compute_maximum_pvalues(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         interval_kind=ALL_PAIRS,
     )
@@ -298,7 +300,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
         observed = totals[subset.first] * m - totals[subset.second] * n
-        resample = pooled_resampler(integers, int(n), int(m), options, k)
+        resample = make_pooled_resampler(integers, int(n), int(m), options, k)
         n_extreme[indices] = count_extreme(subset, observed, resample, options, atol=2.0 * n * m)
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
@@ -323,7 +325,7 @@ def move_to_front(values: Floats) -> tuple[Floats, Indices]:
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
 
 
-def pooled_resampler(
+def make_pooled_resampler(
     integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> Callable[[Pairs], Floats]:
     """Draw n and m scores from the pooled scores of two systems, each followed by zeros.

@@ -50,7 +50,7 @@ def apply_exchange_tests(
     is_constant = _find_constant(outcome, pairs, info)
     if not is_constant.any():
         return outcome
-    smallest = _smallest_pvalues(pairs, info.paired, options)
+    smallest = _compute_smallest_pvalues(pairs, info.paired, options)
     opposite_sign = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     sign = np.sign(difference)
@@ -97,7 +97,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+def _compute_smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
         return np.full(len(pairs), 0.5 ** (pairs.n_topics - options.two_sided))
@@ -304,7 +304,7 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
         integers = as_integers(nonzero, n)[0]
         halves = integers[:, : n // 2], integers[:, n // 2 :]
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
-        first_sums, second_sums = (np.sort(_signed_sums(half), axis=1) for half in halves)
+        first_sums, second_sums = (np.sort(_enumerate_signed_sums(half), axis=1) for half in halves)
         n_reaching = _count_pairs(first_sums, second_sums, threshold)
         if options.two_sided:
             # The sums are symmetric around 0; the tails overlap only if they contain all sums.
@@ -314,7 +314,7 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
     return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.n_topics + 1) // 2), 4 * BLOCK)[0]
 
 
-def _signed_sums(integers: Floats) -> Floats:
+def _enumerate_signed_sums(integers: Floats) -> Floats:
     """Return all signed sums of each row, shape (rows, 2^columns)."""
     sums = np.zeros((len(integers), 1))
     for column in integers.T:

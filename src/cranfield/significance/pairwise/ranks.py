@@ -357,7 +357,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     """
 
     def count(_: slice, block: Pairs) -> tuple[Indices, Indices]:
-        differences = _threshold_differences(block, options)
+        differences = _compute_differences(block, options)
         return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
 
     wins, losses = pairs.map_blocks(count)
@@ -372,7 +372,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _threshold_differences(pairs: Pairs, options: Options) -> Floats:
+def _compute_differences(pairs: Pairs, options: Options) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
     differences = pairs.differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
@@ -385,7 +385,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.blocks():
         # Differences are computed again, since they need far more memory than scores.
-        differences = _threshold_differences(block, options)
+        differences = _compute_differences(block, options)
         n = (differences != 0).sum(axis=1)
         sizes, size_of_pair = np.unique(n, return_inverse=True)
         cdf = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
@@ -447,14 +447,16 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
         pvalues = np.full(len(block), np.nan)
         if options.exact:
-            pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
+            pvalues = _compute_exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
     rank_sum, ties, n_tied, pvalues = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
-        pvalue=pvalues if options.exact else _normal_pvalues(u, n, m, ties, options.alternative),
+        pvalue=pvalues
+        if options.exact
+        else _compute_normal_pvalues(u, n, m, ties, options.alternative),
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_interval, pairs),
         n=n + m,
@@ -463,7 +465,9 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
+def _compute_normal_pvalues(
+    u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str
+) -> Floats:
     total = (n + m).astype(np.float64)
     variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
     distance = orient(u - n * m / 2, alternative) - 0.5
@@ -472,7 +476,7 @@ def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative
     return tail_pvalues(ndtr(-z), alternative)
 
 
-def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
+def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     rows = np.column_stack([n, ranks]).astype(np.intp)
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)

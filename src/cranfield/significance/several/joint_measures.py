@@ -21,8 +21,8 @@ from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
-    pvalues_of,
-    resampled_maxima,
+    compute_maximum_pvalues,
+    resample_maxima,
     simultaneous_interval,
     step_down,
 )
@@ -36,9 +36,9 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.prepare import (
     as_scores,
-    baseline_indices,
+    choose_statistic,
+    find_baselines,
     prepare_scores,
-    statistic_of,
     transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
@@ -236,10 +236,10 @@ def compare_measures(
     scores_of, notes = complete_scores(align_scores(_read_scores(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
-    baselines = baseline_indices(systems, baseline)
+    baselines = find_baselines(systems, baseline)
     pairs_by_measure, statistics = [], []
     for scores in scores_of.values():
-        statistics.append(statistic_of(scores, None, None))
+        statistics.append(choose_statistic(scores, None, None))
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
         notes = (*notes, *scale_notes(scores, info, options))
@@ -294,10 +294,10 @@ def _compare_jointly(
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
-        largest = resampled_maxima(pooled, options)
+        largest = resample_maxima(pooled, options)
         # A measure without variation gives no evidence of differences.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
-        pvalues = pvalues_of(np.abs(t), largest)
+        pvalues = compute_maximum_pvalues(np.abs(t), largest)
     else:
         families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
         pvalues, largest = step_down(centred, options)

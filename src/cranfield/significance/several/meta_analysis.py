@@ -35,7 +35,7 @@ from cranfield.significance.differences import (
     with_values,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
+from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 
 Function = Callable[[Floats], Floats]
@@ -243,7 +243,7 @@ class CommonPairs:
         return pair_names(self.systems, self.first, self.second)
 
 
-def common_pairs(
+def match_pairs(
     collections: Mapping[str, Any], baseline: str | Sequence[str] | None, missing: str | None
 ) -> CommonPairs:
     """Match systems by name, apply the policy for missing scores, and summarise all pairs."""
@@ -260,7 +260,7 @@ def common_pairs(
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
-    pairs = make_pairs(np.empty((0, len(systems))), baseline_indices(systems, baseline))
+    pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
     for k, inputs in enumerate(inputs_of.values()):
         index_of = {system: index for index, system in enumerate(inputs.scores.systems)}
@@ -501,7 +501,7 @@ def meta_analysis(
             f" {supported}"
         )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
-    common = common_pairs(collections, baseline, missing)
+    common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} cannot be pooled; use standardised=True")

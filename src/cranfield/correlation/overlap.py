@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from numbers import Real
 from typing import Any, Protocol
 
@@ -48,12 +49,10 @@ def compute_rbo(
     short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
     is_common = (shorter.top > 0) & (longer.top > 0)
-    short_groups = _GroupsByDepth(shorter, length, ties)
-    long_groups = _GroupsByDepth(longer, length, ties)
-    short_cut, long_cut = short_groups.proportion, long_groups.proportion
+    short_cut, short_size = _cut_groups(shorter, length, ties)
+    long_cut, long_size = _cut_groups(longer, length, ties)
     overlaps = _overlap_by_depth(shorter, longer, is_common, short_cut, long_cut)
-    sizes = short_groups.size(ties), long_groups.size(ties)
-    norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
+    norm = np.sqrt(short_size * long_size) if ties == "b" else (short_size + long_size) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
     n_complete = _count_reached(longer.bottom[is_unshared], length)
@@ -80,25 +79,18 @@ def compute_rbo(
     return min(max(ext, lowest), highest), lowest, highest - lowest
 
 
-class _GroupsByDepth:
-    """Tie group at each depth of a ranking, and its proportion down to that depth."""
-
-    def __init__(self, groups: TieGroups, max_depth: int, ties: str) -> None:
-        depth = np.arange(1, max_depth + 1)
-        # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
-        # ranking is continued without ties.
-        self.top, self.bottom = (
-            np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
-            for ranks in (groups.top, groups.bottom)
-        )
-        proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
-        self.proportion: Floats = np.ones(max_depth) if ties == "w" else proportion
-
-    def size(self, ties: str) -> Floats:
-        """Sum the proportions of items, or for `b` their squares, down to each depth."""
-        power = 2 if ties == "b" else 1
-        n_items = self.bottom - self.top + 1
-        return np.asarray(self.top - 1 + n_items * self.proportion**power)
+def _cut_groups(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
+    """Return the proportion of the tie group at each depth, and the size of the ranking so far."""
+    depth = np.arange(1, max_depth + 1)
+    # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
+    # ranking is continued without ties.
+    top, bottom = (
+        np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
+        for ranks in (groups.top, groups.bottom)
+    )
+    n_items = bottom - top + 1
+    proportion: Floats = np.ones(max_depth) if ties == "w" else (depth - top + 1) / n_items
+    return proportion, np.asarray(top - 1 + n_items * proportion ** (2 if ties == "b" else 1))
 
 
 def _overlap_by_depth(
@@ -293,7 +285,12 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
         kind = type(ranking).__name__
         raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
     if isinstance(ranking, Mapping):
-        groups = _group_by_score(ranking)
+        for item, score in ranking.items():
+            if not isinstance(score, Real) or np.isnan(float(score)):
+                name, value = quoted(item), quoted(score)
+                raise CranfieldError(f"score of {name} must be a number, got {value}")
+        descending = sorted(ranking, key=lambda item: -float(ranking[item]))
+        groups = [[*group] for _, group in groupby(descending, lambda item: float(ranking[item]))]
     else:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
@@ -310,16 +307,6 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
                 raise CranfieldError(f"items of a ranking must be unique, got {quoted(item)} twice")
             items.add(item)
     return groups
-
-
-def _group_by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
-    """Group items by score, in descending order."""
-    groups: dict[float, list[Any]] = {}
-    for item, score in scores.items():
-        if not isinstance(score, Real) or np.isnan(float(score)):
-            raise CranfieldError(f"score of {quoted(item)} must be a number, got {quoted(score)}")
-        groups.setdefault(float(score), []).append(item)
-    return [groups[score] for score in sorted(groups, reverse=True)]
 
 
 def _index_groups(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieGroups:

@@ -123,10 +123,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
 
 
 def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return P - Q, and the numbers of pairs: all, untied in x, and untied in y.
-
-    All numbers are doubled.
-    """
+    """Return twice P - Q, and twice the numbers of pairs: all, untied in x, and untied in y."""
     # Each pair is compared in both directions, so that no list of pairs is needed.
     n_sets, n_items = a.shape
     agreement, pairs = np.zeros(n_sets), np.zeros((3, n_sets))

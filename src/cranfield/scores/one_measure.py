@@ -103,12 +103,6 @@ NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
 AXES = ("shard", "replicate")
 """Names of the third axis of scores."""
 
-REPLICATES_UNSUPPORTED = (
-    "scores by replicate are not supported here, as replicates are neither topics nor systems;"
-    " average them first (over_shards, or evaluate --as replicates), or use a test of replicates"
-)
-"""The error where scores by replicate would be read as scores of topics and systems."""
-
 
 class Definition(Protocol):
     """The properties of a measure that scores use; measures are defined in a higher layer.
@@ -371,7 +365,11 @@ class Scores(Averages, FrameMixin, Plotted):
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
         """Return the values by topic and system; refuse scores by shard, for this reason."""
         if self.axis == "replicate":
-            raise PolicyError(REPLICATES_UNSUPPORTED)
+            raise PolicyError(
+                "scores by replicate are not supported here, as replicates are neither topics nor"
+                " systems; average them first (over_shards, or evaluate --as replicates), or use a"
+                " test of replicates"
+            )
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values

@@ -144,19 +144,17 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     if not isinstance(table, AnovaTable):
         raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
-    ss_error = table.ss_of("Error")
-    rows: list[tuple[Any, ...]] = []
     # The last two sources are Error and Total.
-    for k, source in enumerate(table.sources[:-2]):
-        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + ss_error
-        low = high = None
-        if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
-            bounds = find_f_noncentrality(f, df, table.df_error, confidence)
-            low, high = (bound / (bound + n_scores) for bound in bounds)
-        omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
-        rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
-    dtypes = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **dtypes}, orient="row")
+    sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]
+    low, high = np.full((2, len(sources)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        eta2 = ss / (ss + table.ss_of("Error"))
+        has_bounds = np.isfinite(f) & np.isclose(f, table.ms[:-2] / table.ms_error)
+    for k in np.flatnonzero(has_bounds):
+        bounds = find_f_noncentrality(float(f[k]), float(table.df[k]), table.df_error, confidence)
+        low[k], high[k] = (bound / (bound + n_scores) for bound in bounds)
+    columns = {"eta2": eta2, "omega2": table.omega2[:-2], "low": low, "high": high}
+    return pl.DataFrame({"source": sources, **columns}).fill_nan(None)
 
 
 class EffectKind(NamedTuple):

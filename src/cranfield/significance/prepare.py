@@ -18,14 +18,6 @@ from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import combine_systems, label_index
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
-UNPAIRED_ADVICE = (
-    "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-)
-"""Advice on missing scores, for paired tests."""
-
-SHARD_ADVICE = ", and missing='available' uses the cells with scores of all systems"
-"""Advice on missing scores by shard, or by query variation."""
-
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 
@@ -142,7 +134,9 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         )
     selection, notes = scores, _missing_notes(scores)
     if policy != "available":
-        hint = SHARD_ADVICE if info.shards == "needed" else UNPAIRED_ADVICE
+        hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+        if info.shards == "needed":
+            hint = ", and missing='available' uses the cells with scores of all systems"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))

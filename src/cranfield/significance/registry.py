@@ -325,9 +325,7 @@ TESTS: Registry[Test] = Registry(
 )
 """Tests by name."""
 
-BOUNDS = ("anova-2f", "anova-3f")  # upper bounds on the number of rejections, which are not tests
-
-STUDIED = (*BOUNDS, "glm")
+STUDIED = ("anova-2f", "anova-3f", "glm")
 """Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
 
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
@@ -371,17 +369,13 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-CHOOSE_DESIGN = (
-    "scores by replicate require a test: independent-replicates if each topic has rankings or"
-    " answers of its own, shared-replicates if each replicate (such as a trained model) answers all"
-    " topics"
-)
-"""Error message if scores are by replicate and no test is selected, which states the design."""
-
-
 def default_test(systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
-        raise PolicyError(CHOOSE_DESIGN)
+        raise PolicyError(
+            "scores by replicate require a test: independent-replicates if each topic has rankings"
+            " or answers of its own, shared-replicates if each replicate (such as a trained model)"
+            " answers all topics"
+        )
     scores = "shards" if axis else "two systems" if systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

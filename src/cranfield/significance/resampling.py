@@ -155,10 +155,7 @@ class CentredRows:
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative**2)
 
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return means and variances (divisor n - 1) of resamples, each of shape (rows, resamples).
-
-        `counts` is how often each number is drawn, shape (resamples, n).
-        """
+        """Return means and variances (divisor n - 1) by row, for counts by resample and number."""
         n = counts.shape[1]
         mean = multiply_samples(self.numbers, counts)
         variance = multiply_samples(self.squares, counts)

@@ -444,9 +444,8 @@ class Simulator:
             independent = random.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
             normal += np.sqrt(self.shrinkage) * (common + independent)
-        if self.df is None:
-            probabilities = ndtr(normal)
-        else:
+        probabilities = ndtr(normal)
+        if self.df is not None:
             scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
         return self._quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))

@@ -56,12 +56,6 @@ from cranfield.significance.registry import (
 )
 from cranfield.significance.resampling import draw_topic_counts
 
-UNWEIGHTED_TOPICS = (
-    "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
-    " topics by their number of cells"
-)
-"""Note on a model with gaps whose correction resamples topics."""
-
 
 def compare(
     scores: Any,
@@ -209,7 +203,10 @@ def compare(
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():
-            notes.append(UNWEIGHTED_TOPICS)
+            notes.append(
+                "means and differences weight all topics equally; the ANOVA table and the raw"
+                " p-values weight topics by their number of cells"
+            )
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:

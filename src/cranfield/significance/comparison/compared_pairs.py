@@ -189,10 +189,6 @@ SIMULTANEOUS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
 """Kinds of intervals (`interval_kind`) that are simultaneous, and can be drawn around means."""
 
 
-DIRECTIONS = "the direction of significant differences is assumed to be right"
-"""Note on rank sets by corrections that control false rejections, but not directional errors."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedPairs:
     """Data of a :class:`PairwiseComparison`, which adds tables and text."""
@@ -401,7 +397,9 @@ class ComparedPairs:
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
                 f" {', '.join(names)}; got {correction.name}"
             )
-        controls_directions = correction.pooled or correction.one_variance
+        notes = self.notes
+        if not (correction.pooled or correction.one_variance):
+            notes = (*notes, "the direction of significant differences is assumed to be right")
         return RankSets(
             measure=self.measure,
             systems=self.systems,
@@ -416,7 +414,7 @@ class ComparedPairs:
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,
-            notes=(*self.notes, *([] if controls_directions else [DIRECTIONS])),
+            notes=notes,
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:

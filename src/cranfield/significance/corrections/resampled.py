@@ -171,10 +171,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 def simultaneous_interval(
     difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return simultaneous intervals: differences plus and minus the critical value times the error.
-
-    They exclude 0 exactly if the adjusted p-value is at most 1 - level, one-sided half of it.
-    """
+    """Return simultaneous intervals, which exclude 0 exactly if the adjusted p-value is small."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = tail_rank(tail, maxima.size)
@@ -238,10 +235,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
-    """Return adjusted p-values of all pairs of all families, and each resample's largest t.
-
-    Families, such as the pairs by several measures, share the resampled topics.
-    """
+    """Return adjusted p-values of all pairs of all families, and each resample's largest t."""
     distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = draw_topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 

@@ -289,11 +289,7 @@ def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
 
 
 def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
-    """Return exact p-values over all 2^n assignments, by the meet-in-the-middle method.
-
-    The signed sums of each half of the topics are enumerated; sorting them gives the number of
-    pairs of half-sums that reach the observed sum.
-    """
+    """Return exact p-values over all 2^n assignments, from the signed sums of half the topics."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
         differences = block.differences()

@@ -99,30 +99,16 @@ class Studentised:
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`; arrays are interpolated."""
-        if isinstance(probability, np.ndarray):
-            return self._isf_by_bisection(probability)
-        low, high = 0.0, 8.0
-        while self._exact(np.array([high]))[0] > probability:
-            low, high = high, high * 4
-        # The optimisers of SciPy take long to load.
-        from scipy.optimize import brentq
-
-        def excess(q: float) -> float:
-            tail = float(self._exact(np.array([q]))[0]) if q else 1.0
-            return float(np.log(max(tail, 1e-323) / probability))
-
-        return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-15))
-
-    def _isf_by_bisection(self, probability: Floats) -> Floats:
-        low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
-        while (is_above_bound := self._interpolator(high) > probability).any():
+        """Return the q with P(X / S >= q) = `probability`, by bisection."""
+        target = np.atleast_1d(np.asarray(probability, dtype=np.float64))
+        low, high = np.zeros_like(target), np.full_like(target, 8.0)
+        while (is_above_bound := self._interpolator(high) > target).any():
             high[is_above_bound] *= 4
-        for _ in range(50):
+        for _ in range(53):
             middle = (low + high) / 2
-            is_above = self._interpolator(middle) > probability
+            is_above = self._interpolator(middle) > target
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-        return high
+        return high if isinstance(probability, np.ndarray) else float(high[0])
 
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""

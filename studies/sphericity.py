@@ -20,8 +20,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.models.anova import two_way
-from cranfield.significance.models.anova_table import epsilons
+from cranfield.significance.models.anova import fit_two_way
+from cranfield.significance.models.anova_table import estimate_epsilons
 from studies.size_and_power import populations
 
 SEED, ALPHA = 20261122, 0.05
@@ -39,12 +39,12 @@ def cell(values: Floats, topics: int, sets: int, key: int) -> list[str]:
     found = np.empty((sets, 5))
     for k in range(sets):
         drawn = stream(SEED, key, topics, k).normal(size=(topics, len(centred))) @ centred
-        table, _ = two_way(drawn)
+        table, _ = fit_two_way(drawn)
         of = table.sphericity
         assert of is not None
         p = (table.f_of("System")[1], of.p_greenhouse_geisser, of.p_huynh_feldt)
         found[k] = of.greenhouse_geisser, of.huynh_feldt, *(one <= ALPHA for one in p)
-    numbers = [epsilons(both)[0], *found.mean(axis=0)]
+    numbers = [estimate_epsilons(both)[0], *found.mean(axis=0)]
     return [str(values.shape[1]), str(topics), *(f"{one:.3f}" for one in numbers)]
 
 

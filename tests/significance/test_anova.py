@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 import cranfield as cf
-from cranfield.significance.models.anova import one_way, three_way, two_way
+from cranfield.significance.models.anova import fit_one_way, fit_three_way, fit_two_way
 from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
 from tests.significance.helpers import scored
@@ -82,13 +82,13 @@ def values() -> Any:
 def test_one_way_equals_statsmodels(values: Any) -> None:
     flat = values[:, :, 0]
     flat[[0, 3, 3], [0, 1, 2]] = np.nan
-    same_as_statsmodels(one_way(flat)[0], flat, "y ~ C(S)", {"System": "C(S)"})
+    same_as_statsmodels(fit_one_way(flat)[0], flat, "y ~ C(S)", {"System": "C(S)"})
 
 
 def test_two_way_equals_statsmodels(values: Any) -> None:
     flat = values[:, :, 0]
     names = {"Topic": "C(T)", "System": "C(S)"}
-    table, _ = two_way(flat)
+    table, _ = fit_two_way(flat)
     same_as_statsmodels(table, flat, "y ~ C(T) + C(S)", names)
     assert np.abs(table.residuals.sum(axis=0)).max() < 1e-14
     assert sum(table.effects["System"]) == pytest.approx(0, abs=1e-14)
@@ -97,7 +97,7 @@ def test_two_way_equals_statsmodels(values: Any) -> None:
 def test_three_way_equals_statsmodels(values: Any) -> None:
     names = {"Topic": "C(T)", "System": "C(S)", "Shard": "C(K)", "Topic:System": "C(T):C(S)"}
     names |= {"Topic:Shard": "C(T):C(K)", "System:Shard": "C(S):C(K)"}
-    table, _ = three_way(values)
+    table, _ = fit_three_way(values)
     same_as_statsmodels(table, values, "y ~ (C(T) + C(S) + C(K)) ** 2", names)
 
 
@@ -117,7 +117,7 @@ def left_over(values: Any, factors: list[str]) -> tuple[float, int]:
 def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
     for topic, shard in ((0, 0), (2, 1), (3, 1), (5, 2), (5, 0)):
         values[topic, :, shard] = np.nan
-    table, _ = three_way(values)
+    table, _ = fit_three_way(values)
     full = ["T", "S", "K", "TS", "TK", "SK"]
     # Type II: what a factor adds to all others that do not contain it.
     without = {
@@ -143,10 +143,10 @@ def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
 
 
 def test_gaps_that_are_none_change_nothing(values: Any) -> None:
-    from cranfield.significance.models.anova import three_way_with_gaps
+    from cranfield.significance.models.anova import fit_three_way_with_gaps
 
-    balanced, _ = three_way(values)
-    general, cells = three_way_with_gaps(values)
+    balanced, _ = fit_three_way(values)
+    general, cells = fit_three_way_with_gaps(values)
     np.testing.assert_allclose(general.ss, balanced.ss, rtol=1e-10)
     assert general.df.tolist() == balanced.df.tolist()
     assert cells == 27
@@ -181,7 +181,7 @@ def test_one_way_tukey_is_scipys() -> None:
 
 
 def test_print_and_latex(values: Any) -> None:
-    table, _ = three_way(values)
+    table, _ = fit_three_way(values)
     head = next(line for line in str(table).splitlines() if line.startswith("Source"))
     assert head.split() == ["Source", "SS", "DF", "MS", "F", "p", "omega^2", "effect"]
     assert r"Topic:System &" in table.to_latex()

@@ -11,13 +11,13 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
 from cranfield.base.arrays import Floats
-from cranfield.significance.models.anova import one_way, two_way
+from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions, normal_medians
 from tests.conftest import ADHOC8
 
 
 def two_way_check(values: Floats, alpha: float = 0.05) -> Assumptions:
-    table, _ = two_way(values)
+    table, _ = fit_two_way(values)
     return check_assumptions(table.residuals, table.fitted, alpha=alpha)
 
 
@@ -133,7 +133,7 @@ def test_notes_of_what_is_not() -> None:
     assert "With 12 topics, fewer than 20, this may matter" in " ".join(few.notes)
     holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))
     holes[0, 0] = np.nan
-    table, _ = one_way(holes)
+    table, _ = fit_one_way(holes)
     unbalanced = check_assumptions(table.residuals, table.fitted)
     assert "Without a score of every system" in " ".join(unbalanced.notes)
     assert "Tukey's test of non-additivity, which requires a score" in unbalanced.skipped[0]
@@ -197,13 +197,13 @@ def test_systems_whose_residuals_do_not_vary() -> None:
     assert found.brown_forsythe is not None and found.bartlett is None
     # Residuals whose variances are equal but for rounding; SciPy's p of Bartlett's test is NaN.
     for seed in range(20):
-        table, _ = one_way(np.random.default_rng(seed).random((5, 1)) + np.zeros(3))
+        table, _ = fit_one_way(np.random.default_rng(seed).random((5, 1)) + np.zeros(3))
         assert all(one.pvalue > 0.999 for one in check_assumptions(table.residuals).checks[1:])
 
 
 @pytest.mark.parametrize("unit", [2.0**-540, 2.0**290])
 def test_very_small_and_very_large_residuals(unit: float) -> None:
-    table, _ = two_way(additive())
+    table, _ = fit_two_way(additive())
     one = check_assumptions(table.residuals, table.fitted)
     other = check_assumptions(table.residuals * unit, table.fitted * unit)
     assert [check.pvalue for check in other.checks] == [check.pvalue for check in one.checks]
@@ -212,7 +212,7 @@ def test_very_small_and_very_large_residuals(unit: float) -> None:
 
 def test_additivity_needs_an_additive_model_with_effects() -> None:
     values = additive()
-    table, _ = one_way(values)
+    table, _ = fit_one_way(values)
     found = check_assumptions(table.residuals, table.fitted)
     assert found.additivity is None and "which requires two topics" in found.skipped[0]
     bent = table.fitted + np.random.default_rng(0).random(values.shape)

@@ -17,10 +17,10 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.significance.comparison.compared_pairs import (
-    group_of,
-    groups_of,
-    letter,
-    letters_of,
+    assign_letters,
+    find_groups,
+    name_group,
+    parse_group_name,
     shorten_letters,
 )
 from cranfield.significance.comparison.result import decimals
@@ -383,7 +383,7 @@ def test_groups_separate_exactly_what_differs(given_: tuple[list[bool], list[int
     n = len(order)
     different = np.array(flags).reshape(n, n)
     different = np.triu(different, 1) | np.triu(different, 1).T
-    groups = groups_of(different, np.array(order))
+    groups = find_groups(different, np.array(order))
     held = [set(group.tolist()) for group in groups]
     for i in range(n):
         assert any(i in group for group in held)
@@ -395,17 +395,17 @@ def test_groups_separate_exactly_what_differs(given_: tuple[list[bool], list[int
 def test_groups_of_intervals_are_as_few_as_can_be() -> None:
     means = np.array([5.0, 4.6, 4.2, 3.0, 2.8, 1.0])
     different = np.abs(means[:, None] - means) > 1
-    groups = groups_of(different, np.arange(6))
+    groups = find_groups(different, np.arange(6))
     assert [group.tolist() for group in groups] == [[0, 1, 2], [3, 4], [5]]
-    assert letters_of(groups, 6) == ["a", "a", "a", "b", "b", "c"]
+    assert assign_letters(groups, 6) == ["a", "a", "a", "b", "b", "c"]
 
 
 def test_many_letters() -> None:
-    assert [letter(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
-    assert [group_of(name) for name in ("a", "zz", letter(702))] == [0, 701, 702]
+    assert [name_group(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
+    assert [parse_group_name(name) for name in ("a", "zz", name_group(702))] == [0, 701, 702]
     assert (shorten_letters("a,b,c,d,f,aa"), shorten_letters("abcd")) == ("a-d,f,aa", "abcd")
-    groups = groups_of(~np.eye(30, dtype=bool), np.arange(30))
-    assert letters_of(groups, 30)[27] == "ab"
+    groups = find_groups(~np.eye(30, dtype=bool), np.arange(30))
+    assert assign_letters(groups, 30)[27] == "ab"
 
 
 # What always holds

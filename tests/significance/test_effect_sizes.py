@@ -15,7 +15,7 @@ from cranfield.significance.effects import (
     anova_effect_sizes,
     bias_correction,
     effect_sizes,
-    noncentrality_interval,
+    find_noncentrality,
 )
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -79,19 +79,19 @@ def test_limits_of_noncentrality(df: int) -> None:
     t = np.array([-30.0, -3.0, 0.0, 0.5, 2.0, 12.0, 200.0])
     for confidence in (0.5, 0.95, 0.999):
         tail = (1 - confidence) / 2
-        low, high = noncentrality_interval(t, df, confidence)
+        low, high = find_noncentrality(t, df, confidence)
         for one, below, above in zip(t, low, high, strict=True):
             assert chance_below(one, df, below) == pytest.approx(1 - tail, abs=1e-8)
             assert chance_below(one, df, above) == pytest.approx(tail, abs=1e-8)
     # Beyond what is computed limits go with t, and nothing breaks.
-    low, high = noncentrality_interval(np.array([1e9, -1e9]), df, 0.95)
+    low, high = find_noncentrality(np.array([1e9, -1e9]), df, 0.95)
     assert low == pytest.approx(-high[::-1], rel=1e-12)
     assert (np.isfinite(low) & (low < high)).all()
 
 
 def test_limits_at_a_confidence_next_to_1() -> None:
     confidence = 1 - 1.1e-16
-    low, high = (float(one[0]) for one in noncentrality_interval(np.array([2.1]), 9, confidence))
+    low, high = (float(one[0]) for one in find_noncentrality(np.array([2.1]), 9, confidence))
     tail = (1 - confidence) / 2
     assert nct.sf(2.1, 9, low) == pytest.approx(tail, rel=1e-3)
     assert nct.cdf(2.1, 9, high) == pytest.approx(tail, rel=1e-3)

@@ -11,7 +11,6 @@ from statsmodels.stats.power import TTestPower
 
 import cranfield as cf
 from cranfield.significance import power_of_published
-from cranfield.significance.power_and_width import noncentral_t_sf
 from cranfield.significance.published import PublishedPower
 from tests.cli.running import cranfield
 
@@ -52,11 +51,11 @@ def test_interval_of_another_program() -> None:
     assert limits == pytest.approx([0.8337502, 4.815359], abs=1e-6)
 
 
-@pytest.mark.parametrize("noncentrality", [-2.0, 0.0, 0.5, 6.0])
-def test_noncentral_t(noncentrality: float) -> None:
-    for t, df in [(-1.2, 10), (0.0, 3), (2.4, 49), (9.0, 20)]:
-        expected = nct.sf(t, df, noncentrality)
-        assert noncentral_t_sf(t, df, noncentrality) == pytest.approx(expected, rel=1e-8, abs=1e-14)
+@pytest.mark.parametrize(("t", "topics"), [(-1.2, 11), (0.0, 4), (2.4, 50), (9.0, 21)])
+def test_the_interval_inverts_the_noncentral_t(t: float, topics: int) -> None:
+    result = power_of_published([(t, topics)], alpha=0.1)
+    for effect, tail in ((result.low[0], 0.05), (result.high[0], 0.95)):
+        assert nct.sf(t, topics - 1, effect * np.sqrt(topics)) == pytest.approx(tail, rel=1e-8)
 
 
 def test_power_at_the_level_is_about_one_half() -> None:

@@ -11,8 +11,8 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.reporting.comparison_formats import comparison_dict
-from cranfield.significance.models.anova import fit_factorial, two_way
-from cranfield.significance.models.random_topics import random_topics, random_topics_model
+from cranfield.significance.models.anova import fit_factorial, fit_two_way
+from cranfield.significance.models.random_topics import fit_random_topics_model, random_topics
 from tests.conftest import DATA
 
 
@@ -52,8 +52,8 @@ def test_the_model_is_that_of_lme4_and_lmer_test(known: dict[str, Any]) -> None:
 def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
     values = scores(6, 9, 4, 3, interaction, 0.0)
     table, model = random_topics(values)
-    flat, simple = two_way(values.mean(axis=2))
-    for one in (model, random_topics_model(values)):
+    flat, simple = fit_two_way(values.mean(axis=2))
+    for one in (model, fit_random_topics_model(values)):
         np.testing.assert_allclose(one.means, simple.means, rtol=1e-12)
         assert one.error == pytest.approx(simple.error, rel=1e-10)
         assert (one.df, one.counts.tolist()) == (simple.df, simple.counts.tolist())
@@ -109,12 +109,12 @@ def test_gaps_that_do_not_tell_systems_apart() -> None:
     apart = values[:, :, 0] - values[:, :, 0].mean(axis=1, keepdims=True)
     np.testing.assert_allclose(weighed.means - weighed.means.mean(), apart.mean(axis=0), atol=1e-12)
     assert weighed.df == 44
-    assert weighed.error == pytest.approx(two_way(values[:, :, 0])[1].error, rel=1e-10)
+    assert weighed.error == pytest.approx(fit_two_way(values[:, :, 0])[1].error, rel=1e-10)
     # One shard a topic: nothing tells an interaction from the error.
     once = np.where(np.arange(3) == 0, values, np.nan)
     table, model = random_topics(once)
     assert not table.components
-    assert model.error == pytest.approx(two_way(values[:, :, 0])[1].error, rel=1e-10)
+    assert model.error == pytest.approx(fit_two_way(values[:, :, 0])[1].error, rel=1e-10)
 
 
 def test_comparison() -> None:
@@ -165,7 +165,7 @@ CAR = {
 
 @pytest.mark.parametrize("drawn", list(CAR))
 def test_sphericity_is_that_of_car(drawn: tuple[int, int, int]) -> None:
-    table, _ = two_way(covarying(*drawn))
+    table, _ = fit_two_way(covarying(*drawn))
     found = table.sphericity
     assert found is not None
     f, *rest = CAR[drawn]
@@ -183,7 +183,7 @@ def test_epsilon_by_eigenvalues_of_contrasts(shape: tuple[int, int]) -> None:
     contrasts = np.linalg.qr(np.vander(np.arange(shape[1]) / shape[1], shape[1])[:, ::-1])[0][:, 1:]
     contrasts -= contrasts.mean(axis=0)
     roots = np.linalg.eigvalsh(np.cov(values @ np.linalg.qr(contrasts)[0], rowvar=False))
-    found = two_way(values)[0].sphericity
+    found = fit_two_way(values)[0].sphericity
     assert found is not None
     epsilon = roots.sum() ** 2 / ((shape[1] - 1) * (roots**2).sum())
     assert found.greenhouse_geisser == pytest.approx(epsilon, rel=1e-9)
@@ -193,10 +193,10 @@ def test_epsilon_by_eigenvalues_of_contrasts(shape: tuple[int, int]) -> None:
 
 def test_sphericity_where_there_is_nothing_to_correct() -> None:
     values = covarying(1, 12, 4)
-    assert two_way(values[:, :2])[0].sphericity is None
-    assert two_way(np.tile(values[:, :1], 4))[0].sphericity is None
+    assert fit_two_way(values[:, :2])[0].sphericity is None
+    assert fit_two_way(np.tile(values[:, :1], 4))[0].sphericity is None
     # Two topics say nothing of the covariance: all is in one direction.
-    least = two_way(values[:2])[0].sphericity
+    least = fit_two_way(values[:2])[0].sphericity
     assert least is not None
     assert least.greenhouse_geisser == pytest.approx(1 / 3)
     assert least.huynh_feldt == pytest.approx(1 / 3)

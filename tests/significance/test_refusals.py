@@ -144,8 +144,8 @@ REFUSALS: Refusals = {
         *options(
             lambda **more: room.compare_bayes(PAIR, "s0", "s1", **more),
             ({"missing": "zero"}, "unknown missing 'zero'; expected one of: error, drop"),
-            ({"rope": -0.1}, "rope must be a finite number >= 0, got -0.1"),
-            ({"rope": float("nan")}, "rope must be a finite number >= 0, got nan"),
+            ({"rope": -0.1}, "rope must be a number from 0, got -0.1"),
+            ({"rope": float("nan")}, "rope must be a number from 0, got nan"),
             ({"rope": "x"}, "rope"),
             ({"level": 1.0}, "level must be a number between 0 and 1"),
         ),

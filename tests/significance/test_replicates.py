@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 import cranfield as cf
-from cranfield.significance.models.replicates import variance_proportions
+from cranfield.significance.models.replicates import compute_variance_proportions
 from tests.cli.running import ended_with
 
 SYSTEMS = ("A", "B", "C")
@@ -226,7 +226,7 @@ def test_summaries_average_replicates() -> None:
 
 
 def test_shares_of_variance() -> None:
-    shares = variance_proportions(COMPONENTS)
+    shares = compute_variance_proportions(COMPONENTS)
     total = 0.003529003741 + 0.003317539074 + 0.000671716
     assert shares["System"] == 0
     assert shares["Replicate"] == pytest.approx(0.000671716 / total)

@@ -130,7 +130,7 @@ def test_integers_lose_nothing_that_counts() -> None:
 
 def test_bootstrap_anova_fits_the_model_again() -> None:
     from cranfield.base.streams import stream
-    from cranfield.significance.models.anova import fit_factorial, two_way
+    from cranfield.significance.models.anova import fit_factorial, fit_two_way
     from cranfield.significance.models.random_topics import Refits
     from cranfield.significance.registry import Options
 
@@ -144,7 +144,7 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
         drawn = stream(5, 0).integers(0, t * s * k, size=(7, s, t, k))
         for b in range(7):
             values = residuals.ravel()[drawn[b]].transpose(1, 0, 2)
-            table = two_way(values[:, :, 0])[0]
+            table = fit_two_way(values[:, :, 0])[0]
             if k > 1:
                 table = fit_factorial(values, "Topic", "System", "Topic:System")
             np.testing.assert_allclose(refits.effects[:, b], values.mean(axis=(0, 2)), atol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from numbers import Real
 from typing import Any, Protocol
 
@@ -48,17 +49,14 @@ def compute_rbo(
     short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
     is_common = (shorter.top > 0) & (longer.top > 0)
-    short_groups = _GroupsByDepth(shorter, length, ties)
-    long_groups = _GroupsByDepth(longer, length, ties)
-    short_cut, long_cut = short_groups.proportion, long_groups.proportion
+    short_cut, short_size = _cut_groups(shorter, length, ties)
+    long_cut, long_size = _cut_groups(longer, length, ties)
     overlaps = _overlap_by_depth(shorter, longer, is_common, short_cut, long_cut)
-    sizes = short_groups.size(ties), long_groups.size(ties)
-    norm = np.sqrt(sizes[0] * sizes[1]) if ties == "b" else (sizes[0] + sizes[1]) / 2
+    norm = np.sqrt(short_size * long_size) if ties == "b" else (short_size + long_size) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
-    n_complete, n_begun = (
-        _count_reached(ranks[is_unshared], length) for ranks in (longer.bottom, longer.top)
-    )
+    n_complete = _count_reached(longer.bottom[is_unshared], length)
+    n_begun = _count_reached(longer.top[is_unshared], length)
     n_unseen = np.maximum(depth - short_length, 0)
     n_full = np.minimum(n_unseen, n_complete)
     max_overlap = n_full + long_cut * np.minimum(n_unseen - n_full, n_begun - n_complete)
@@ -76,30 +74,23 @@ def compute_rbo(
     depths = np.arange(length + 1, end + 1)
     highest += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
     # Rounding errors must not exceed the range.
-    lowest, highest = min(max(lowest, 0.0), 1.0), min(max(highest, 0.0), 1.0)
-    ext = min(max(ext, lowest), max(highest, lowest))
-    return ext, lowest, max(highest - lowest, 0.0)
+    lowest = min(max(lowest, 0.0), 1.0)
+    highest = min(max(highest, lowest), 1.0)
+    return min(max(ext, lowest), highest), lowest, highest - lowest
 
 
-class _GroupsByDepth:
-    """Tie group at each depth of a ranking, and its proportion down to that depth."""
-
-    def __init__(self, groups: TieGroups, max_depth: int, ties: str) -> None:
-        is_ranked = groups.top > 0
-        depth = np.arange(1, max_depth + 1)
-        # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
-        # ranking is continued without ties.
-        extra_depths = depth[groups.length :]
-        self.top = np.append(np.sort(groups.top[is_ranked]), extra_depths)
-        self.bottom = np.append(np.sort(groups.bottom[is_ranked]), extra_depths)
-        proportion = (depth - self.top + 1) / (self.bottom - self.top + 1)
-        self.proportion: Floats = np.ones(max_depth) if ties == "w" else proportion
-
-    def size(self, ties: str) -> Floats:
-        """Sum the proportions of items, or for `b` their squares, down to each depth."""
-        power = 2 if ties == "b" else 1
-        n_items = self.bottom - self.top + 1
-        return np.asarray(self.top - 1 + n_items * self.proportion**power)
+def _cut_groups(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
+    """Return the proportion of the tie group at each depth, and the size of the ranking so far."""
+    depth = np.arange(1, max_depth + 1)
+    # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
+    # ranking is continued without ties.
+    top, bottom = (
+        np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
+        for ranks in (groups.top, groups.bottom)
+    )
+    n_items = bottom - top + 1
+    proportion: Floats = np.ones(max_depth) if ties == "w" else (depth - top + 1) / n_items
+    return proportion, np.asarray(top - 1 + n_items * proportion ** (2 if ties == "b" else 1))
 
 
 def _overlap_by_depth(
@@ -232,17 +223,11 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     """
     p = check_rbo_options(p, ties)
     first_groups, second_groups = _read_groups(first), _read_groups(second)
-    codes: dict[Any, int] = {}
-    for group in (*first_groups, *second_groups):
-        for item in group:
-            codes.setdefault(item, len(codes))
-    return RBO(
-        *compute_rbo(
-            _index_groups(first_groups, codes), _index_groups(second_groups, codes), p, ties
-        ),
-        p,
-        ties,
-    )
+    groups = (*first_groups, *second_groups)
+    items = dict.fromkeys(item for group in groups for item in group)
+    codes = {item: code for code, item in enumerate(items)}
+    first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))
+    return RBO(*compute_rbo(first_ranks, second_ranks, p, ties), p, ties)
 
 
 def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
@@ -300,7 +285,12 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
         kind = type(ranking).__name__
         raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
     if isinstance(ranking, Mapping):
-        groups = _group_by_score(ranking)
+        for item, score in ranking.items():
+            if not isinstance(score, Real) or np.isnan(float(score)):
+                name, value = quoted(item), quoted(score)
+                raise CranfieldError(f"score of {name} must be a number, got {value}")
+        descending = sorted(ranking, key=lambda item: -float(ranking[item]))
+        groups = [[*group] for _, group in groupby(descending, lambda item: float(ranking[item]))]
     else:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
@@ -317,16 +307,6 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
                 raise CranfieldError(f"items of a ranking must be unique, got {quoted(item)} twice")
             items.add(item)
     return groups
-
-
-def _group_by_score(scores: Mapping[Any, Any]) -> list[list[Any]]:
-    """Group items by score, in descending order."""
-    groups: dict[float, list[Any]] = {}
-    for item, score in scores.items():
-        if not isinstance(score, Real) or np.isnan(float(score)):
-            raise CranfieldError(f"score of {quoted(item)} must be a number, got {quoted(score)}")
-        groups.setdefault(float(score), []).append(item)
-    return [groups[score] for score in sorted(groups, reverse=True)]
 
 
 def _index_groups(groups: list[list[Any]], codes: Mapping[Any, int]) -> TieGroups:
@@ -386,27 +366,17 @@ def rbo_of_runs(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
     topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
-    # Sorted by topic, so that each topic is a slice.
-    joined = joined.with_columns(
-        code=pl.col("topic").replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
-    ).sort("code")
-    top, bottom, top_2, bottom_2 = (
-        joined[name].fill_null(0).to_numpy().astype(np.int64)
-        for name in ("top", "bottom", "top of second", "bottom of second")
-    )
-    ends = np.cumsum(np.bincount(joined["code"].to_numpy(), minlength=len(topics)))
+    ranks_of = joined.partition_by("topic", as_dict=True)
     rows = []
-    for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        span = slice(int(start), int(end))
-        a, b = TieGroups(top[span], bottom[span]), TieGroups(top_2[span], bottom_2[span])
-        has_both = a.length and b.length
-        rows.append(
-            (*(compute_rbo(a, b, p, ties) if has_both else (None,) * 3), a.length, b.length)
-        )
-    values = dict.fromkeys(("ext", "min", "res"), pl.Float64)
-    counts = dict.fromkeys(("first", "second"), pl.Int64)
-    table = pl.DataFrame(rows, {**values, **counts}, orient="row")
-    return pl.DataFrame({"topic": topics}).hstack(table)
+    for topic in topics:
+        ranks = ranks_of[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)
+        top, bottom, second_top, second_bottom = ranks.to_numpy().T
+        a, b = TieGroups(top, bottom), TieGroups(second_top, second_bottom)
+        values = compute_rbo(a, b, p, ties) if a.length and b.length else (None,) * 3
+        rows.append((topic, *values, a.length, b.length))
+    dtypes = [pl.String, *[pl.Float64] * 3, pl.Int64, pl.Int64]
+    names = ("topic", "ext", "min", "res", "first", "second")
+    return pl.DataFrame(rows, dict(zip(names, dtypes, strict=True)), orient="row")
 
 
 def _compute_tie_ranks(run: RunTable) -> pl.DataFrame:

@@ -123,10 +123,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
 
 
 def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return P - Q, and the numbers of pairs: all, untied in x, and untied in y.
-
-    All numbers are doubled.
-    """
+    """Return twice P - Q, and twice the numbers of pairs: all, untied in x, and untied in y."""
     # Each pair is compared in both directions, so that no list of pairs is needed.
     n_sets, n_items = a.shape
     agreement, pairs = np.zeros(n_sets), np.zeros((3, n_sets))
@@ -230,7 +227,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
 def _tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
     """Return tau AP of each set, the mean over items of the proportion of correct items above."""
     n_sets, n_items = a.shape
-    total, n_counted = np.zeros(n_sets), np.zeros(n_sets)
+    total, n_counted = np.zeros((2, n_sets))
     is_constant = np.ones(n_sets, dtype=bool)
     for block, rows in iterate_blocks(n_sets, n_items):
         order, reference = signs(a[block], rows), signs(truth[block], rows)

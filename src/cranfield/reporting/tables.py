@@ -20,7 +20,7 @@ from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shorten_letters
+from cranfield.significance.comparison.compared_pairs import ALPHABET, name_group, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
@@ -58,7 +58,7 @@ def make_marks(
         by_measure = {name: group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
-        letters = [letter(k) for k in range(len(first.systems))]
+        letters = [name_group(k) for k in range(len(first.systems))]
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"raised letters: systems that are significantly worse (p ≤ {levels[0]:g})"
     separately = ", each measure by itself" if len(comparisons) > 1 else ""

@@ -103,12 +103,6 @@ NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
 AXES = ("shard", "replicate")
 """Names of the third axis of scores."""
 
-REPLICATES_UNSUPPORTED = (
-    "scores by replicate are not supported here, as replicates are neither topics nor systems;"
-    " average them first (over_shards, or evaluate --as replicates), or use a test of replicates"
-)
-"""The error where scores by replicate would be read as scores of topics and systems."""
-
 
 class Definition(Protocol):
     """The properties of a measure that scores use; measures are defined in a higher layer.
@@ -215,9 +209,7 @@ class Scores(Averages, FrameMixin, Plotted):
             set_(self, "lower_is_better", self.definition.info.lower_is_better)
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
-        if self.aggregate not in AGGREGATES:
-            unknown = f"unknown aggregate {quoted(self.aggregate)}"
-            raise CranfieldError(f"{unknown}; expected one of: {AGGREGATES}")
+        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
@@ -373,7 +365,11 @@ class Scores(Averages, FrameMixin, Plotted):
     def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
         """Return the values by topic and system; refuse scores by shard, for this reason."""
         if self.axis == "replicate":
-            raise PolicyError(REPLICATES_UNSUPPORTED)
+            raise PolicyError(
+                "scores by replicate are not supported here, as replicates are neither topics nor"
+                " systems; average them first (over_shards, or evaluate --as replicates), or use a"
+                " test of replicates"
+            )
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values
@@ -569,8 +565,8 @@ def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     systems = next(iter(scores.values())).systems
     for table in scores.values():
         table.flat("a table of systems does not take scores by shard")
-    columns = {name: pl.Series(table.overall()).fill_nan(None) for name, table in scores.items()}
-    return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
+    columns = {name: table.overall() for name, table in scores.items()}
+    return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns}).fill_nan(None)
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_number,
     check_proportion,
     quoted,
 )
@@ -22,8 +22,8 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
-from cranfield.significance.differences import MIN_DIFFERENCE, ROUNDING
-from cranfield.significance.effects import noncentrality_interval
+from cranfield.significance.differences import all_pairs
+from cranfield.significance.effects import find_noncentrality
 from cranfield.tabular import Table
 
 MISSING = ("error", "drop")  # policies for topics without a score
@@ -97,8 +97,7 @@ def compare_bayes(
     <BLANKLINE>
     low, high: 0.95 credible interval, equal-tailed
     """
-    if isinstance(rope, bool) or not isinstance(rope, Real) or not 0 <= float(rope) < np.inf:
-        raise PolicyError(f"rope must be a finite number >= 0, got {rope!r}")
+    check_number("rope", rope, 0)
     check_proportion("level", level)
     check_choice("missing", missing, MISSING)
     difference, rounding, excluded = _differences(scores, first, second, missing)
@@ -115,7 +114,7 @@ def compare_bayes(
     worse, better = (above, below) if scores.lower_is_better else (below, above)
     t, root = mean / error, np.sqrt(n)
     # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
-    (low,), (high,) = noncentrality_interval(np.array([t]), n - 1, level)
+    (low,), (high,) = find_noncentrality(np.array([t]), n - 1, level)
     effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root
     return BayesianComparison(
         measure=scores.measure,
@@ -156,10 +155,8 @@ def _differences(
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
         raise CranfieldError(f"a comparison requires at least two topics, got {x.size}")
-    rounding = max(MIN_DIFFERENCE, float(ROUNDING * max(np.abs(x).max(), np.abs(y).max())))
-    difference = x - y
-    difference[np.abs(difference) <= rounding] = 0.0
-    return difference, rounding, int(is_missing.sum())
+    pair = all_pairs(np.stack([x, y], axis=1))
+    return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,7 +233,6 @@ class BayesianComparison(Result):
         return pl.DataFrame([row], list(self.columns), orient="row")
 
     def heading(self) -> list[str]:
-        """Return lines on the systems, the number of topics, and the posterior probabilities."""
         first, second = self.systems
         measure = f"{self.measure}: " if self.measure else ""
         excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
@@ -249,11 +245,8 @@ class BayesianComparison(Result):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the printed table: posterior means and credible intervals."""
-        estimates = {
-            "mean difference": (self.difference, *self.interval),
-            "effect size": (self.effect, *self.effect_interval),
-        }
+        difference, effect = (self.difference, *self.interval), (self.effect, *self.effect_interval)
+        estimates = {"mean difference": difference, "effect size": effect}
         rows = [[name, *(f"{x:.4f}" for x in values)] for name, values in estimates.items()]
         legend = f"low, high: {self.level:g} credible interval, equal-tailed"
         return [Table("", ["", "mean", "low", "high"], rows, notes=[legend])]

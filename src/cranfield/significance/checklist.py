@@ -391,7 +391,6 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
     'largest loss: new loses 0.1000 to old on topic 3, and wins 2 topics, loses 1, ties 0'
     """
-    comparisons: dict[str, PairwiseComparison]
     if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):
         if not scores:
             raise PolicyError("expected scores of at least one measure, got none")

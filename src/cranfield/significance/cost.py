@@ -78,10 +78,9 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        title = (
-            f"{self.measure or 'scores'} and cost: Pareto fronts over"
-            f" {counted(self.topics, 'topic')}; {direction} scores and lower costs are better"
-        )
+        sizes = f"Pareto fronts over {counted(self.topics, 'topic')}"
+        better = f"{direction} scores and lower costs are better"
+        title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
         if self.topics < 2:
             return [title, "front proportions require at least two topics"]
         error = 0.5 / np.sqrt(self.resamples)
@@ -156,7 +155,7 @@ def cost_effectiveness(
     check_arguments(cost_effectiveness, locals())
     score_table = check_squarable(as_scores(scores))
     table = score_table.over_shards()
-    amounts, notes = _amounts_by_system(costs, table.systems)
+    amounts, notes = _read_amounts(costs, table.systems)
     notes += replicate_notes(score_table)
     matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(matrix).all(axis=0)
@@ -181,24 +180,23 @@ def cost_effectiveness(
     complete, matrix = values[is_complete], matrix[:, has_cost]
     names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
     gains = -complete if table.lower_is_better else complete
-    means = _sample_means(gains, np.ones((1, len(gains))))[0]
-    proportions = _front_proportions(gains, matrix, resamples, seed)
+    means = _compute_sample_means(gains, np.ones((1, len(gains))))[0]
+    proportions = _estimate_front_proportions(gains, matrix, resamples, seed)
+    descending = [False, not table.lower_is_better]
     frames = []
-    for k, name in enumerate(amounts):
-        dominator = _dominators(means, matrix[k])
+    for name, cost, proportion in zip(amounts, matrix, proportions, strict=True):
+        dominator = _find_dominators(means, cost)
         columns = {
+            "cost": [name] * len(names),
             "system": names,
             "mean": complete.mean(axis=0),
-            "amount": matrix[k],
+            "amount": cost,
             "on front": dominator < 0,
             "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
-            "front proportion": proportions[k],
+            "front proportion": proportion,
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
-        frame = frame.sort(
-            "amount", "mean", descending=[False, not table.lower_is_better], maintain_order=True
-        )
-        frames.append(frame.select(pl.lit(name).alias("cost"), pl.all()))
+        frames.append(frame.sort("amount", "mean", descending=descending, maintain_order=True))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
         table.measure or "",
@@ -210,13 +208,13 @@ def cost_effectiveness(
     )
 
 
-def _sample_means(gains: Floats, counts: Floats) -> Floats:
+def _compute_sample_means(gains: Floats, counts: Floats) -> Floats:
     """Return means of samples, given how often topics are drawn; equal means have equal bits."""
     integers, unit = as_integers(gains, len(gains))
     return without_noise(counts @ integers * (unit / len(gains)))
 
 
-def _dominators(means: Floats, amounts: Floats) -> Ints:
+def _find_dominators(means: Floats, amounts: Floats) -> Ints:
     """Return the index of the first system that dominates each system; -1 for none."""
     # The most effective systems first; equally effective systems by cost.
     order = np.lexsort((amounts, -means))
@@ -225,13 +223,13 @@ def _dominators(means: Floats, amounts: Floats) -> Ints:
     return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
 
 
-def _front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
+def _estimate_front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
     """Return the proportion of samples with each system on the front, shape (costs, systems)."""
     if len(gains) < 2:
         return np.full(costs.shape, np.nan)
     total = np.zeros(costs.shape)
     for _, counts in draw_counts(stream(seed), resamples, len(gains)):
-        means = _sample_means(gains, counts)
+        means = _compute_sample_means(gains, counts)
         for k, amounts in enumerate(costs):
             total[k] += _is_on_front(means, amounts).sum(axis=0)
     return total / resamples
@@ -250,7 +248,7 @@ def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     return is_on_front
 
 
-def _amounts_by_system(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
+def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats], list[str]]:
     """Return the amounts of each cost in order of systems, NaN if missing, and notes."""
     if isinstance(costs, Mapping) and not any(map(_is_column, costs.values())):
         costs = {

@@ -124,9 +124,7 @@ def pair_names(
 ) -> pl.DataFrame:
     """Return a data frame with the names of the two systems of each pair."""
     names = pl.Series(systems, dtype=pl.String)
-    return pl.DataFrame(
-        [names.gather(first).alias(columns[0]), names.gather(second).alias(columns[1])]
-    )
+    return pl.DataFrame([names.gather(first), names.gather(second)], columns)
 
 
 def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
@@ -164,9 +162,8 @@ def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     starts[:, 1:] = np.where(is_start, position[1:], 0)
     starts = np.maximum.accumulate(starts, axis=1)
     ends = np.full((rows, n), n - 1, dtype=np.intp)
-    ends[:, :-1] = np.where(
-        is_start | (is_finite[:, :-1] & ~is_finite[:, 1:]), position[:-1], n - 1
-    )
+    is_end = is_start | (is_finite[:, :-1] & ~is_finite[:, 1:])
+    ends[:, :-1] = np.where(is_end, position[:-1], n - 1)
     ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
     size = (ends - starts + 1).astype(np.float64)
     ranks = np.where(is_finite, starts + ends + 2, 0).astype(np.float64)
@@ -219,7 +216,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
     return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
 
 
-def standardised_difference(difference: Floats, error: Floats) -> Floats:
+def standardised_difference(difference: Floats, error: Floats | float) -> Floats:
     """Divide by a standard error or deviation; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
@@ -240,9 +237,8 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
     is_normal, below = np.isinf(df), -orient(t, alternative)
-    return tail_pvalues(
-        np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below)), alternative
-    )
+    tail = np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below))
+    return tail_pvalues(tail, alternative)
 
 
 def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:

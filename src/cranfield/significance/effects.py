@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
+from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
     BLOCK,
     PAIR_COLUMNS,
@@ -27,28 +27,15 @@ from cranfield.significance.differences import (
     standard_deviations,
     standardised_difference,
 )
-from cranfield.significance.models.anova import two_way_model
+from cranfield.significance.models.anova import fit_two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
+from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import find_test
-
-
-def quadrature(df: float, step: float) -> tuple[Floats, Floats]:
-    """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
-    # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
-    scaled = NEGLIGIBLE / df
-    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
-    x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
-    s = np.exp(x)
-    log_weights = df * (x - s**2 / 2)
-    weights = np.exp(log_weights - log_weights.max())
-    return s, weights / weights.sum()
-
 
 LARGE = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
 
 
-def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
+def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     """Return the confidence interval of the noncentrality parameter of Student's t, for each t."""
     # A larger t has this probability under the lower bound, and a smaller t under the upper bound.
     tail = (1 - confidence) / 2
@@ -57,7 +44,7 @@ def noncentrality_interval(t: Floats, df: float, confidence: float) -> Bounds:
     # A larger t requires more nodes of S.
     classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
     for exponent in np.unique(classes):
-        s, weights = quadrature(df, min(STRIP, 0.25 / 2**exponent))
+        s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
         members = np.flatnonzero(classes == exponent)
         for rows in row_slices(members.size, s.size, BLOCK):
             indices = members[rows]
@@ -92,27 +79,26 @@ def _solve(t: Floats, s: Floats, weights: Floats, df: float, probability: float)
     return centre
 
 
-def noncentrality_of_f(
+def find_f_noncentrality(
     f: float, df_effect: float, df_error: float, confidence: float
 ) -> tuple[float, float]:
     """Return the confidence interval of the noncentrality of F; its bounds are at least 0."""
-    s, weights = quadrature(df_error, STRIP)
+    s, weights = make_quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
     def excess(centre: float, probability: float) -> float:
         return float(chndtr(df_effect * f * s**2, df_effect, centre) @ weights) - probability
 
-    bounds = []
-    for probability in (1 - tail, tail):
+    def solve(probability: float) -> float:
         # The probability of a smaller F decreases with the noncentrality.
+        if excess(0.0, probability) <= 0:
+            return 0.0
         high = df_effect * f + 10 * (1 + np.sqrt(df_effect * f))
         while excess(high, probability) > 0:
             high *= 2
-        bound = 0.0
-        if excess(bound, probability) > 0:
-            bound = brentq(excess, 0.0, high, args=(probability,), xtol=1e-12)
-        bounds.append(bound)
-    return bounds[0], bounds[1]
+        return float(brentq(excess, 0.0, high, args=(probability,), xtol=1e-12))
+
+    return solve(1 - tail), solve(tail)
 
 
 def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
@@ -158,19 +144,17 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     if not isinstance(table, AnovaTable):
         raise PolicyError(f"expected the table of an analysis of variance, got {table!r:.60}")
     n_scores = float((~np.isnan(table.values)).sum())
-    ss_error = table.ss_of("Error")
-    rows: list[tuple[Any, ...]] = []
     # The last two sources are Error and Total.
-    for k, source in enumerate(table.sources[:-2]):
-        f, df, total = float(table.f[k]), float(table.df[k]), table.ss[k] + ss_error
-        low = high = None
-        if np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error):
-            bounds = noncentrality_of_f(f, df, table.df_error, confidence)
-            low, high = (bound / (bound + n_scores) for bound in bounds)
-        omega2 = None if np.isnan(table.omega2[k]) else float(table.omega2[k])
-        rows.append((source, float(table.ss[k] / total) if total > 0 else None, omega2, low, high))
-    dtypes = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **dtypes}, orient="row")
+    sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]
+    low, high = np.full((2, len(sources)), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        eta2 = ss / (ss + table.ss_of("Error"))
+        has_bounds = np.isfinite(f) & np.isclose(f, table.ms[:-2] / table.ms_error)
+    for k in np.flatnonzero(has_bounds):
+        bounds = find_f_noncentrality(float(f[k]), float(table.df[k]), table.df_error, confidence)
+        low[k], high[k] = (bound / (bound + n_scores) for bound in bounds)
+    columns = {"eta2": eta2, "omega2": table.omega2[:-2], "low": low, "high": high}
+    return pl.DataFrame({"source": sources, **columns}).fill_nan(None)
 
 
 class EffectKind(NamedTuple):
@@ -202,10 +186,10 @@ KINDS = Registry(
 """Kinds of effect sizes by name."""
 
 
-def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
+def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Floats]:
     """Return mean differences, standardisers with their degrees of freedom, and standard errors."""
     if kind == "anova":
-        model = two_way_model(pairs.values)
+        model = fit_two_way_model(pairs.values)
         unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
         return model.differences(pairs), unit, df, model.standard_errors(pairs)
     mean, deviation, _ = pairs.moments()
@@ -214,9 +198,8 @@ def _standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Floats, Flo
         return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
     error = deviation / np.sqrt(pairs.n_topics - 1)
     systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
-    deviation_of = standard_deviations(
-        rows, rows.mean(axis=1), Pairs(pairs.values, systems, systems).rounding
-    )
+    rounding = Pairs(pairs.values, systems, systems).rounding
+    deviation_of = standard_deviations(rows, rows.mean(axis=1), rounding)
     if kind == "glass":
         return mean, deviation_of[pairs.second], df, error
     v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
@@ -275,7 +258,6 @@ class EffectSizes(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the kind of effect size, the number of topics, and the meaning of columns."""
         kind = KINDS[self.kind]
         measure = f"{plain(self.measure)}: " if self.measure else ""
         scope = "exact for normal scores" if self.exact else "for normal scores of many topics"
@@ -360,18 +342,18 @@ def effect_sizes(
     check_proportion("the confidence level", confidence)
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
-    pairs = make_pairs(inputs.topic_scores, baseline_indices(table.systems, baseline))
-    difference, unit, df, error = _standardisers(pairs, kind)
+    pairs = make_pairs(inputs.topic_scores, find_baselines(table.systems, baseline))
+    difference, unit, df, error = _compute_standardisers(pairs, kind)
     raw = standardised_difference(difference, unit)
     varies = (unit > 0) & (error > 0)
-    effect, df_of_effect, scale = raw[varies], df[varies], unit[varies] / error[varies]
+    effect, scale = raw[varies], unit[varies] / error[varies]
     low, high = np.full((2, len(pairs)), np.nan)
     if not KINDS[kind].is_exact:
-        variance = effect**2 / (2 * df_of_effect) + (error[varies] / unit[varies]) ** 2
+        variance = effect**2 / (2 * df[varies]) + (error[varies] / unit[varies]) ** 2
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
         low[varies], high[varies] = effect - half_width, effect + half_width
-    elif varies.any():
-        bounds = noncentrality_interval(effect * scale, float(df_of_effect[0]), confidence)
+    else:
+        bounds = find_noncentrality(effect * scale, float(df[0]), confidence)
         low[varies], high[varies] = (bound / scale for bound in bounds)
     # Pairs without variation have no degrees of freedom, and no bias correction.
     correction = bias_correction(np.where(varies, df, np.inf)) if KINDS[kind].is_unbiased else 1.0

@@ -72,9 +72,8 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # Half the sum of both tails plus half their difference is the upper tail.
-    return np.asarray(
-        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2
-    )
+    both_tails = _tail(1.0, df, half, 2 * alpha)
+    return np.asarray((both_tails + _tail(1.0, df, half, 2 * alpha, odd_terms=True)) / 2)
 
 
 def power_anova(
@@ -196,35 +195,20 @@ def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 
-def noncentral_t_sf(t: float, df: float, noncentrality: float) -> float:
-    """Return the probability that a noncentral t exceeds `t`."""
-    if t < 0:
-        return 1.0 - noncentral_t_sf(-t, df, -noncentrality)
-    half, x = np.asarray(noncentrality**2 / 2), np.asarray(t**2 / (t**2 + df))
-    tails_sum = _noncentral_f_sf(1.0, np.asarray(df), half, x)
-    tails_difference = _noncentral_f_sf(1.0, np.asarray(df), half, x, odd_terms=True)
-    return float((tails_sum + np.sign(noncentrality) * tails_difference) / 2)
-
-
 def _tail(
     first: float, second: Floats, half: Floats, alpha: float, *, odd_terms: bool = False
 ) -> Floats:
-    """Compute the probability that a noncentral F exceeds the critical value of central F."""
-    x = betaincinv(first / 2, np.asarray(second) / 2, 1 - alpha)
-    return _noncentral_f_sf(first, second, half, x, odd_terms=odd_terms)
+    r"""Compute the probability that a noncentral F with df a, b exceeds the critical value.
 
-
-def _noncentral_f_sf(
-    first: float, second: Floats, half: Floats, x: Floats, *, odd_terms: bool = False
-) -> Floats:
-    r"""Compute the probability that a noncentral F with df a, b exceeds F; x = a F / (a F + b).
-
-    .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2))
+    .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2)), \quad
+        I_x(a/2, b/2) = 1 - \alpha
 
     with h `half` the noncentrality. With `odd_terms` the sum is over j + 1/2 instead of j: the
     difference between the two tails of a noncentral t whose square is F. SciPy's ncfdtr and nctdtr
     return NaN if they underflow (1.17), and have errors of up to 0.009 in older versions (1.13).
     """
+    b = np.asarray(second)[..., None] / 2
+    x = betaincinv(first / 2, b, 1 - alpha)
     # A larger noncentrality gives the same result, but imprecise weights.
     half = np.minimum(half, 1e8)[..., None]
     # Weights are negligible beyond some standard deviations of h. Terms are smooth, so that evenly
@@ -238,9 +222,7 @@ def _noncentral_f_sf(
     total = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
     weights *= (erf(np.sqrt(half)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
-    b = np.asarray(second)[..., None] / 2
-    terms = betaincc(first / 2 + counts, b, np.asarray(x)[..., None])
-    return np.asarray((weights * terms).sum(axis=-1))
+    return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
 
 
 def _check_topics(topics: ArrayLike, alpha: float, **options: float) -> Floats:

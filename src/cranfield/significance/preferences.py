@@ -87,7 +87,7 @@ def order_pairs(grades: Ints, first: Indices, second: Indices) -> Ints:
     return np.array([innate_order(topic[first], topic[second]) for topic in grades])
 
 
-def _depth_of(name: str) -> int | None:
+def _parse_depth(name: str) -> int | None:
     """Return the depth of an innate order, such as innate@10; None for other preferences."""
     match = re.fullmatch(r"innate@([1-9]\d{0,3})", name)
     return int(match[1]) if match else None
@@ -214,7 +214,7 @@ def compare_preferences(
     check_integer("rel", rel, 1)
     names = [preferences] if isinstance(preferences, str) else list(dict.fromkeys(preferences))
     for name in names:
-        if _depth_of(name) is None:
+        if _parse_depth(name) is None:
             check_choice("preference", name, (*PREFERENCES, "innate@10"))
     systems = judged.systems
     if len(systems) < 2:
@@ -225,15 +225,15 @@ def compare_preferences(
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
-    topics = int(has_relevant.sum())
+    topics, ranks = int(has_relevant.sum()), list(_iterate_ranks(judged, rel))
     labels = pair_names(systems, first, second, OF_PAIR)
     frames = []
     for name in names:
-        if depth := _depth_of(name):
+        if depth := _parse_depth(name):
             orders = order_pairs(judged.grades_by_rank(depth)[has_relevant], first, second)
             values = np.where(orders == OPEN, 0.0, orders)
         else:
-            prefer, ranks = PREFERENCES[name], _ranks_by_topic(judged, rel)
+            prefer = PREFERENCES[name]
             values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = binomial_pvalues(wins, losses)
@@ -255,7 +255,7 @@ def compare_preferences(
     return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, tuple(notes))
 
 
-def _ranks_by_topic(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
+def _iterate_ranks(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
     """Yield the ascending ranks of relevant documents, by system, for topics that have any."""
     rows = judged.relevant(rel)
     sizes = judged.recall_base(rel)[:, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,6 @@ from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import combine_systems, label_index
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
-
-UNPAIRED_ADVICE = (
-    "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-)
-"""Advice on missing scores, for paired tests."""
-
-SHARD_ADVICE = ", and missing='available' uses the cells with scores of all systems"
-"""Advice on missing scores by shard, or by query variation."""
 
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
@@ -42,8 +35,15 @@ class PreparedScores:
     """Scores for a test."""
 
     scores: Scores  # after the policy for missing scores
-    topic_scores: Floats  # means over shards, shape (topics, systems)
-    notes: tuple[str, ...]  # on excluded or imputed scores
+    notes: tuple[str, ...] = ()  # on excluded or imputed scores
+
+    @cached_property
+    def topic_scores(self) -> Floats:
+        """Means over shards, without topics that have no score, shape (topics, systems)."""
+        values = self.scores.values
+        if values.ndim == 2:
+            return values
+        return self.scores.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
 
 
 def as_scores(scores: Any) -> Scores:
@@ -72,9 +72,9 @@ def as_scores(scores: Any) -> Scores:
                 f" read_scores(data, measure={first!r}) selects one"
             )
         return scores_of[first]
-    kind = type(scores).__name__
     raise PolicyError(
-        f"scores must be Scores, scores by system, a data frame or an array, got {kind}"
+        "scores must be Scores, scores by system, a data frame or an array, got"
+        f" {type(scores).__name__}"
     )
 
 
@@ -114,10 +114,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     by_shard = bool(scores.shards)
     if by_shard and (not info.shards or info.axis != scores.axis):
         tests = (test.info for test in TESTS.values())
-        names = (test.name for test in tests if test.shards and test.axis == scores.axis)
-        raise PolicyError(
-            f"{info.name} does not take scores by {scores.axis}; use {', '.join(names)}"
-        )
+        names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
+        raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not by_shard and info.shards == "needed":
         raise PolicyError(f"{info.name} requires scores by {info.axis}")
     if len(scores.systems) < 2:
@@ -134,10 +132,11 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"missing='available' cannot be combined with {info.name}, which requires the same"
             " topics for all systems"
         )
-    if policy == "available":
-        selection, notes = scores, _missing_notes(scores)
-    else:
-        hint = SHARD_ADVICE if info.shards == "needed" else UNPAIRED_ADVICE
+    selection, notes = scores, _missing_notes(scores)
+    if policy != "available":
+        hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+        if info.shards == "needed":
+            hint = ", and missing='available' uses the cells with scores of all systems"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
@@ -148,19 +147,9 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             " requires at least two"
         )
     if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
-        cell = outside[0]
-        raise CranfieldError(
-            f"{info.name} requires scores from 0 to 1, got {values[tuple(cell)]:g} of"
-            f" {selection.cell(cell)}"
-        )
-    return PreparedScores(selection, _topic_scores(selection), notes)
-
-
-def _topic_scores(scores: Scores) -> Floats:
-    """Return means over shards, without topics that have no score of any system."""
-    if not scores.shards:
-        return scores.values
-    return scores.over_shards().values[~np.isnan(scores.values).all(axis=(1, 2))]
+        score, cell = values[tuple(outside[0])], selection.cell(outside[0])
+        raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} of {cell}")
+    return PreparedScores(selection, notes)
 
 
 def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:
@@ -183,11 +172,9 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
         hint = ", and missing='available' uses the replicates with scores"
         filled, notes = filled.complete(policy, hint=hint if info.samples_topics else "")
         complete = replace(filled, values=np.where(has_replicate, filled.values, np.nan))
-    if len(complete.topics) < 2:
-        raise CranfieldError(
-            f"a comparison requires at least two topics, got {len(complete.topics)}"
-        )
-    return PreparedScores(complete, _topic_scores(complete), notes)
+    if (n_topics := len(complete.topics)) < 2:
+        raise CranfieldError(f"a comparison requires at least two topics, got {n_topics}")
+    return PreparedScores(complete, notes)
 
 
 def _missing_notes(scores: Scores) -> tuple[str, ...]:
@@ -207,7 +194,7 @@ def replicate_notes(scores: Scores) -> list[str]:
     return ["scores are means over replicates"] if scores.axis == "replicate" else []
 
 
-def baseline_indices(
+def find_baselines(
     systems: Sequence[str], baselines: str | int | Sequence[str | int] | None
 ) -> list[int]:
     """Return the indices of the baselines; raise if all systems are baselines."""
@@ -245,7 +232,7 @@ STATISTIC_OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-
 MEDIAN_TEST = "bootstrap-median"
 
 
-def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
+def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
     """Return the requested statistic; by default the statistic of the test or the measure."""
     if requested is None:
         return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
@@ -261,44 +248,38 @@ def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
     """Transform scores such that their mean is the statistic, or its logarithm."""
+    values = inputs.scores.values
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
             raise CranfieldError(
                 "sums of scores require the same topics for all systems; use statistic='mean', or"
                 " another policy for missing scores"
             )
-        n_topics = len(inputs.topic_scores)
-        scores = replace(inputs.scores, values=inputs.scores.values * n_topics)
-        return replace(inputs, scores=scores, topic_scores=inputs.topic_scores * n_topics)
-    if statistic != "geometric-mean":
-        return inputs
-    values = inputs.scores.values
-    if (values < 0).any():
-        cell = np.argwhere(values < 0)[0]
-        raise CranfieldError(
-            f"a geometric mean requires scores of at least 0, got {values[tuple(cell)]:g} of"
-            f" {inputs.scores.cell(cell)}"
-        )
-    # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
-    logs = replace(inputs.scores, values=np.log(np.maximum(values, FLOOR)))
-    return replace(inputs, scores=logs, topic_scores=_topic_scores(logs))
+        values = values * len(inputs.topic_scores)
+    elif statistic == "geometric-mean":
+        if (negative := np.argwhere(values < 0)).size:
+            score, cell = values[tuple(negative[0])], inputs.scores.cell(negative[0])
+            raise CranfieldError(
+                f"a geometric mean requires scores of at least 0, got {score:g} of {cell}"
+            )
+        # Scores below 1e-5 become 1e-5, as in gm_map of trec_eval.
+        values = np.log(np.maximum(values, FLOOR))
+    return replace(inputs, scores=replace(inputs.scores, values=values))
 
 
-def backtransform(means: Floats, statistic: str) -> Floats:
+def invert_transformation(means: Floats, statistic: str) -> Floats:
     """Compute the statistic of each system from the means of transformed scores."""
     return np.exp(means) if statistic == "geometric-mean" else means
 
 
-def interval_name(info: TestInfo, statistic: str) -> str:
+def name_interval(info: TestInfo, statistic: str) -> str:
     """Return the name of the quantity of a test's intervals, for a statistic."""
-    if statistic == "sum":
-        return info.interval.replace("mean difference", "difference of sums").replace(
-            "difference of means", "difference of sums"
-        )
-    if statistic != "geometric-mean":
-        return info.interval
     is_of_means = info.interval in ("mean difference", "difference of means")
-    return LOG_RATIO if is_of_means else f"{info.interval}, of log scores"
+    if statistic == "sum":
+        return "difference of sums" if is_of_means else info.interval
+    if statistic == "geometric-mean":
+        return LOG_RATIO if is_of_means else f"{info.interval}, of log scores"
+    return info.interval
 
 
 WEIGHTS = ("cluster", "row")  # unit with equal weights
@@ -358,39 +339,32 @@ def by_cluster(
     """
     check_choice("weight", weight, WEIGHTS)
     values = check_squarable(scores).flat("by_cluster does not take scores by shard")
-    if np.isnan(values).any():
-        cell = scores.cell(np.argwhere(np.isnan(values))[0])
+    if (missing := np.argwhere(np.isnan(values))).size:
+        cell = scores.cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
-    names = [_cluster_of(row, clusters) for row in scores.topics]
-    index_of = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    if not index_of:
+    if not scores.topics:
         raise CranfieldError("expected at least one row, got none")
+    names = [_find_cluster(row, clusters) for row in scores.topics]
+    index_of = {name: k for k, name in enumerate(dict.fromkeys(names))}
     cluster_of_row = np.array([index_of[name] for name in names])
     sizes = np.bincount(cluster_of_row)
     mean = values.mean(axis=0)
     totals = np.zeros((len(index_of), values.shape[1]))
     np.add.at(totals, cluster_of_row, values - mean)
     divisor = sizes[:, None] if weight == "cluster" else len(values) / len(index_of)
-    settings = {
-        "weight": weight,
-        "rows": len(values),
-        "smallest": int(sizes.min()),
-        "largest": int(sizes.max()),
-    }
-    return replace(
-        scores,
-        values=mean + totals / divisor,
-        topics=tuple(index_of),
-        settings={**scores.settings, "clusters": settings},
-    )
+    smallest, largest = int(sizes.min()), int(sizes.max())
+    counts = {"rows": len(values), "smallest": smallest, "largest": largest}
+    settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
+    values = mean + totals / divisor
+    return replace(scores, values=values, topics=tuple(index_of), settings=settings)
 
 
-def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
-    if not isinstance(clusters, Mapping):
-        if not callable(clusters):
-            kind = type(clusters).__name__
-            raise PolicyError(f"clusters must be a mapping or a function of row labels, got {kind}")
+def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
+    if callable(clusters):
         return str(clusters(row))
+    if not isinstance(clusters, Mapping):
+        kind = type(clusters).__name__
+        raise PolicyError(f"clusters must be a mapping or a function of row labels, got {kind}")
     if row not in clusters:
         raise CranfieldError(f"row {quoted(row)} has no cluster; add it to the mapping")
     return str(clusters[row])
@@ -402,7 +376,7 @@ def cluster_notes(scores: Scores) -> list[str]:
     if settings is None:
         return []
     sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
-    line = f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}"
+    weight = "weighted so that each row counts the same: for tests of means only"
     if settings["weight"] == "cluster":
-        return [f"{line}, scored by their means: each cluster counts the same"]
-    return [f"{line}, weighted so that each row counts the same: for tests of means only"]
+        weight = "scored by their means: each cluster counts the same"
+    return [f"topics are clusters of {sizes} of {counted(settings['rows'], 'row')}, {weight}"]

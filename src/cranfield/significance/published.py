@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.optimize import brentq
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import check_choice, check_proportion
@@ -15,7 +14,8 @@ from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import orient, t_pvalue, with_values
-from cranfield.significance.power_and_width import noncentral_t_sf, t_power
+from cranfield.significance.effects import find_noncentrality
+from cranfield.significance.power_and_width import t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
@@ -142,14 +142,14 @@ def power_of_published(
         raise table.wrong(row, f"expected topics >= 2, got {topics[row]:g}")
     t, df, root = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
     effect = t / root
-    low, high = (
-        np.array([_noncentrality(*pair, tail) for pair in zip(t, df, strict=True)]) / root
-        for tail in (alpha / 2, 1 - alpha / 2)
-    )
+    intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
+    low, high = np.reshape(intervals, (-1, 2)).T / root
     bound = np.where(np.abs(low) < np.abs(high), low, high)
     bound[(low <= 0) & (high >= 0)] = 0.0
     needed, needed_at_bound = (
-        pl.Series([_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64)
+        pl.Series(
+            [_find_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64
+        )
         for effects in (effect, bound)
     )
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String)
@@ -160,10 +160,9 @@ def power_of_published(
     powers = _power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)["name"]
-    notes = [
-        f"{name}: the effect would require more than {MAX_TOPICS:,} topics" for name in unreachable
-    ]
-    return PublishedPower(rows, alpha, power, alternative, tuple(notes))
+    reason = f"the effect would require more than {MAX_TOPICS:,} topics"
+    notes = tuple(f"{name}: {reason}" for name in unreachable)
+    return PublishedPower(rows, alpha, power, alternative, notes)
 
 
 def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
@@ -173,23 +172,10 @@ def _power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     return np.where(is_opposite, 0.0, t_power(half, np.asarray(topics - 1.0), alpha, alternative))
 
 
-def _topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
+def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
     """Find the smallest sufficient number of topics; None if even the largest is not enough."""
 
     def is_enough(topics: int) -> bool:
         return bool(_power(effect, topics, alpha, alternative) >= power)
 
     return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None
-
-
-def _noncentrality(t: float, df: float, probability: float) -> float:
-    """Return the noncentrality for which a larger t than the observed has `probability`."""
-
-    def excess(noncentrality: float) -> float:
-        return noncentral_t_sf(t, df, noncentrality) - probability
-
-    # The standard deviation of the noncentrality is about sqrt(1 + t^2 / 2 df).
-    half_width = 12.0 * np.sqrt(1.0 + t**2 / (2 * df))
-    while excess(t - half_width) > 0 or excess(t + half_width) < 0:
-        half_width *= 2.0
-    return float(brentq(excess, t - half_width, t + half_width))

@@ -12,11 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import getdoc
-from math import inf
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, check_choice, check_integer, check_proportion, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    check_choice,
+    check_integer,
+    check_number,
+    check_proportion,
+    quoted,
+)
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry, Spec
 
@@ -57,8 +62,7 @@ class Options:
         check_integer("resamples", self.resamples, 1, MAX_RESAMPLES)
         check_integer("the seed", self.seed, 0)
         check_integer("exact_n", self.exact_n, 0)
-        if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):
-            raise PolicyError(f"threshold must be a number >= 0, got {self.threshold!r}")
+        check_number("threshold", self.threshold, 0)
         if self.jobs is not None:
             check_integer("jobs", self.jobs, 1)
 
@@ -71,8 +75,7 @@ def read_declaration(function: object) -> dict[str, Any]:
     """Read a declaration from a docstring: the title, and then a paragraph of `name: text`."""
     title, entries, *_ = (getdoc(function) or "").split("\n\n")
     lines = re.split(r"\n(?=\w)", entries)
-    texts = dict(line.split(": ", 1) for line in lines)
-    texts = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
+    texts = dict(re.sub(r"\s+", " ", line).split(": ", 1) for line in lines)
     return {"title": title.removesuffix("."), **texts}
 
 
@@ -265,11 +268,8 @@ class TestInfo:
         resampled = self.paired and self.samples_topics
         # Corrections of the family come before corrections of any p-values.
         candidates = sorted(CORRECTIONS.values(), key=lambda c: c.families is None)
-        supported = (
-            candidate.name
-            for candidate in candidates
-            if candidate.supports(self.family, paired=self.paired, resampled=resampled)
-        )
+        options = {"paired": self.paired, "resampled": resampled}
+        supported = (c.name for c in candidates if c.supports(self.family, **options))
         return tuple(dict.fromkeys((self.correction, *supported)))
 
     def supported(self, correction: str) -> str:
@@ -325,9 +325,7 @@ TESTS: Registry[Test] = Registry(
 )
 """Tests by name."""
 
-BOUNDS = ("anova-2f", "anova-3f")  # upper bounds on the number of rejections, which are not tests
-
-STUDIED = (*BOUNDS, "glm")
+STUDIED = ("anova-2f", "anova-3f", "glm")
 """Names of tests for studies of tests only, which :func:`cranfield.compare` does not offer."""
 
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
@@ -371,17 +369,13 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-CHOOSE_DESIGN = (
-    "scores by replicate require a test: independent-replicates if each topic has rankings or"
-    " answers of its own, shared-replicates if each replicate (such as a trained model) answers all"
-    " topics"
-)
-"""Error message if scores are by replicate and no test is selected, which states the design."""
-
-
 def default_test(systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
-        raise PolicyError(CHOOSE_DESIGN)
+        raise PolicyError(
+            "scores by replicate require a test: independent-replicates if each topic has rankings"
+            " or answers of its own, shared-replicates if each replicate (such as a trained model)"
+            " answers all topics"
+        )
     scores = "shards" if axis else "two systems" if systems == 2 else "many systems"
     return TESTS[DEFAULTS[scores]]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
@@ -177,8 +177,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
 def _describe(values: Floats) -> dict[str, float]:
     """Describe the scores of a system, shape (topics, replicates)."""
     values = values[:, ~np.isnan(values).all(axis=0)]
-    has_score: Bools = ~np.isnan(values)
-    counts: Ints = has_score.sum(axis=1)
+    has_score = ~np.isnan(values)
+    counts = has_score.sum(axis=1)
     means = np.nanmean(values, axis=1)
     df = int((counts - 1).sum())
     # Equal replicates differ from their mean only by rounding.

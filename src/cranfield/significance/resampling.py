@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
     MIN_DIFFERENCE,
@@ -50,13 +50,8 @@ def random_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
 
 
 def count_as_extreme(
-    resampled: Floats,
-    observed: Floats,
-    alternative: str,
-    *,
-    atol: float = 0.0,
-    rtol: float = 0.0,
-) -> NDArray[np.intp]:
+    resampled: Floats, observed: Floats, alternative: str, *, atol: float = 0.0, rtol: float = 0.0
+) -> Indices:
     """Count, by pair, the resampled values that are at least as extreme as the observed value.
 
     `resampled`, shape (pairs, resamples), is changed in place. Values count as equal if they differ
@@ -68,6 +63,24 @@ def count_as_extreme(
     return np.asarray((orient_inplace(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
+def count_extreme(
+    pairs: Pairs,
+    observed: Floats,
+    resample: Callable[[Pairs], Floats],
+    options: Options,
+    **tolerance: float,
+) -> Indices:
+    """Count, by pair, the resampled statistics that are at least as extreme as the observed one."""
+
+    def count(rows: slice, block: Pairs) -> tuple[Indices]:
+        statistics, side = resample(block), options.alternative
+        return (count_as_extreme(statistics, observed[rows], side, **tolerance),)
+
+    # Blocks fit into the cache.
+    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
+    return n_extreme
+
+
 def orient_inplace(values: Floats, alternative: str) -> Floats:
     """Transform statistics in place, such that larger values are more extreme; see `orient`."""
     if alternative == "two-sided":
@@ -75,13 +88,21 @@ def orient_inplace(values: Floats, alternative: str) -> Floats:
     return np.negative(values, out=values) if alternative == "less" else values
 
 
-def tail_rank(tail: Floats | float, resamples: int) -> NDArray[np.intp]:
+def tail_rank(tail: Floats | float, resamples: int) -> Indices:
     """Return the number of values in a tail of the resampled values and the observed one."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 
 
-def monte_carlo_pvalues(count: NDArray[np.intp], resamples: int) -> Floats:
+def tail_ranks(
+    pairs: Pairs, level: Level, options: Options, resamples: int | None = None
+) -> Indices:
+    """Return, by pair, the rank of the bound of an interval among the most extreme resamples."""
+    tail = (1 - level) / (1 if options.two_sided else 2)
+    return np.broadcast_to(tail_rank(tail, resamples or options.resamples), (len(pairs),))
+
+
+def monte_carlo_pvalues(count: Indices, resamples: int) -> Floats:
     """Return (count + 1) / (B + 1), which counts the observed arrangement, too."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
@@ -134,10 +155,7 @@ class CentredRows:
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative**2)
 
     def moments(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return means and variances (divisor n - 1) of resamples, each of shape (rows, resamples).
-
-        `counts` is how often each number is drawn, shape (resamples, n).
-        """
+        """Return means and variances (divisor n - 1) by row, for counts by resample and number."""
         n = counts.shape[1]
         mean = multiply_samples(self.numbers, counts)
         variance = multiply_samples(self.squares, counts)
@@ -192,8 +210,7 @@ def bootstrap_t_interval(
     interval of a two-sided test, which counts absolute values, is symmetric.
     """
     resamples = options.resamples
-    rank = tail_rank((1 - level) / (1 if options.two_sided else 2), resamples)
-    rank = np.broadcast_to(rank, (len(pairs),))
+    rank = tail_ranks(pairs, level, options)
     low, high = infinite_bounds(len(pairs))
     for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)

@@ -8,14 +8,12 @@ system's expected score on a topic follows from its own mean and the topic's dif
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_number
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weigh_losses
 from cranfield.result import Column, Columns, TableResult
@@ -66,7 +64,6 @@ class Risk(TableResult):
     topics: int
 
     def heading(self) -> list[str]:
-        """Return one line: sizes, baseline and alpha."""
         baseline = f", baseline {self.baseline}" if self.baseline else ""
         sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
@@ -121,8 +118,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     old      0.0000                      0       0  -0.4332    0.4208
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not isfinite(alpha):
-        raise PolicyError(f"alpha must be a number, got {quoted(alpha)}")
+    check_number("alpha", alpha)
     if alpha < 0:
         raise PolicyError(
             f"alpha must be at least 0, got {alpha:g}: a loss would weigh less than a gain"
@@ -135,13 +131,12 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         raise CranfieldError("risk requires a measure where higher is better, got lower is better")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
-    topics = values.shape[0]
-    weight = 1.0 + float(alpha)
+    topics = len(values)
     with np.errstate(over="ignore", invalid="ignore"):
         expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
         root = np.sqrt(expected)
         residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
-    z_risk = (np.where(residuals < 0, weight, 1.0) * residuals).sum(axis=0)
+    z_risk = (np.where(residuals < 0, 1.0 + float(alpha), 1.0) * residuals).sum(axis=0)
     from scipy.special import ndtr, stdtr
 
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
@@ -159,6 +154,5 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
             "wins": (values > reference).sum(axis=0).astype(np.float64),
             "losses": (values < reference).sum(axis=0).astype(np.float64),
         }
-    columns |= {"z_risk": z_risk, "geo_risk": geo_risk}
-    rows = pl.DataFrame(columns).fill_nan(None)
+    rows = pl.DataFrame(columns | {"z_risk": z_risk, "geo_risk": geo_risk}).fill_nan(None)
     return Risk(rows, baseline, float(alpha), topics)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.integrate import cumulative_trapezoid
 from scipy.special import betaln, gammaln, log_ndtr, ndtr, ndtri, stdtr, xlog1py, xlogy
 from scipy.stats import rankdata
 
@@ -66,8 +67,7 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit the discrete families to scores that are values of the support."""
     nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
-    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1)
-    counts = counts.astype(float)
+    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
@@ -78,8 +78,7 @@ def _maximise(
     # Compass search: each step moves to the best of eight neighbours; the step is halved if none
     # is better, and grows otherwise.
     directions = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
-    step = np.full(first.shape, 1.0)
-    systems = np.arange(first.size)
+    step, systems = np.ones(first.shape), np.arange(first.size)
     for _ in range(1500):
         candidates = [
             np.maximum(parameter + step * directions[:, [k]], lower)
@@ -98,7 +97,7 @@ def _shapes(log_shapes: Floats) -> Floats:
     return np.asarray(np.exp(np.minimum(log_shapes, 12.0)))
 
 
-def _log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Estimate the logarithms of the shapes of beta distributions by the method of moments."""
     mean = np.clip(mean, 0.01, 0.99)
     total = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
@@ -115,7 +114,7 @@ def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
         a, b = _shapes(log_a), _shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
-    start = _log_shapes(values.mean(axis=0), values.var(axis=0))
+    start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
     estimates = _maximise(loglike, *start, lower=0.0)
     a, b = (_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
@@ -209,7 +208,7 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
         return np.asarray((log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
-    start = _log_shapes(mean, mean_square - mean**2)
+    start = _estimate_log_shapes(mean, mean_square - mean**2)
     estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
     weights = np.exp(log_probabilities(*estimates))
     return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
@@ -332,7 +331,7 @@ class Simulator:
     @cached_property
     def means(self) -> Floats:
         """True means, shape (systems,): expected scores."""
-        return _mean_of(self.points, self.cdf, self.is_discrete)
+        return _compute_means(self.points, self.cdf, self.is_discrete)
 
     @property
     def correlation(self) -> Floats:
@@ -385,13 +384,13 @@ class Simulator:
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            middle_means = _mean_of(self.points, raise_to(np.exp(middle)), self.is_discrete)
+            middle_means = _compute_means(self.points, raise_to(np.exp(middle)), self.is_discrete)
             is_enough = np.where(rises, middle_means >= targets, middle_means <= targets)
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         # A power of 1 changes nothing, not even by rounding.
         is_unchanged = targets == self.means
         cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
-        new_means = _mean_of(self.points, cdf, self.is_discrete)
+        new_means = _compute_means(self.points, cdf, self.is_discrete)
         unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if unreached.size:
             name = quoted(self.systems[unreached[0]])
@@ -445,9 +444,8 @@ class Simulator:
             independent = random.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
             normal += np.sqrt(self.shrinkage) * (common + independent)
-        if self.df is None:
-            probabilities = ndtr(normal)
-        else:
+        probabilities = ndtr(normal)
+        if self.df is not None:
             scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
         return self._quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
@@ -464,7 +462,7 @@ class Simulator:
         return out
 
 
-def _mean_of(points: Floats, cdf: Floats, is_discrete: bool) -> Floats:
+def _compute_means(points: Floats, cdf: Floats, is_discrete: bool) -> Floats:
     """Return the mean of each distribution: the area above its CDF."""
     heights = cdf[:, :-1] if is_discrete else (cdf[:, 1:] + cdf[:, :-1]) / 2
     return np.asarray(points[0] + ((1 - heights) * np.diff(points)).sum(axis=1))
@@ -557,9 +555,9 @@ def fit_simulator(
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )
-    low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
-    if (low, high) != (0.0, 1.0):
-        low, high = float(values.min()), float(values.max())
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
     scaled = (values - low) / (high - low)
     distinct = np.unique(scaled.round(9))
     if distinct.size < 2:
@@ -572,7 +570,8 @@ def fit_simulator(
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
         points, families = fit_continuous(scaled)
-        cdfs = [_cumulate(family.weights) for family in families]
+        # Up to a factor.
+        cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
     cdf = np.stack(cdfs)[best, np.arange(len(best))]
@@ -604,9 +603,3 @@ def _fill_gaps(values: Floats) -> Floats:
     if abs(n_steps * step - 1) < 1e-6 and np.abs(multiples - multiples.round()).max() < 1e-6:
         return np.linspace(0.0, 1.0, n_steps + 1)
     return values
-
-
-def _cumulate(weights: Floats) -> Floats:
-    """Return the CDF at the points, up to a factor, from the density at the points."""
-    areas = (weights[:, 1:] + weights[:, :-1]) / 2
-    return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)

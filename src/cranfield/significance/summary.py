@@ -18,8 +18,8 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import label_index
-from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import t_interval
+from cranfield.significance.comparison.result import paired_t_pvalues
+from cranfield.significance.differences import all_pairs, t_interval
 from cranfield.significance.prepare import as_scores, replicate_notes
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
@@ -231,8 +231,4 @@ def _summary(
 def _pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
-    if len(complete) < 2:
-        return np.nan
-    topics = tuple(map(str, range(len(complete))))
-    pair = compare(Scores(complete, topics, ("first", "second")), test="t", correction="none")
-    return float(pair.raw_pvalues[0])
+    return float(paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan

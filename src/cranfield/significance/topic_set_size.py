@@ -27,7 +27,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import all_pairs
-from cranfield.significance.models.anova import one_way, two_way
+from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.power_and_width import (
     MODELS,
     check_positive,
@@ -170,7 +170,6 @@ def topics_needed(
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     check_proportion("power", power)
     check_number("epsilon", epsilon)
-
     check_positive(**{name: goal})
     options: dict[str, Any] = {"variance": variance, "alpha": alpha}
     evaluate: Callable[..., Any] = expected_width
@@ -257,11 +256,11 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
         raise CranfieldError("expected scores to estimate a variance, got none")
     # Scores too large to be squared have an infinite variance.
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [_error_variance(sample, model) for sample in samples]
+        parts = [_estimate_error_variance(sample, model) for sample in samples]
     return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
 
 
-def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
+def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
@@ -270,19 +269,17 @@ def _error_variance(scores: Scores, model: str) -> tuple[float, float]:
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
             raise CranfieldError("a variance requires a system with at least two scores")
-        table, _ = one_way(values)
+        table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
-    if np.isnan(values).any():
-        cell = scores.cell(np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(
-            f"{cell} has no score; use model='anova-1', which allows missing scores"
-        )
+    if (missing := np.argwhere(np.isnan(values))).size:
+        cell = scores.cell(missing[0])
+        raise CranfieldError(f"{cell} has no score; model='anova-1' allows missing scores")
     if min(values.shape) < 2:
         raise CranfieldError(
             f"model 'anova-2' requires at least two topics and two systems, got {values.shape[0]}"
             f" and {values.shape[1]}"
         )
-    table, _ = two_way(values)
+    table, _ = fit_two_way(values)
     return table.ms_error, table.df_error
 
 
@@ -443,7 +440,8 @@ def power_pairs(
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))
     population: Simulator | Resampled = pilot if is_population else fit_simulator(pilot)
-    systems = _system_names(population)
+    numbers = range(1, population.means.size + 1)
+    systems = population.systems if isinstance(population, Simulator) else tuple(map(str, numbers))
     names: dict[str, str] = {}
     rows: dict[int, tuple[Any, ...]] = {}
     power_by_pair: dict[int, Floats] = {}
@@ -479,18 +477,16 @@ def power_pairs(
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
         average = correct.sum() / differs.sum()
-        any_pair = correct.any(axis=1).mean()
-        every_pair = (correct == differs).all(axis=1).mean()
-        rows[n_topics] = (n_topics, average, any_pair, every_pair, has_error.mean())
+        any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()
+        rows[n_topics] = (n_topics, average, *any_and_every, has_error.mean())
         with np.errstate(invalid="ignore"):
             power_by_pair[n_topics] = correct.sum(axis=0) / differs.sum(axis=0)
         names.update(test=str(tests[0]), correction=str(corrections[0]))
         return float(average)
 
-    if sizes:
-        for size in sorted(set(sizes)):
-            average_power(size)
-    else:
+    for size in sorted(set(sizes)):
+        average_power(size)
+    if not sizes:
         find_smallest(lambda size: average_power(size) >= power, MAX_PILOT_TOPICS)
     simulated_sizes = sorted(rows)
     pairs = all_pairs(population.means[None, :])
@@ -508,9 +504,3 @@ def power_pairs(
         alpha=alpha,
         power=power,
     )
-
-
-def _system_names(population: Simulator | Resampled) -> tuple[str, ...]:
-    if isinstance(population, Simulator):
-        return population.systems
-    return tuple(str(k + 1) for k in range(population.means.size))

@@ -63,13 +63,9 @@ def arcsine(scores: Scores) -> Scores:
             f"{scores.cell(invalid[0])} has {values[tuple(invalid[0])]:g}:"
             " the arcsine transformation requires scores from 0 to 1"
         )
-    return _replace_values(
-        scores,
-        np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))),
-        "arcsine",
-        _limit_scale(Scale.ORDINAL, scores),
-        {"transformation": "arcsine"},
-    )
+    result = np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0)))
+    scale = _limit_scale(Scale.ORDINAL, scores)
+    return _replace_values(scores, result, "arcsine", scale, {"transformation": "arcsine"})
 
 
 def standardise(
@@ -149,19 +145,17 @@ def standardise(
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
     low = np.nanmin(reference_values, axis=1, initial=np.inf)
     is_constant = high - low <= ROUNDING * largest
-    systems = reference_values.shape[1]
     details: dict[str, Any] = {
         "method": method,
-        "reference systems": systems,
+        "reference systems": reference_values.shape[1],
         "constant topics": [scores.topics[t] for t in np.flatnonzero(is_constant)],
     }
     # Proportions of systems are invariant under increasing functions of the scores of a topic; z
     # and its transformations are invariant under positive affine functions.
+    scale = Scale.INTERVAL if method == "empirical" else _limit_scale(Scale.INTERVAL, scores)
     if method == "empirical":
-        scale: Scale | None = Scale.INTERVAL
         result = _empirical(values, reference_values)
     else:
-        scale = _limit_scale(Scale.INTERVAL, scores)
         result = _z(values, reference_values, is_constant)
     if method == "normal":
         result = ndtr(result)
@@ -170,9 +164,8 @@ def standardise(
         result = np.clip(linear, 0.0, 1.0)
         n_cut = int((result != linear).sum() - np.isnan(linear).sum())
         details |= {"slope": slope, "centre": centre, "cut": n_cut}
-    return _replace_values(
-        scores, result, "standardised", scale, {"standardisation": details}, method
-    )
+    settings = {"standardisation": details}
+    return _replace_values(scores, result, "standardised", scale, settings, method)
 
 
 def _z(values: Floats, reference_values: Floats, is_constant: Bools) -> Floats:
@@ -219,14 +212,11 @@ def _flatten_scores(scores: Scores) -> Floats:
 
 
 def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:
-    """Return the scale of transformed scores.
-
-    It is ordinal if scores are interval only among retrieved sets of one size.
-    """
-    if scores.scale is None:
-        return None
+    """Return the scale of transformed scores."""
+    # Scores that are interval only among retrieved sets of one size become ordinal.
     is_ordinal = getattr(scores.definition, "needs_one_size", False)
-    return min(scores.scale, Scale.ORDINAL if is_ordinal else scale)
+    limit = Scale.ORDINAL if is_ordinal else scale
+    return None if scores.scale is None else min(scores.scale, limit)
 
 
 def _replace_values(

@@ -21,7 +21,7 @@ from cranfield.scores.one_measure import label_indices
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.models.glm import correct_testable, excluded_topics
+from cranfield.significance.models.glm import correct_testable_pairs, describe_excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
 
@@ -121,7 +121,7 @@ class TestChoice:
         """Test by a test that `compare` does not offer; untestable pairs are not significant."""
         pairs, options = all_pairs(values), Options(alpha=self.alpha)
         test = find_test(self.test)
-        outcome, pvalues = correct_testable(test, self.correction or "", pairs, options)
+        outcome, pvalues = correct_testable_pairs(test, self.correction or "", pairs, options)
         mean_differences = pairs.mean_differences(values.mean(axis=0))
         order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
         return Verdict(order.astype(np.int8), pvalues <= self.alpha)
@@ -223,7 +223,7 @@ class StudyInputs:
         values = self.scores.values[:, systems]
         is_constant = (values == 0).all(axis=1) | (values == 1).all(axis=1)
         names = np.array(self.scores.topics)[is_constant].tolist()
-        return (excluded_topics(names),) if names else ()
+        return (describe_excluded_topics(names),) if names else ()
 
     def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of disjoint topic sets, up to half of the topics, rounded up."""

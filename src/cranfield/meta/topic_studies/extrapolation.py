@@ -23,7 +23,7 @@ from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
-from cranfield.significance.models.anova import two_way
+from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.registry import CORRECTIONS, Options
 
 NODES = ((50, 256), (math.inf, 48))
@@ -151,7 +151,7 @@ def generalizability(
     """
     call = check_arguments(generalizability, locals())
     complete_scores = prepare_topic_scores(scores, missing)
-    table, _ = two_way(complete_scores.topic_scores)
+    table, _ = fit_two_way(complete_scores.topic_scores)
     sources = [table.sources.index(name) for name in ("System", "Topic", "Error")]
     squares, df = table.ms[sources], table.df[sources]
     n_topics, n_systems = complete_scores.topic_scores.shape

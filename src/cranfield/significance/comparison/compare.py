@@ -17,8 +17,8 @@ from cranfield.significance.comparison.result import AppliedTest, PairwiseCompar
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
+    compute_maximum_pvalues,
     divide_by_errors,
-    pvalues_of,
 )
 from cranfield.significance.differences import (
     Bounds,
@@ -33,11 +33,11 @@ from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
     as_scores,
-    backtransform,
-    baseline_indices,
-    interval_name,
+    choose_statistic,
+    find_baselines,
+    invert_transformation,
+    name_interval,
     prepare_scores,
-    statistic_of,
     transform_scores,
 )
 from cranfield.significance.registry import (
@@ -55,12 +55,6 @@ from cranfield.significance.registry import (
     find_test,
 )
 from cranfield.significance.resampling import draw_topic_counts
-
-UNWEIGHTED_TOPICS = (
-    "means and differences weight all topics equally; the ANOVA table and the raw p-values weight"
-    " topics by their number of cells"
-)
-"""Note on a model with gaps whose correction resamples topics."""
 
 
 def compare(
@@ -167,28 +161,27 @@ def compare(
     if test is None and statistic == "median":
         test = MEDIAN_TEST
     entry = find_test(test) if test else default_test(len(table.systems), table.axis)
-    if entry.info.refusal:
-        raise PolicyError(
-            f"{entry.info.name} is for studies of tests only, such as `cranfield study tests`:"
-            f" {entry.info.refusal}"
-        )
     if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
         # Two systems may use the corrections of the default test of three or more.
         entry = default_test(3, table.axis)
     info = entry.info
+    if info.refusal:
+        raise PolicyError(
+            f"{info.name} is for studies of tests only, such as `cranfield study tests`:"
+            f" {info.refusal}"
+        )
     if threshold and not info.threshold:
         names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
-    statistic = statistic_of(table, statistic, info.name)
+    statistic = choose_statistic(table, statistic, info.name)
     inputs = prepare_scores(table, info, missing)
-    scores = inputs.scores
-    inputs = transform_scores(inputs, statistic)
-    baselines = baseline_indices(scores.systems, baseline)
+    scores, inputs = inputs.scores, transform_scores(inputs, statistic)
+    baselines = find_baselines(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
-            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on"
-            f" the order of the systems"
+            f"alternative={alternative!r} requires a baseline: for all pairs it would depend on the"
+            " order of the systems"
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
@@ -198,9 +191,8 @@ def compare(
     is_applicable = not uses_one_error or outcome.model is None or outcome.model.error != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
-    details = dict(outcome.details)
-    if selected_correction.random:
-        details |= {"resamples": options.resamples, "seed": options.seed}
+    drawn = {"resamples": options.resamples, "seed": options.seed}
+    details = {**outcome.details, **(drawn if selected_correction.random else {})}
     model = outcome.model
     means = inputs.scores.grand_mean() if model is None else model.means
     difference = pairs.mean_differences(means) if model is None else model.differences(pairs)
@@ -211,7 +203,10 @@ def compare(
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():
-            notes.append(UNWEIGHTED_TOPICS)
+            notes.append(
+                "means and differences weight all topics equally; the ANOVA table and the raw"
+                " p-values weight topics by their number of cells"
+            )
     statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
     effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
     if model is not None and mean_kind == "mean rank" and not scores.lower_is_better:
@@ -226,7 +221,7 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=backtransform(means, statistic) if mean_kind == "mean" else means,
+        means=invert_transformation(means, statistic) if mean_kind == "mean" else means,
         mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
@@ -240,7 +235,7 @@ def compare(
         n=outcome.n,
         zeros=outcome.zeros + np.zeros_like(outcome.n),
         ties=outcome.ties + np.zeros_like(outcome.n),
-        interval_of=interval_name(info, statistic),
+        interval_of=name_interval(info, statistic),
         interval_kind=corrected.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
@@ -359,7 +354,7 @@ def rank_sets(
         scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs
     )
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    inputs = PreparedScores(pairwise.scores, pairwise.scores.over_shards().values, ())
+    inputs = PreparedScores(pairwise.scores)
     values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
@@ -368,12 +363,14 @@ def rank_sets(
         statistic = np.abs(pairwise.matrix(family.t))
         statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
         np.fill_diagonal(statistic, 0.0)
-        maxima = own_maxima(family, options)
-        own_pvalues = np.array([pvalues_of(*row) for row in zip(statistic, maxima, strict=True)])
+        maxima = resample_own_maxima(family, options)
+        own_pvalues = np.array(
+            [compute_maximum_pvalues(*row) for row in zip(statistic, maxima, strict=True)]
+        )
     return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 
 
-def own_maxima(family: PooledErrors, options: Options) -> Floats:
+def resample_own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     topics = family.pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from math import isnan
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import PolicyError, as_numbers, check_proportion, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    as_numbers,
+    check_number,
+    check_proportion,
+    quoted,
+)
 from cranfield.base.scale_types import Scale
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -27,6 +32,7 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     SIDAK,
     IntervalFunction,
+    infinite_bounds,
     pair_names,
     with_values,
 )
@@ -60,7 +66,7 @@ PAIRS: Columns = {
 """Columns of :meth:`ComparedPairs.pairs_at`."""
 
 
-def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Compute the groups of a compact letter display, in `order` (Piepho 2004; Gramm et al. 2007).
 
     Groups are cliques of the graph that connects systems without a significant difference, added
@@ -75,9 +81,8 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
         while uncovered[first].any():
             is_member = np.zeros(len(order), dtype=bool)
             # Begin with a pair that is in no group yet; it may be a system and itself.
-            is_member[[first, int(np.flatnonzero(uncovered[first])[0])]] = True
-            is_candidate = is_similar[is_member].all(axis=0) & ~is_member
-            candidates = np.flatnonzero(is_candidate)
+            is_member[[first, int(uncovered[first].argmax())]] = True
+            candidates = np.flatnonzero(is_similar[is_member].all(axis=0) & ~is_member)
             after, before = candidates[candidates > first], candidates[candidates < first]
             for candidate in (*after, *before[::-1]):
                 if is_similar[candidate][is_member].all():
@@ -93,17 +98,17 @@ def groups_of(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[
     return [order[np.flatnonzero(is_member)] for is_member in maximal]
 
 
-def letters_of(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
+def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
     """Return the letters of each system's groups; separated by commas if there are over 26."""
     names_of_system: list[list[str]] = [[] for _ in range(n_systems)]
     for k, group in enumerate(groups):
         for system in group:
-            names_of_system[system].append(letter(k))
+            names_of_system[system].append(name_group(k))
     separator = "" if len(groups) <= len(ALPHABET) else ","
     return [separator.join(letters) for letters in names_of_system]
 
 
-def letter(k: int) -> str:
+def name_group(k: int) -> str:
     """Return the name of the k-th group: `a` is 0, `z` 25, `aa` 26."""
     name = ""
     k += 1
@@ -113,8 +118,8 @@ def letter(k: int) -> str:
     return name
 
 
-def group_of(name: str) -> int:
-    """Return the index of the group with a name; the inverse of :func:`letter`."""
+def parse_group_name(name: str) -> int:
+    """Return the index of the group with a name; the inverse of :func:`name_group`."""
     number = 0
     for character in name:
         number = number * len(ALPHABET) + ALPHABET.index(character) + 1
@@ -128,7 +133,7 @@ def shorten_letters(letters: str) -> str:
         return letters
     parts: list[str] = []
     # Consecutive groups have a constant difference of group number and position.
-    for _, items in groupby(enumerate(names), lambda item: group_of(item[1]) - item[0]):
+    for _, items in groupby(enumerate(names), lambda item: parse_group_name(item[1]) - item[0]):
         neighbours = [name for _, name in items]
         is_range = len(neighbours) > 2
         parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_range else neighbours
@@ -182,10 +187,6 @@ LINEAR = ("mean", "sum", "geometric mean", "median")
 
 SIMULTANEOUS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
 """Kinds of intervals (`interval_kind`) that are simultaneous, and can be drawn around means."""
-
-
-DIRECTIONS = "the direction of significant differences is assumed to be right"
-"""Note on rank sets by corrections that control false rejections, but not directional errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,15 +286,11 @@ class ComparedPairs:
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
-        if alpha >= 0.5:
-            low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
-        else:
-            low, high = self.two_sided_interval(1 - 2 * alpha)
+        lowest, highest = infinite_bounds(len(self))
+        low, high = (lowest, highest) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
         # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
-        if (self.alternative == "greater") != is_reversed:
-            return low, np.full(len(self), np.inf)
-        return np.full(len(self), -np.inf), high
+        return (low, highest) if (self.alternative == "greater") != is_reversed else (lowest, high)
 
     def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
         """Arrange values by pair in a matrix, system by system; NaN for pairs not compared.
@@ -321,9 +318,8 @@ class ComparedPairs:
 
     def is_significant(self, alpha: float | None = None) -> Bools:
         """Return a mask of the significantly different pairs: adjusted p-value at most alpha."""
-        level: Any = self.alpha if alpha is None else alpha
-        if isinstance(level, bool) or not isinstance(level, Real):
-            raise PolicyError(f"alpha must be a number, got {level!r}")
+        level = self.alpha if alpha is None else alpha
+        check_number("alpha", level)
         return np.asarray(self.adjusted_pvalues <= float(level))
 
     def is_worse(self, alpha: float | None = None) -> Bools:
@@ -366,18 +362,16 @@ class ComparedPairs:
             When only comparisons with a baseline were made.
         """
         self.require_all_pairs("groups")
-        different = np.nan_to_num(self.matrix(self.is_significant(alpha).astype(float))) > 0
-        groups = groups_of(different, self.order)
-        letters = letters_of(groups, len(self.systems))
+        groups = find_groups(self.matrix(self.is_significant(alpha)) == 1, self.order)
+        letters = assign_letters(groups, len(self.systems))
         return {self.systems[k]: letters[k] for k in self.order}
 
     @property
     def top_group(self) -> tuple[str, ...]:
         """The best system, and the systems that do not differ significantly from it."""
         self.require_all_pairs("a top group")
-        best = self.order[0]
-        different = self.matrix(self.is_significant().astype(float))[best]
-        return tuple(self.systems[k] for k in self.order if k == best or not different[k])
+        is_different = self.matrix(self.is_significant())[self.order[0]] == 1
+        return tuple(self.systems[k] for k in self.order if not is_different[k])
 
     def rank_sets(self) -> RankSets:
         """Return confidence sets of the rank of each system, from the decisions on all pairs.
@@ -403,7 +397,9 @@ class ComparedPairs:
                 f"confidence sets of ranks require a correction that controls the FWER, one of:"
                 f" {', '.join(names)}; got {correction.name}"
             )
-        controls_directions = correction.pooled or correction.one_variance
+        notes = self.notes
+        if not (correction.pooled or correction.one_variance):
+            notes = (*notes, "the direction of significant differences is assumed to be right")
         return RankSets(
             measure=self.measure,
             systems=self.systems,
@@ -418,7 +414,7 @@ class ComparedPairs:
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,
-            notes=(*self.notes, *([] if controls_directions else [DIRECTIONS])),
+            notes=notes,
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
@@ -462,13 +458,11 @@ class ComparedPairs:
         controls the family-wise error rate.
         """
         order = self.order
-        columns: dict[str, Any] = {
-            "system": [self.systems[k] for k in order],
-            self.mean_of: self.means[order],
-        }
+        names, means = [self.systems[k] for k in order], self.means[order]
+        columns: dict[str, Any] = {"system": names, self.mean_of: means}
         if self.half_widths is not None:
-            columns["low"] = (self.means - self.half_widths)[order]
-            columns["high"] = (self.means + self.half_widths)[order]
+            half_widths = self.half_widths[order]
+            columns |= {"low": means - half_widths, "high": means + half_widths}
         if not self.baselines and self.alternative == "two-sided":
             if CORRECTIONS[self.correction].controls == "FWER" or len(self) == 1:
                 low, high = (ranks[order].tolist() for ranks in self.rank_sets().interval)
@@ -487,9 +481,9 @@ class ComparedPairs:
         alpha
             The level; by default that of the comparison.
         """
-        low, high = self.interval if alpha is None else self.interval_at(alpha)
+        interval = self.interval if alpha is None else self.interval_at(alpha)
         pvalues = self.raw_pvalues, self.adjusted_pvalues
         counts = self.n, self.zeros, self.ties
-        values = self.difference, low, high, self.statistic, *pvalues, self.effect, *counts
+        values = self.difference, *interval, self.statistic, *pvalues, self.effect, *counts
         names = pair_names(self.systems, self.first, self.second)
         return with_values(names, PAIRS, *values, self.is_significant(alpha))

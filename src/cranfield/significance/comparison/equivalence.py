@@ -151,8 +151,7 @@ class Equivalence(Result):
     @property
     def is_equivalent(self) -> Bools:
         """Whether each pair is equivalent; it may nevertheless differ significantly."""
-        above, below = self._margin_masks
-        return above & below
+        return np.logical_and(*self._margin_masks)
 
     @property
     def is_non_inferior(self) -> Bools:
@@ -205,13 +204,10 @@ class Equivalence(Result):
                 is_below, is_above = is_above, is_below
             return np.asarray(np.where(is_opposite, is_above, is_below))
 
-        n_pairs, max_alpha = len(self.comparison), 1 / self.tails
-        # If the estimate is beyond the bound, p is above 1/2: 1 minus p of the opposite test.
-        is_opposite = ~rejects(
-            np.full(n_pairs, max_alpha * (1 - 1e-9)), np.zeros(n_pairs, dtype=bool)
-        )
+        comparison, n_pairs, max_alpha = self.comparison, len(self.comparison), 1 / self.tails
         low, high = np.zeros(n_pairs), np.full(n_pairs, max_alpha)
-        comparison = self.comparison
+        # If the estimate is beyond the bound, p is above 1/2: 1 minus p of the opposite test.
+        is_opposite = ~rejects(high * (1 - 1e-9), np.zeros(n_pairs, dtype=bool))
         n_resamples = comparison.info.random and comparison.resamples
         for _ in range(n_resamples.bit_length() + 4 if n_resamples else N_BISECTIONS):
             middle = (low + high) / 2
@@ -233,7 +229,6 @@ class Equivalence(Result):
         return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: margin, test, verdicts, meaning of columns."""
         comparison = self.comparison
         measure = f"{plain(comparison.measure)}: " if comparison.measure else ""
         verdicts = ", ".join(f"{n_pairs:,} {verdict}" for verdict, n_pairs in self.count().items())
@@ -248,17 +243,14 @@ class Equivalence(Result):
             " margin or more",
             "ruled out: a difference of that size or more, in either direction",
         ]
-        if "%" in self.requested_margin and comparison.mean_of == "geometric mean":
-            lines.append(
-                f"the margin is the log ratio of geometric means that are {self.requested_margin}"
-                " apart"
-            )
-        elif "%" in self.requested_margin:
-            lines.append(
-                f"the margin is that percentage of the {comparison.mean_of} of the second system,"
-                " taken as known"
-            )
-        return lines
+        if "%" not in self.requested_margin:
+            return lines
+        meaning = (
+            f"that percentage of the {comparison.mean_of} of the second system, taken as known"
+        )
+        if comparison.mean_of == "geometric mean":
+            meaning = f"the log ratio of geometric means that are {self.requested_margin} apart"
+        return [*lines, f"the margin is {meaning}"]
 
 
 def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
@@ -268,7 +260,7 @@ def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     by_inequality = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,
-        margin=_absolute_margin(comparison, margin),
+        margin=_compute_margins(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
         two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
         holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
@@ -291,7 +283,7 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
     return size, text.endswith("%")
 
 
-def _absolute_margin(comparison: ComparedPairs, margin: float | str) -> Floats:
+def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, is_percentage = read_margin(margin)
     measure = comparison.scores.definition

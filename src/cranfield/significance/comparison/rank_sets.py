@@ -138,18 +138,14 @@ class RankSets(Result):
         return best_first(self.means, self.lower_is_better)
 
     def _frame(self) -> pl.DataFrame:
-        columns: dict[str, Any] = {
-            "rank": self.rank,
-            "system": pl.Series(self.systems, dtype=pl.String),
-            self.mean_of: self.means,
-        }
+        systems = pl.Series(self.systems, dtype=pl.String)
+        columns: dict[str, Any] = {"rank": self.rank, "system": systems, self.mean_of: self.means}
         columns["from"], columns["to"] = self.interval
         if self.own_interval is not None:
             columns["own from"], columns["own to"] = self.own_interval
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        """Return lines on the method, the confidence level and the number of possible winners."""
         measure = f"{self.measure}: " if self.measure else ""
         own_scope = "" if self.own_pvalues is None else "; own: sets of each system alone"
         lines = [

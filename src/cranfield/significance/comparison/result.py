@@ -89,11 +89,7 @@ class AppliedTest:
         return [*assumptions, *self._sign_flip_notes(), *self._paired_test_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
-        """Yield notes on assumptions whose violation makes Type I errors too frequent.
-
-        Tukey's and Dunnett's tests assume one error variance for all pairs, and the randomised
-        Tukey HSD exchanges the scores of all systems (docs/calibration.md).
-        """
+        """Yield notes on assumptions whose violation makes Type I errors too frequent."""
         pairs, correction = self.pairs, self.correction
         resamples = correction.resamples_topics or self.info.name == "bootstrap"
         assumes_one_variance = correction.one_variance and self.info.one_variance
@@ -110,7 +106,7 @@ class AppliedTest:
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
         elif assumes_one_variance and pairs.n_systems > 2 and pairs.is_complete:
-            yield from _unequal_variances(pairs)
+            yield from _check_variances(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
@@ -157,7 +153,7 @@ class AppliedTest:
         """Yield a note if no difference could be significant, however large."""
         outcome, correction, options = self.outcome, self.correction, self.options
         raw_pvalues, details = outcome.pvalue, outcome.details
-        if not raw_pvalues.size or self.corrected.pvalue.min() <= options.alpha:
+        if self.corrected.pvalue.min() <= options.alpha:
             return
         smallest, topics = self.corrected.smallest_pvalue, int(outcome.n.max())
         if smallest is None and outcome.smallest_pvalues is not None:
@@ -189,7 +185,7 @@ class AppliedTest:
             )
 
 
-def _unequal_variances(pairs: Pairs) -> Iterator[str]:
+def _check_variances(pairs: Pairs) -> Iterator[str]:
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
     squares = np.diag(products)
@@ -386,7 +382,6 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: test, sizes, significant pairs, meaning of columns."""
         measure = f"{plain(self.measure)}: " if self.measure else ""
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
@@ -410,8 +405,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 )
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
-        if self.omnibus is not None:
-            omnibus = self.omnibus
+        if (omnibus := self.omnibus) is not None:
             lines.append(
                 f"omnibus test: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
                 f" of freedom, p = {format_pvalue(omnibus.pvalue)}, {omnibus.effect_name}"
@@ -445,16 +439,13 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             ]
             # The highest mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == highest), *cells])
-        label_columns = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
-        legend = []
-        if "ranks" in names:
-            level = f"{1 - self.alpha:.4g}"
-            legend.append(
-                f"ranks: {level} simultaneous confidence sets, if significant differences have the"
-                " right sign"
-            )
-        if "groups" in names:
-            legend.append("systems that share a letter do not differ significantly")
+        legends = {
+            "ranks": f"ranks: {1 - self.alpha:.4g} simultaneous confidence sets, if significant"
+            " differences have the right sign",
+            "groups": "systems that share a letter do not differ significantly",
+        }
+        label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]
+        legend = [text for name, text in legends.items() if name in names]
         return [Table("", names, rows, label_columns, legend)]
 
     def _pair_table(self, places: int) -> Table:
@@ -467,15 +458,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         effect = self.info.effect_name
         head = ["first", "second", difference, "low", "high", statistic, p, effect, ""]
         is_significant = self.is_significant()
-        low, high = self.interval
+        estimates = self.difference, *self.interval
         rows: Rows = [
             [
                 self.systems[self.first[k]],
                 self.systems[self.second[k]],
-                *(
-                    "-" if np.isnan(values[k]) else f"{values[k]:.{places}f}"
-                    for values in (self.difference, low, high)
-                ),
+                *("-" if np.isnan(x[k]) else f"{x[k]:.{places}f}" for x in estimates),
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
                 format_pvalue(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",

@@ -178,9 +178,7 @@ def _of_ascending(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
 
     def adjusted(pvalues: Floats, *options: float) -> Floats:
         order = np.argsort(pvalues, kind="stable")
-        out = np.empty(pvalues.size)
-        out[order] = np.minimum(1.0, adjust(pvalues[order], *options))
-        return out
+        return np.minimum(1.0, adjust(pvalues[order], *options))[np.argsort(order)]
 
     return adjusted
 

@@ -74,11 +74,11 @@ class PooledErrors:
         return means, np.sqrt(common / self.pairs.n_topics)
 
 
-def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
+def find_largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     """Return the largest difference in each resample; `means` are (systems, resamples)."""
     n_pairs = pairs.n_systems * (pairs.n_systems - 1) // 2
     if alternative == "two-sided" and len(pairs) == n_pairs:
-        return np.asarray(means.max(axis=0) - means.min(axis=0))
+        return np.asarray(np.ptp(means, axis=0))
     out = np.full(means.shape[1], -np.inf)
     for baseline in np.unique(pairs.second):
         compared_means = means[pairs.first[pairs.second == baseline]]
@@ -89,12 +89,9 @@ def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
     return out
 
 
-def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
-    """Return the largest statistic of all families in each resample of topics, sorted.
-
-    The statistic of a resample without variation, such as one topic drawn n times, is infinite.
-    Families, such as the pairs by several measures, are ignored if their scores do not vary.
-    """
+def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+    """Return the largest statistic of all families in each resample of topics, sorted."""
+    # Families, such as the pairs by several measures, are ignored if their scores do not vary.
     families = [family for family in families if family.error] or families
     topics = families[0].pairs.n_topics
     counts = draw_topic_counts(options.resamples, topics, options.seed)
@@ -103,7 +100,7 @@ def resampled_maxima(families: Sequence[PooledErrors], options: Options) -> Floa
         out = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
             means, error = family.resample(counts[rows])
-            largest = largest_difference(family.pairs, means, options.alternative)
+            largest = find_largest_difference(family.pairs, means, options.alternative)
             statistic = divide_by_errors(largest, error)
             np.maximum(out, statistic, out=out)
         return out
@@ -119,7 +116,7 @@ def divide_by_errors(largest: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(error == 0, np.inf, largest / error))
 
 
-def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
+def compute_maximum_pvalues(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
     threshold = statistic * (1 - RELATIVE_TOLERANCE * np.sign(statistic))
     return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
@@ -127,7 +124,7 @@ def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
 
 def smallest_pvalue(maxima: Floats) -> float:
     """Return the p-value of an arbitrarily large statistic."""
-    return float(pvalues_of(np.array([np.finfo(float).max]), maxima)[0])
+    return float(compute_maximum_pvalues(np.array([np.finfo(float).max]), maxima)[0])
 
 
 @declared_correction(
@@ -161,9 +158,9 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
     """
     family = PooledErrors(pairs)
-    largest = resampled_maxima([family], options)
+    largest = resample_maxima([family], options)
     return CorrectedResults(
-        pvalues_of(orient(family.t, options.alternative), largest),
+        compute_maximum_pvalues(orient(family.t, options.alternative), largest),
         statistic=family.t,
         interval=partial(simultaneous_interval, family.difference, family.error, largest, options),
         interval_kind=ALL_PAIRS,
@@ -174,10 +171,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 def simultaneous_interval(
     difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
 ) -> Bounds:
-    """Return simultaneous intervals: differences plus and minus the critical value times the error.
-
-    They exclude 0 exactly if the adjusted p-value is at most 1 - level, one-sided half of it.
-    """
+    """Return simultaneous intervals, which exclude 0 exactly if the adjusted p-value is small."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = tail_rank(tail, maxima.size)
@@ -241,10 +235,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
 
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
-    """Return adjusted p-values of all pairs of all families, and each resample's largest t.
-
-    Families, such as the pairs by several measures, share the resampled topics.
-    """
+    """Return adjusted p-values of all pairs of all families, and each resample's largest t."""
     distance = np.concatenate([orient(family.t, options.alternative) for family in families])
     counts = draw_topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
 
@@ -329,10 +320,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
 
     def resample(rows: slice) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
-        differences = sums[pairs.first]
-        differences -= sums[pairs.second]
-        differences *= weight[:, None]
-        return differences
+        return pairs.subtract(sums) * weight[:, None]
 
     slices = list(row_slices(len(signs), len(pairs), BLOCK))
     pvalue, _ = step_down_pvalues(distance, thresholds, resample, slices, options)
@@ -366,7 +354,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     """
     values, topics = pairs.values, pairs.n_topics
     integers, unit = as_integers(values, 2 * topics)
-    ranges = np.sort(permuted_ranges(integers, options))
+    ranges = np.sort(permute_ranges(integers, options))
     observed = np.abs(pairs.subtract(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
     widths = ranges * unit / topics
@@ -387,7 +375,7 @@ def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
     return difference - half_width, difference + half_width
 
 
-def permuted_ranges(integers: Floats, options: Options) -> Floats:
+def permute_ranges(integers: Floats, options: Options) -> Floats:
     """Return the range of the sums of systems when each topic's scores are permuted."""
     topics, systems = integers.shape
     out = np.empty(options.resamples)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -49,38 +49,27 @@ class Interpolator:
     def __init__(self, function: Tail) -> None:
         self.function = function
         self._panels: dict[int, Floats] = {}
-        self._nodes = chebyshev.chebpts1(DEGREE + 1)
-        vandermonde = chebyshev.chebvander(self._nodes, DEGREE)
-        self._inverse = np.linalg.inv(vandermonde)
 
     def __call__(self, x: Floats) -> Floats:
         """Return the interpolated values; 0 if they are below the smallest float."""
         u = np.log1p(x)
         panel = np.floor(u / PANEL).astype(np.intp)
         panels, index = np.unique(panel, return_inverse=True)
-        self._add_panels([int(key) for key in panels if int(key) not in self._panels])
-        coefficients = np.array([self._panels[int(key)] for key in panels]).T
+        coefficients = np.array([self._coefficients(key) for key in panels.tolist()]).T
         t = 2 * (u / PANEL - panel) - 1
-        # Clenshaw's recurrence, each point with the coefficients of its own panel.
-        second_last = np.zeros_like(u)
-        last = np.zeros_like(u)
-        for row in coefficients[:0:-1]:
-            second_last, last = last, row[index] + 2 * t * last - second_last
-        return np.asarray(np.exp(coefficients[0][index] + t * last - second_last))
+        return np.asarray(np.exp(chebyshev.chebval(t, coefficients[:, index], tensor=False)))
 
-    def _add_panels(self, panels: list[int]) -> None:
-        if not panels:
-            return
-        starts = np.array(panels)[:, None]
-        u = (starts + (self._nodes + 1) / 2) * PANEL
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.function(np.expm1(u).ravel())).reshape(u.shape)
-        for panel, values in zip(panels, logs, strict=True):
+    @np.errstate(divide="ignore", invalid="ignore")
+    def _coefficients(self, panel: int) -> Floats:
+        def log_function(t: Floats) -> Any:
+            return np.log(self.function(np.expm1((panel + (t + 1) / 2) * PANEL)))
+
+        if panel not in self._panels:
+            coefficients: Floats = chebyshev.chebinterpolate(log_function, DEGREE)
             # The function is 0 on a panel with a value below the smallest float.
-            if np.isfinite(values).all():
-                self._panels[panel] = self._inverse @ values
-            else:
-                self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
+            is_zero = not np.isfinite(coefficients).all()
+            self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE)) if is_zero else coefficients
+        return self._panels[panel]
 
 
 _LARGE, _INFINITE = 1e6, 1e12  # df above which the density of S is narrow, and S is constant
@@ -110,46 +99,16 @@ class Studentised:
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`; arrays are interpolated."""
-        if isinstance(probability, np.ndarray):
-            return self._isf_by_bisection(probability)
-        low, high = 0.0, 8.0
-        while self._exact(np.array([high]))[0] > probability:
-            low, high = high, high * 4
-        # Regula falsi on the smooth logarithm; bisection if the bounds converge slowly.
-        log_probability = np.log(probability)
-        at_low = (self._log(low) if low > 0 else 0.0) - log_probability
-        at_high = self._log(high) - log_probability
-        for _ in range(100):
-            if high - low <= 4e-15 * high:
-                break
-            guess = high - at_high * (high - low) / (at_high - at_low)
-            width = high - low
-            for point in (guess, None):
-                middle = (low + high) / 2 if point is None else point
-                if not low < middle < high:
-                    break
-                value = self._log(middle) - log_probability
-                if value > 0:
-                    low, at_low = middle, value
-                else:
-                    high, at_high = middle, value
-                if high - low <= width / 4:
-                    break
-        return float(low if abs(at_low) < abs(at_high) else high)
-
-    def _isf_by_bisection(self, probability: Floats) -> Floats:
-        low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
-        while (is_above_bound := self._interpolator(high) > probability).any():
+        """Return the q with P(X / S >= q) = `probability`, by bisection."""
+        target = np.atleast_1d(np.asarray(probability, dtype=np.float64))
+        low, high = np.zeros_like(target), np.full_like(target, 8.0)
+        while (is_above_bound := self._interpolator(high) > target).any():
             high[is_above_bound] *= 4
-        for _ in range(50):
+        for _ in range(53):
             middle = (low + high) / 2
-            is_above = self._interpolator(middle) > probability
+            is_above = self._interpolator(middle) > target
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-        return high
-
-    def _log(self, q: float) -> float:
-        return float(np.log(np.maximum(self._exact(np.array([q]))[0], 1e-323)))
+        return high if isinstance(probability, np.ndarray) else float(high[0])
 
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
@@ -261,14 +220,12 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
 @lru_cache(maxsize=64)
 def range_distribution(groups: int, df: float) -> Studentised:
     """Return the distribution of the studentised range, with a cache of computed panels."""
-    return Studentised(partial(range_tail, groups=groups), df)
+    return Studentised(partial(compute_range_tail, groups=groups), df)
 
 
-def range_tail(w: Floats, groups: int) -> Floats:
-    """Return P(range >= w) of `groups` standard normal variables, for w >= 0.
-
-    The integral is over the largest variable: at least one other must be more than w below it.
-    """
+def compute_range_tail(w: Floats, groups: int) -> Floats:
+    """Return P(range >= w) of `groups` standard normal variables, for w >= 0."""
+    # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
     top = MAX_Z + w.max(initial=0.0) / 2
     z = np.arange(-MAX_Z, top + STEP, STEP)
@@ -278,11 +235,11 @@ def range_tail(w: Floats, groups: int) -> Floats:
     out = np.empty(w.shape)
     for rows in row_slices(w.size, z.size, 2**18):
         # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
-        out[rows] = probability_of_any(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
+        out[rows] = compute_any_probability(groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
 
 
-def probability_of_any(events: int, probability: Floats) -> Floats:
+def compute_any_probability(events: int, probability: Floats) -> Floats:
     """Return the probability that at least one of independent events occurs."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
@@ -312,9 +269,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResult
             "Dunnett's test requires the same number of scores for each system; use holm instead"
         )
     t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
-    if len(pairs) == 1:
-        pvalue = t_pvalue(t, model.df, alternative)
-    else:
+    pvalue = t_pvalue(t, model.df, alternative)
+    if len(pairs) > 1:
         distance = orient(t, alternative)
         pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
@@ -332,21 +288,34 @@ def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) 
 @lru_cache(maxsize=64)
 def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
     """Return the distribution of the largest t, with a cache of computed panels."""
-    return Studentised(partial(_maximum_tail, comparisons=comparisons, two_sided=two_sided), df)
+    return Studentised(
+        partial(_compute_maximum_tail, comparisons=comparisons, two_sided=two_sided), df
+    )
+
+
+def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
+    """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
+    # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
+    scaled = NEGLIGIBLE / df
+    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
+    x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
+    s = np.exp(x)
+    log_weights = df * (x - s**2 / 2)
+    weights = np.exp(log_weights - log_weights.max())
+    return s, weights / weights.sum()
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
     """Return P(maximum >= t) of the statistics of systems against one baseline."""
     out = _maximum(comparisons, two_sided, df).sf(t)
-    if not two_sided:
-        negative = np.flatnonzero(t <= 0)
-        if negative.size:
-            # The interpolated tail requires t > 0: integrate over S.
-            out[negative] = 1 - _maximum_cdf(t[negative], comparisons, df)
+    is_negative = t <= 0
+    if not two_sided and is_negative.any():
+        # The interpolated tail requires t > 0: integrate over S.
+        out[is_negative] = 1 - _compute_maximum_cdf(t[is_negative], comparisons, df)
     return out
 
 
-def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
+def _compute_maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
     """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
     distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
     z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
@@ -356,20 +325,16 @@ def _maximum_tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
         probability = ndtr(-z - distance[rows])
         if two_sided:
             probability = probability + ndtr(z - distance[rows])
-        out[rows] = probability_of_any(comparisons, probability) @ weights
+        out[rows] = compute_any_probability(comparisons, probability) @ weights
     return np.minimum(out, 1.0)
 
 
-def _maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
+def _compute_maximum_cdf(t: Floats, comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
-        return 1 - _maximum_tail(t, comparisons, two_sided=False)
-    x = np.linspace(-1, 1, 201) * 9 / np.sqrt(2 * df) if df > 20 else np.linspace(-8, 2, 801)
-    s = np.exp(x)
-    log_density = df * (x - s**2 / 2)
-    weights = np.exp(log_density - log_density.max())
-    weights /= weights.sum()
-    cdf = 1 - _maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+        return 1 - _compute_maximum_tail(t, comparisons, two_sided=False)
+    s, weights = make_quadrature(df, STRIP)
+    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
@@ -393,7 +358,8 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> CorrectedResults:
     and the half-width of the interval around each mean. For unequal numbers of scores this is the
     Tukey-Kramer test, which has no half-widths.
     """
-    model, groups = outcome.required_model, outcome.required_model.means.size
+    model = outcome.required_model
+    groups = model.means.size
     q = standardised_difference(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
     # Before the quantile: the last bits depend on the order of calls, as panels are cached.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))

@@ -42,7 +42,7 @@ def fit_factorial(
 
     Without the term `Shard`, `Topic:Shard` means shards nested in topics.
     """
-    fitted = grand_mean = np.asarray(values.mean()).reshape((1,) * values.ndim)
+    fitted = grand_mean = values.mean(keepdims=True)
     effects: dict[str, Floats] = {}
     factors: dict[str, tuple[float, float]] = {}
     means: dict[str, Floats] = {}
@@ -71,7 +71,7 @@ def fit_factorial(
     )
 
 
-def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
+def fit_three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     """Analyse scores with gaps by type II sums of squares; also return the number of cells."""
     topics, shards = scored_cells(values)
     systems = values.shape[1]
@@ -79,12 +79,11 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
-    by_topic, n_topics = _sums_within(columns, topics)
-    by_shard, n_shards = _sums_within(columns, shards)
     fit, rank = _fit_additive(columns, topics, shards)
-    ss_error = ((columns - fit) ** 2).sum(axis=0)
-    ss_topic, ss_shard = by_shard - ss_error, by_topic - ss_error
-    df_system, df_topic, df_shard = systems - 1.0, rank - n_shards, rank - n_topics
+    fits = _fitted_means(columns, topics), _fitted_means(columns, shards), fit
+    within_topic, within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
+    ss_topic, ss_shard, df_system = within_shard - ss_error, within_topic - ss_error, systems - 1.0
+    df_topic, df_shard = rank - np.unique(shards).size, rank - np.unique(topics).size
     df_error = df_system * (len(cells) - rank)
     if df_error <= 0:
         raise CranfieldError("too few topics have scores in several shards to estimate an error")
@@ -106,9 +105,9 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means_by_group(cell_means, topics, values.shape[0]),
+            "Topic": _compute_group_means(cell_means, topics, values.shape[0]),
             "System": system_means,
-            "Shard": _means_by_group(cell_means, shards, values.shape[2]),
+            "Shard": _compute_group_means(cell_means, shards, values.shape[2]),
         },
     )
     return table, len(cells)
@@ -125,31 +124,25 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     return topics, shards
 
 
-def _means_by_group(values: Floats, group: Indices, n_groups: int) -> Floats:
+def _compute_group_means(values: Floats, group: Indices, n_groups: int) -> Floats:
     """Return the mean by group; NaN for an empty group."""
     count = np.bincount(group, minlength=n_groups)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(group, values, minlength=n_groups) / count)
 
 
-def _sums_within(columns: Floats, group: Indices) -> tuple[Floats, float]:
-    """Return the sum of squares within groups, by column, and the number of groups."""
-    index, counts, means = group_means(columns, group)
-    return ((columns - means[index]) ** 2).sum(axis=0), float(counts.size)
+def _fitted_means(columns: Floats, labels: Indices) -> Floats:
+    """Return the mean of the group of each row, by column."""
+    group, _, means = group_means(columns, labels)
+    return means[group]
 
 
 def _fit_additive(columns: Floats, topics: Indices, shards: Indices) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
-    _, shard = np.unique(shards, return_inverse=True)
     # After elimination of the topics, the design has only one column for each shard.
-    dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
-
-    def topic_means(matrix: Floats) -> Floats:
-        group, _, means = group_means(matrix, topics)
-        return means[group]
-
-    design = dummies - topic_means(dummies)
-    means = topic_means(columns)
+    dummies = (shards[:, None] == np.unique(shards)).astype(np.float64)
+    design = dummies - _fitted_means(dummies, topics)
+    means = _fitted_means(columns, topics)
     # An orthonormal basis of the design is cheaper than a least squares solution for each column.
     basis, singular_values, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, singular_values > 1e-10 * singular_values[0]]
@@ -161,23 +154,21 @@ def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
-    difference = model.differences(pairs)
-    error = model.standard_errors(pairs)
+    difference, error = model.differences(pairs), model.standard_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error))
-    zeros: Indices | int = 0
     if paired:
-        n = np.full(len(pairs), pairs.n_topics)
         _, deviation, zeros = pairs.moments()
+        results |= {"n": np.full(len(pairs), pairs.n_topics), "zeros": zeros}
         # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.location == "mean" else unit
     else:
         counts = (~np.isnan(pairs.values)).sum(axis=0)
-        n = counts[pairs.first] + counts[pairs.second]
-    results |= {"n": n, "zeros": zeros, "model": model}
+        results["n"] = counts[pairs.first] + counts[pairs.second]
+    results["model"] = model
     return t_outcome(difference, error, model.df, options.alternative, unit, **results)
 
 
-def one_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by system, shape (topics, systems); NaN is a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     n_scores, systems = counts.sum(), values.shape[1]
@@ -197,7 +188,7 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(means, table.ms_error, counts, table.df_error)
 
 
-def two_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse complete scores by topic and system, at least two of each."""
     topics, systems = values.shape
     if topics < 2:
@@ -208,7 +199,7 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
-def two_way_model(values: Floats) -> Model:
+def fit_two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without its table, which takes longer."""
     topics, systems = values.shape
     system_means = values.mean(axis=0)
@@ -218,17 +209,17 @@ def two_way_model(values: Floats) -> Model:
     return Model(system_means, error, np.full(systems, float(topics)), df)
 
 
-def three_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none."""
     if values.ndim != 3 or min(values.shape) < 2:
         raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
+    n_cells = values.shape[0] * values.shape[2]
     if np.isnan(values).any():
-        table, cells = three_way_with_gaps(values)
-        counts = np.full(values.shape[1], float(cells))
+        table, n_cells = fit_three_way_with_gaps(values)
     else:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
         table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
-        counts = np.full(values.shape[1], float(values.shape[0] * values.shape[2]))
+    counts = np.full(values.shape[1], float(n_cells))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
@@ -284,7 +275,7 @@ ERROR_EFFECT: dict[str, Any] = {
 @declared_test(
     "anova-1",
     aliases=("md1", "anova-one-way"),
-    fit=lambda values: one_way(values)[1],
+    fit=lambda values: fit_one_way(values)[1],
     paired=False,
     **(ANOVA | ERROR_EFFECT),
 )
@@ -301,13 +292,13 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
     """
-    return compare_by_analysis(one_way, pairs, options, paired=False)
+    return compare_by_analysis(fit_one_way, pairs, options, paired=False)
 
 
 @declared_test(
     "anova-2",
     aliases=("anova", "md2", "anova-two-way"),
-    fit=two_way_model,
+    fit=fit_two_way_model,
     error="two-way ANOVA error",
     additive=True,
     one_variance=True,
@@ -332,27 +323,31 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         and Geisser (1959) and by Huynh and Feldt (1976), as in the R package car; Lecoutre's
         correction (1991) changes nothing if all topics are one group.
     """
-    return compare_by_analysis(two_way, pairs, options)
+    return compare_by_analysis(fit_two_way, pairs, options)
 
 
-@declared_test("anova-2f", aliases=("md2f",), fit=two_way_model, **BOUND)
+@declared_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
 def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake two-way ANOVA (MD2f).
 
     asks: Do the mean scores differ at all?
     """
-    return reject_all(two_way, pairs, options)
+    return reject_all(fit_two_way, pairs, options)
 
 
 @declared_test(
-    "anova-3f", aliases=("md3f",), fit=lambda values: three_way(values)[1], shards="needed", **BOUND
+    "anova-3f",
+    aliases=("md3f",),
+    fit=lambda values: fit_three_way(values)[1],
+    shards="needed",
+    **BOUND,
 )
 def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
     """Fake three-way ANOVA (MD3f).
 
     asks: Do the mean scores over shards differ at all?
     """
-    return reject_all(three_way, pairs, options)
+    return reject_all(fit_three_way, pairs, options)
 
 
 @dataclass(frozen=True)
@@ -407,9 +402,8 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     squares = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
     h = squares / variance if variance > 0 else 0.0
     df = scores.shape[1] - 1.0
-    omnibus = Omnibus(
-        "H", h, df, float(chdtrc(df, h)), h / (n_scores - 1), "epsilon squared", int(n_tied)
-    )
+    p = float(chdtrc(df, h))
+    omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
     return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 

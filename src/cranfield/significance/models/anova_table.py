@@ -52,13 +52,13 @@ def sphericity(values: Floats, f: float) -> Sphericity | None:
     residuals -= residuals.mean(axis=0)
     if n_systems < 3 or np.isnan(f) or not residuals.any():
         return None
-    greenhouse_geisser, huynh_feldt = epsilons(residuals)
+    greenhouse_geisser, huynh_feldt = estimate_epsilons(residuals)
     df = np.array([greenhouse_geisser, huynh_feldt]) * (n_systems - 1.0)
     p = fdtrc(df, df * (n_topics - 1), f) if np.isfinite(f) else np.zeros(2)
     return Sphericity(greenhouse_geisser, huynh_feldt, float(p[0]), float(p[1]))
 
 
-def epsilons(residuals: Floats) -> tuple[float, float]:
+def estimate_epsilons(residuals: Floats) -> tuple[float, float]:
     """Estimate epsilon by Greenhouse and Geisser, and by Huynh and Feldt, from residuals."""
     # The sums over eigenvalues are a trace and a squared norm of the smaller Gram matrix.
     n_topics, n_systems = residuals.shape
@@ -176,17 +176,17 @@ class AnovaTable(Result):
     @property
     def ms_error(self) -> float:
         """Mean square of the error."""
-        return float(self.ms[self.sources.index("Error")])
+        return float(self.ms[-2])
 
     @property
     def df_error(self) -> float:
         """Degrees of freedom of the error."""
-        return float(self.df[self.sources.index("Error")])
+        return float(self.df[-2])
 
     def with_f(self, source: str, f: float, df_error: float, n_observations: int) -> AnovaTable:
         """Return the table with a new F, p and omega squared for a source; NaN removes F."""
         k = self.sources.index(source)
-        p, omega2 = p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
+        p, omega2 = compute_p_and_omega2(np.array([f]), self.df[k], df_error, n_observations)
         is_source = np.arange(len(self.sources)) == k
         return replace(
             self,
@@ -196,7 +196,6 @@ class AnovaTable(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return the model, estimated variances, and the corrected p-value of the systems."""
         lines = [f"Analysis of variance, {self.model}"]
         if self.components:
             variances = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
@@ -218,7 +217,6 @@ class AnovaTable(Result):
         return self.sources, self.ss, self.df, self.ms, self.f, self.p, self.omega2
 
     def tables(self) -> list[Table]:
-        """Return the printed table, with a label for the size of each effect."""
         rows = []
         for source, ss, df, ms, f, p, omega2 in zip(*self._columns(), strict=True):
             effect = [""] * 4
@@ -240,19 +238,15 @@ def make_table(
     """Compute mean squares, F, p and omega squared from sums of squares and degrees of freedom."""
     n_scores = int((~np.isnan(values)).sum())
     grand_mean = float(np.nanmean(values))
-    total = float(np.nansum((values - grand_mean) ** 2))
+    total = float(np.nansum((values - grand_mean) ** 2)), n_scores - 1.0
+    ss, df = np.array([*factors.values(), error, total]).T
     # Sums of squares within rounding error are 0.
-    tolerance = 1e-24 * float(np.nansum(values**2))
-    ss = np.array([s for s, _ in factors.values()] + [error[0], total])
-    ss[ss <= tolerance] = 0.0
-    df = np.array([d for _, d in factors.values()] + [error[1], float(n_scores - 1)])
-    n_factors = len(factors)
+    ss[ss <= 1e-24 * float(np.nansum(values**2))] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         ms = np.where(df > 0, ss / df, np.nan)
-        f = np.full(n_factors + 2, np.nan)
-        f[:n_factors] = ms[:n_factors] / ms[n_factors]
-    p, omega2 = p_and_omega2(f, df, df[n_factors], n_scores)
-    ms[-1] = np.nan
+        f = ms / ms[-2]
+    f[-2:] = ms[-1] = np.nan
+    p, omega2 = compute_p_and_omega2(f, df, df[-2], n_scores)
     return AnovaTable(
         model=model,
         sources=(*factors, "Error", "Total"),
@@ -270,14 +264,14 @@ def make_table(
     )
 
 
-def f_ratio(mean_square: float, error: float) -> float:
+def compute_f(mean_square: float, error: float) -> float:
     """Return F; infinite if the error is 0, and NaN if both are 0."""
     if error > 0:
         return mean_square / error
     return np.inf if mean_square > 0 else np.nan
 
 
-def p_and_omega2(
+def compute_p_and_omega2(
     f: Floats, df: Floats | float, df_error: float, n_scores: int
 ) -> tuple[Floats, Floats]:
     """Return p and omega squared for values of F; NaN if F is NaN."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
@@ -35,11 +34,11 @@ def normality_test(flat: Floats) -> Check:
     """Compute Shapiro and Wilk's test; for many residuals D'Agostino and Pearson's test."""
     from scipy import stats
 
-    if flat.size <= MAX_SHAPIRO:
-        result = stats.shapiro(flat)
-        return Check(NORMAL, "Shapiro-Wilk", float(result.statistic), float(result.pvalue))
-    result = stats.normaltest(flat)
-    return Check(NORMAL, "D'Agostino-Pearson", float(result.statistic), float(result.pvalue))
+    name, test = "Shapiro-Wilk", stats.shapiro
+    if flat.size > MAX_SHAPIRO:
+        name, test = "D'Agostino-Pearson", stats.normaltest
+    result = test(flat)
+    return Check(NORMAL, name, float(result.statistic), float(result.pvalue))
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
@@ -56,7 +55,7 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
     elif not any(varies):
         reason = "as no system's residuals vary"
     if reason:
-        return f"tests of equal variances, {reason}", f"tests of equal variances, {reason}"
+        return (f"tests of equal variances, {reason}",) * 2
     result = stats.levene(*columns, center="median")
     brown_forsythe = Check(EQUAL, "Brown-Forsythe", float(result.statistic), float(result.pvalue))
     if not all(varies):
@@ -182,7 +181,6 @@ class Assumptions(Result):
         Sincich (2012). They state that unequal variances hardly affect a balanced design, which
         holds for independent scores, but not for scores of the same topics (Huynh and Feldt, 1976).
         """
-        has_many_topics = self.topics >= ENOUGH_TOPICS
         topics = counted(self.topics, "topic")
         lines = []
         if NORMAL in self.violated:
@@ -190,23 +188,21 @@ class Assumptions(Result):
             advice = (
                 f"With {topics} a test of means hardly depends on normality; many tests with Holm's"
                 " or Bonferroni's correction may, as they use small p-values."
-                if has_many_topics
+                if self.topics >= ENOUGH_TOPICS
                 else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: compare with a"
                 " randomisation test."
             )
             lines.append(f"The errors are not normal ({shape}). {advice}")
         if EQUAL in self.violated:
-            lines.append(
-                "The systems differ in variance. "
-                + (
-                    "The Type I errors of the F-test of all systems are then too frequent: use its"
-                    " corrected p, above its table. For pairs, the correction bootstrap-tukey and"
-                    " the test t do not assume equal variances."
-                    if self.balanced
-                    else "Without a score of every system for every topic this may matter: compare"
-                    " with a paired test or a randomisation test."
-                )
+            advice = (
+                "The Type I errors of the F-test of all systems are then too frequent: use its"
+                " corrected p, above its table. For pairs, the correction bootstrap-tukey and the"
+                " test t do not assume equal variances."
+                if self.balanced
+                else "Without a score of every system for every topic this may matter: compare"
+                " with a paired test or a randomisation test."
             )
+            lines.append(f"The systems differ in variance. {advice}")
         if ADDITIVE in self.violated:
             lines.append(
                 "The effects of topics and systems are not additive: differences between systems"
@@ -227,7 +223,6 @@ class Assumptions(Result):
         return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
-        """Return one line: sizes, alpha, and the assumptions that are rejected."""
         sizes = f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')}"
         return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
 
@@ -275,7 +270,7 @@ def check_assumptions(
     >>> check_assumptions(table.residuals, table.fitted)  # doctest: +ELLIPSIS
     Assumptions(50 topics, 4 systems; alpha 0.05; rejected: normal errors, equal variances, ...)
     """
-    e, predicted = _arrays(residuals, fitted, alpha)
+    e, predicted = _check_arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
     residuals_of = [column[~np.isnan(column)] for column in e.T]
@@ -285,9 +280,8 @@ def check_assumptions(
     predicted = None if predicted is None else predicted / unit
     columns = [column / unit for column in residuals_of]
     skewness = kurtosis = np.nan
-    tests: list[Check | str] = [
-        "tests of normality and of variances, as all residuals are equal"
-    ] * 3
+    reason = "tests of normality and of variances, as all residuals are equal"
+    tests: list[Check | str] = [reason] * 3
     if np.ptp(ordered) > 0:
         centred = flat - flat.mean()
         variance = (centred**2).mean()
@@ -295,12 +289,7 @@ def check_assumptions(
         kurtosis = float((centred**4).mean() / variance**2 - 3)
         tests = [normality_test(flat), *variance_tests(columns, e)]
     tests.append(additivity_test(e, predicted))
-    with warnings.catch_warnings():
-        # A system with one score has no variance.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        variances = np.array(
-            [column.var(ddof=1) if column.size else np.nan for column in residuals_of]
-        )
+    variances = [column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_of]
     normality, brown_forsythe, bartlett, additivity = (
         test if isinstance(test, Check) else None for test in tests
     )
@@ -313,7 +302,7 @@ def check_assumptions(
         kurtosis=kurtosis,
         ordered=ordered,
         quantiles=normal_medians(flat.size),
-        variances=variances,
+        variances=np.array(variances),
         topics=e.shape[0],
         systems=e.shape[1],
         alpha=alpha,
@@ -322,7 +311,7 @@ def check_assumptions(
     )
 
 
-def _arrays(
+def _check_arrays(
     residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
     check_proportion("alpha", alpha)

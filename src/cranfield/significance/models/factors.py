@@ -178,7 +178,7 @@ def factorial_anova(
     check_arguments(factorial_anova, locals())
     score_table = as_scores(scores)
     table = score_table.over_shards()
-    levels, notes = _levels_by_system(factors, table.systems)
+    levels, notes = _read_levels(factors, table.systems)
     notes += replicate_notes(score_table)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
@@ -187,7 +187,7 @@ def factorial_anova(
         raise InputError(
             "expected a factor with two levels or more, got none", source="table of systems"
         )
-    cube = _cube(table.values, table.systems, levels, grid)
+    cube = _arrange_cube(table.values, table.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} without a score of every system excluded")
@@ -213,9 +213,7 @@ def factorial_anova(
     )
 
 
-def _levels_by_system(
-    factors: Any, systems: Sequence[str]
-) -> tuple[dict[str, list[str]], list[str]]:
+def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Return the levels of each factor in order of systems, and notes."""
     system_table = read_system_table(factors, _FACTORS, ID, systems)
     source = system_table.table.source
@@ -230,7 +228,7 @@ def _levels_by_system(
     return frame.to_dict(as_series=False), list(system_table.notes)
 
 
-def _cube(
+def _arrange_cube(
     values: Floats,
     systems: Sequence[str],
     levels: Mapping[str, Sequence[str]],
@@ -250,11 +248,9 @@ def _cube(
         combination = ", ".join(f"{name} {quoted(level)}" for name, level in names_and_levels)
         names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
-        raise InputError(
-            f"expected a full grid of {' x '.join(map(str, shape))} systems; {combination} has"
-            f" {count}",
-            source="table of systems",
-        )
+        sizes = " x ".join(map(str, shape))
+        reason = f"expected a full grid of {sizes} systems; {combination} has {count}"
+        raise InputError(reason, source="table of systems")
     order = [systems_of[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)
 

@@ -126,7 +126,7 @@ class GeneralisedLinearModel(Spec):
         CranfieldError
             If fewer than two topics or systems have finite effects, or the fit does not converge.
         """
-        topics, systems = self._finite_effects(values)
+        topics, systems = self._find_finite_effects(values)
         cells = np.ix_(topics, systems)
         scores = values[cells]
         n_topics, n_systems = scores.shape
@@ -150,12 +150,12 @@ class GeneralisedLinearModel(Spec):
         fitted, means = values.copy(), np.full(systems.size, np.nan)
         fitted[cells], means[systems] = mean, effects
         covariance = np.full((systems.size, systems.size), np.nan)
-        covariance[np.ix_(systems, systems)] = np.linalg.inv(_laplacian(weights))
+        covariance[np.ix_(systems, systems)] = np.linalg.inv(_make_laplacian(weights))
         counts = np.full(systems.size, float(n_topics))
         model = LinkModel(means, scale, counts, df, location="effect", covariance=covariance)
         return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
 
-    def _finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
+    def _find_finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
         """Return masks of the topics and the systems with finite effects."""
         topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
         n_included = -1
@@ -181,7 +181,7 @@ class GeneralisedLinearModel(Spec):
             topic_changes = residuals.sum(axis=1) / topic_weights
             right = residuals.sum(axis=0) - weights.T @ topic_changes
             try:
-                change = np.linalg.solve(_laplacian(weights), right)
+                change = np.linalg.solve(_make_laplacian(weights), right)
             except np.linalg.LinAlgError:
                 break
             steps = (topic_changes - weights @ change / topic_weights)[:, None] + change
@@ -203,7 +203,7 @@ def _is_inside(means: Floats) -> Bools:
     return np.asarray((means > ROUNDING) & (means < 1 - ROUNDING))
 
 
-def _laplacian(weights: Floats) -> Floats:
+def _make_laplacian(weights: Floats) -> Floats:
     """Return the matrix of the equations of systems, after elimination of the topics."""
     topic_part = weights.T @ (weights / weights.sum(axis=1, keepdims=True))
     matrix = np.diag(weights.sum(axis=0)) - topic_part
@@ -287,7 +287,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     )
 
 
-def correct_testable(
+def correct_testable_pairs(
     test: Test, correction: str, pairs: Pairs, options: Options
 ) -> tuple[Outcome, Floats]:
     """Compare pairs; return the outcome and adjusted p-values, NaN for pairs without a p-value."""
@@ -344,7 +344,6 @@ class GlmComparison(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        """Return the model, its fit, and the F test of all systems."""
         measure = f"{self.measure}: " if self.measure else ""
         return [
             f"{measure}generalised linear model {self.model}, correction {self.correction}",
@@ -409,10 +408,10 @@ def compare_glm(
     spec = test.spec
     if not isinstance(spec, GeneralisedLinearModel):
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
-    name = test.info.corrections[0] if correction is None else test.info.supported(correction)
+    name = test.info.supported(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
-    outcome, pvalues = correct_testable(test, name, pairs, Options(alpha=alpha))
+    outcome, pvalues = correct_testable_pairs(test, name, pairs, Options(alpha=alpha))
     table, fitted = inputs.scores, fit.model
     estimates = fitted.differences(pairs), fitted.standard_errors(pairs), outcome.statistic
     names = pair_names(table.systems, pairs.first, pairs.second)
@@ -420,7 +419,7 @@ def compare_glm(
     rows = with_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"not for claims that systems differ: {ERROR_RATES}"]
     if topics := np.array(table.topics)[~fit.topics].tolist():
-        notes.append(excluded_topics(topics))
+        notes.append(describe_excluded_topics(topics))
     if systems := np.array(table.systems)[~fit.systems].tolist():
         notes.append(
             f"{counted(len(systems), 'system')} with 0 or 1 on all topics, whose pairs have no"
@@ -442,7 +441,7 @@ def compare_glm(
     )
 
 
-def excluded_topics(topics: Sequence[str]) -> str:
+def describe_excluded_topics(topics: Sequence[str]) -> str:
     """Return a note on topics that a model excludes."""
     return (
         f"glm excludes {counted(len(topics), 'topic')} on which all systems score 0 or all 1:"

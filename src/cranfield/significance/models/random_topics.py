@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
@@ -31,19 +30,19 @@ from cranfield.significance.models.anova import (
     ERROR_EFFECT,
     compare_by_analysis,
     fit_factorial,
+    fit_three_way,
+    fit_two_way,
+    fit_two_way_model,
     scored_cells,
-    three_way,
-    two_way,
-    two_way_model,
 )
-from cranfield.significance.models.anova_table import AnovaTable, f_ratio, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
     as_integers,
     bootstrap_t_interval,
-    count_as_extreme,
+    count_extreme,
     monte_carlo_pvalues,
 )
 from cranfield.tabular import format_pvalue
@@ -73,9 +72,7 @@ class RandomGroups:
     independent copies of this model: the number of columns, or one less if rows add up to 0.
     """
 
-    def __init__(
-        self, rows: Floats, labels: NDArray[np.intp], copies: int, tolerance: float
-    ) -> None:
+    def __init__(self, rows: Floats, labels: Indices, copies: int, tolerance: float) -> None:
         self.copies = copies
         # The group of each row, and the number of rows and the means of each group.
         self.group, self.counts, self.means = group_means(rows, labels)
@@ -180,17 +177,17 @@ def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats
     return (weights * squares).sum(axis=1), squares
 
 
-def random_topics_model(values: Floats) -> Model:
+def fit_random_topics_model(values: Floats) -> Model:
     """Fit the model of random topics without its table, which takes longer."""
     if np.isnan(values).any():
         return random_topics(values)[1]
-    return two_way_model(values.mean(axis=2))
+    return fit_two_way_model(values.mean(axis=2))
 
 
 @declared_test(
     "random-topics",
     aliases=("mixed", "anova-random"),
-    fit=random_topics_model,
+    fit=fit_random_topics_model,
     error="two-way ANOVA error of topic means over shards",
     one_variance=True,
     shards="needed",
@@ -223,7 +220,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
 @declared_test(
     "anova-3",
     aliases=("md3", "anova-three-way"),
-    fit=lambda values: three_way(values)[1],
+    fit=lambda values: fit_three_way(values)[1],
     samples_topics=False,
     shards="needed",
     **ANOVA,
@@ -246,7 +243,7 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
         reports the F of random-topics for comparison.
     """
-    outcome = compare_by_analysis(three_way, pairs, options)
+    outcome = compare_by_analysis(fit_three_way, pairs, options)
     assert outcome.table is not None
     return replace(outcome, notes=fixed_topics_notes(outcome.table, pairs.scores))
 
@@ -306,10 +303,9 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     # Topics without scores do not count; balanced: all others have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     explained = float((fit.mean**2).sum()) / (systems - 1)
-    f = f_ratio(explained, fit.variance)
-    denominator = "Topic:System"
-    if not is_balanced:
-        denominator = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
+    f = compute_f(explained, fit.variance)
+    approximation = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
+    denominator = "Topic:System" if is_balanced else approximation
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
     table = table.with_f("System", f, fit.df, groups * systems)
     components = {
@@ -363,27 +359,19 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         quantile of |t| over the same fits; the interval of a one-sided test, the quantile of t.
     """
     scores = pairs.scores
-    if scores.ndim == 3 and scores.shape[2] < 2:
+    if scores.ndim == 2:
+        table, _ = fit_two_way(scores)
+    elif scores.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
-    by_shard = scores if scores.ndim == 3 else scores[:, :, None]
-    if scores.ndim == 3:
+    else:
         # Shards are replicates.
         table = fit_factorial(scores, "Topic", "System", "Topic:System")
-    else:
-        table, _ = two_way(scores)
-    means = table.means["System"]
-    difference = pairs.mean_differences(means)
-    refits = Refits.draw(table.residuals.reshape(by_shard.shape), options)
-    error = np.sqrt(table.ms_error)
-    resample = partial(refits.studentise, error=error)
-    errors = np.full(len(pairs), error)
+    difference = pairs.mean_differences(table.means["System"])
+    refits = Refits.draw(table.residuals.reshape(*scores.shape[:2], -1), options)
+    errors = np.full(len(pairs), np.sqrt(table.ms_error))
+    resample = partial(refits.studentise, error=np.sqrt(table.ms_error))
     t = standardised_difference(difference, errors)
-
-    def count(rows: slice, block: Pairs) -> tuple[Indices]:
-        statistics, side = resample(block), options.alternative
-        return (count_as_extreme(statistics, t[rows], side, rtol=RELATIVE_TOLERANCE),)
-
-    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
+    n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
@@ -444,12 +432,11 @@ class Refits:
         """Divide differences of effects by the error of their fit, shape (pairs, resamples)."""
         if error == 0:
             return np.zeros((len(pairs), self.errors.size))
-        differences = self.effects[pairs.first]
-        differences -= self.effects[pairs.second]
+        differences = pairs.subtract(self.effects)
         with np.errstate(divide="ignore", invalid="ignore"):
             differences /= self.errors
         differences[np.isnan(differences)] = 0.0
-        return np.asarray(differences)
+        return differences
 
 
 def exact_squares(sums: Floats, unit: float) -> Floats:

@@ -17,7 +17,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
-from cranfield.significance.models.anova_table import AnovaTable, f_ratio, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
 from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Replicate")
@@ -26,7 +26,7 @@ REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
 """Common declarations of the tests of replicates."""
 
 
-def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse replicates within each topic and system, shape (topics, systems, replicates).
 
     Cells may have fewer replicates than others (NaN). Cell means then have equal weights, and their
@@ -44,24 +44,21 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     topics, systems = cells.shape
     replicates = 1 / float((1 / counts).mean())
     by_cell = fit_factorial(cells, "Topic", "System")
-    ss_and_df = {
-        "Topic": (replicates * by_cell.ss_of("Topic"), topics - 1.0),
-        "System": (replicates * by_cell.ss_of("System"), systems - 1.0),
-        "Topic:System": (replicates * by_cell.ss_of("Error"), (topics - 1.0) * (systems - 1)),
-    }
+    factors = ("Topic", "System", "Topic:System")
+    ss_and_df = zip(replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
     fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system)",
-        ss_and_df,
+        dict(zip(factors, ss_and_df, strict=True)),
         (float(np.nansum((values - fitted) ** 2)), df_error),
         values=values,
         fitted=fitted,
         means=by_cell.means,
     )
     ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
-    df = ss_and_df["Topic:System"][1]
-    table = table.with_f("System", f_ratio(ms_system, ms_cell), df, topics * systems)
-    table = table.with_f("Topic", f_ratio(ms_topic, ms_cell), df, topics * systems)
+    df = by_cell.df_error
+    table = table.with_f("System", compute_f(ms_system, ms_cell), df, topics * systems)
+    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df, topics * systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
@@ -83,7 +80,7 @@ def independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(table.means["System"], ms_cell / replicates, n, df)
 
 
-def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     """Analyse replicates that answer all topics; each system has the same number."""
     counts = (~np.isnan(values).all(axis=0)).sum(axis=1)
     if counts.max() < 2:
@@ -115,8 +112,8 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
             " replicates vary little more than the residuals"
         )
-    table = table.with_f("System", f_ratio(ms_system, error), df_error, topics * systems)
-    table = table.with_f("Topic", f_ratio(ms_topic, ms_cell), df[0], topics * systems)
+    table = table.with_f("System", compute_f(ms_system, error), df_error, topics * systems)
+    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df[0], topics * systems)
     table = replace(
         table,
         model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
@@ -136,7 +133,7 @@ def shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(table.means["System"], error, n, df_error)
 
 
-def variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
+def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
     positive = {name: max(0.0, variance) for name, variance in components.items()}
     total = sum(positive.values())
@@ -147,10 +144,8 @@ def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ..
     """Return notes on the variance components, and on the variance reduction by more replicates."""
     if not table.ms_error and not table.components[component]:
         return ("replicates do not differ: the systems are deterministic",)
-    proportions = ", ".join(
-        f"{name} {proportion:.1%}"
-        for name, proportion in variance_proportions(table.components).items()
-    )
+    variances = compute_variance_proportions(table.components)
+    proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
     negative = [name for name, variance in table.components.items() if variance < 0]
     suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
     return (
@@ -162,7 +157,7 @@ def _notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ..
 
 @declared_test(
     "independent-replicates",
-    fit=lambda values: independent_replicates(values)[1],
+    fit=lambda values: fit_independent_replicates(values)[1],
     error="two-way ANOVA error of topic means over replicates",
     one_variance=True,
     **REPLICATES,
@@ -187,7 +182,7 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
         reported unchanged. With unequal numbers of replicates all cell means have equal weights,
         and sums of squares use the harmonic mean of the numbers.
     """
-    outcome = compare_by_analysis(independent_replicates, pairs, options)
+    outcome = compare_by_analysis(fit_independent_replicates, pairs, options)
     table = outcome.table
     assert table is not None
     ms_cell, ms_error = table.ms[2:4]
@@ -197,7 +192,7 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
 
 @declared_test(
     "shared-replicates",
-    fit=lambda values: shared_replicates(values)[1],
+    fit=lambda values: fit_shared_replicates(values)[1],
     samples_topics=False,
     **REPLICATES,
 )
@@ -222,7 +217,7 @@ def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
         variation between replicates. All systems must have the same number of replicates; negative
         estimates of variances are reported unchanged.
     """
-    outcome = compare_by_analysis(shared_replicates, pairs, options)
+    outcome = compare_by_analysis(fit_shared_replicates, pairs, options)
     table = outcome.table
     assert table is not None
     model = outcome.required_model

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
-    largest_difference,
-    pvalues_of,
+    compute_maximum_pvalues,
+    find_largest_difference,
     simultaneous_interval,
 )
 from cranfield.significance.differences import (
@@ -38,11 +37,12 @@ from cranfield.significance.resampling import (
     as_integers,
     bootstrap_t_interval,
     count_as_extreme,
+    count_extreme,
     draw_counts,
     draw_topic_counts,
     monte_carlo_pvalues,
     studentise,
-    tail_rank,
+    tail_ranks,
 )
 
 
@@ -108,7 +108,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardised_difference(mean, error)
-    resample = resampler(pairs, options, is_studentised)
+    resample = make_resampler(pairs, options, is_studentised)
 
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
         statistics, side = resample(block), options.alternative
@@ -135,11 +135,13 @@ def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
 ) -> Bounds:
     # Resamples are drawn again, since they need far more memory than scores.
-    resample = resampler(pairs, options, is_studentised)
+    resample = make_resampler(pairs, options, is_studentised)
     return bootstrap_t_interval(pairs, mean, error, resample, options, level)
 
 
-def resampler(pairs: Pairs, options: Options, is_studentised: bool) -> Callable[[Pairs], Floats]:
+def make_resampler(
+    pairs: Pairs, options: Options, is_studentised: bool
+) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
@@ -184,26 +186,21 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         same topics are drawn for all systems. Several pairs are compared with the largest centred
         difference of each resample (correction bootstrap-max).
     """
-    centred = centred_medians(pairs, options)
+    centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
     model = Model(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
     )
     difference = model.differences(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
-
-    def count(rows: slice, block: Pairs) -> tuple[Indices]:
-        draws, side = centred[block.first] - centred[block.second], options.alternative
-        return (count_as_extreme(draws, difference[rows], side, rtol=RELATIVE_TOLERANCE),)
-
-    [n_extreme] = pairs.map_blocks(count, options.resamples)
+    n_extreme = count_extreme(
+        pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
+    )
     _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
-        effect=standardised_difference(
-            difference, np.full(len(pairs), (third_quartile - first_quartile).mean())
-        ),
+        effect=standardised_difference(difference, (third_quartile - first_quartile).mean()),
         interval=partial(median_interval, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.n_topics),
         zeros=zeros,
@@ -212,34 +209,30 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def centred_medians(pairs: Pairs, options: Options) -> Floats:
+def resample_medians(pairs: Pairs, options: Options) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
-    lower, upper = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
+    middle_ranks = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
 
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
         cumulative = np.cumsum(counts[:, order], axis=1)
         ascending = scores[order]
-        lower_scores, upper_scores = (
-            ascending[(cumulative >= rank).argmax(axis=1)] for rank in (lower, upper)
-        )
-        return np.asarray((lower_scores + upper_scores) / 2 - np.median(scores))
+        lower, upper = (ascending[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
+        return np.asarray((lower + upper) / 2 - np.median(scores))
 
-    columns = np.ascontiguousarray(pairs.values.T)
-    return np.array(in_threads(resample, list(columns), options.jobs))
+    columns = list(np.ascontiguousarray(pairs.values.T))
+    return np.array(in_threads(resample, columns, options.jobs))
 
 
 def median_interval(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
     """Return the interval of each pair alone, by the quantile of its resampled differences."""
-    rank = np.broadcast_to(
-        tail_rank((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
-    )
+    rank = tail_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.blocks(options.resamples):
-        draws = np.sort(orient(centred[block.first] - centred[block.second], options.alternative))
+        draws = np.sort(orient(block.subtract(centred), options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
         half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE_TOLERANCE), np.inf)
@@ -255,11 +248,11 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected
     assumes: topics are a random sample, a dozen at least
     source: Westfall and Young (1993)
     """
-    centred = centred_medians(pairs, options)
-    maxima = np.sort(largest_difference(pairs, centred, options.alternative))
+    centred = resample_medians(pairs, options)
+    maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
     return CorrectedResults(
-        pvalues_of(orient(difference, options.alternative), maxima),
+        compute_maximum_pvalues(orient(difference, options.alternative), maxima),
         interval=partial(simultaneous_interval, difference, 1.0, maxima, options),
         interval_kind=ALL_PAIRS,
     )
@@ -306,12 +299,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
-        sums = pooled_sums(integers, int(n), int(m), options, k)
         observed = totals[subset.first] * m - totals[subset.second] * n
-        count = partial(
-            _count_extreme, sums, observed, atol=2.0 * n * m, alternative=options.alternative
-        )
-        [n_extreme[indices]] = subset.map_blocks(count, options.resamples, 2**17, options.jobs)
+        resample = make_pooled_resampler(integers, int(n), int(m), options, k)
+        n_extreme[indices] = count_extreme(subset, observed, resample, options, atol=2.0 * n * m)
     mean = np.nanmean(pairs.values, axis=0)
     squares = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
@@ -335,17 +325,17 @@ def move_to_front(values: Floats) -> tuple[Floats, Indices]:
     return np.take_along_axis(values, order, axis=0), (~is_missing).sum(axis=0)
 
 
-def pooled_sums(
+def make_pooled_resampler(
     integers: Floats, n: int, m: int, options: Options, stream_key: int
-) -> tuple[Floats, Floats]:
-    """Draw n and m scores from the pooled scores of two systems, and sum them.
+) -> Callable[[Pairs], Floats]:
+    """Draw n and m scores from the pooled scores of two systems, each followed by zeros.
 
-    `integers` are the scores of each system, followed by zeros. Returns the contributions of
-    systems, as the first and as the second of a pair, to n m (mean of x* - mean of y*).
+    Returns a function that computes n m (mean of x* - mean of y*) of a block of pairs.
     """
     random = stream(options.seed, stream_key)
     total = n + m
-    sums = np.empty((2, integers.shape[1], options.resamples))
+    # Contributions of each system, as the first and as the second of a pair.
+    first_sums, second_sums = np.empty((2, integers.shape[1], options.resamples))
     for rows in row_slices(options.resamples, total, DRAWS_PER_BLOCK):
         draws = random.integers(0, total, size=(rows.stop - rows.start, total))
         draws += total * np.arange(len(draws))[:, None]
@@ -355,17 +345,9 @@ def pooled_sums(
         )
         # Sums of integers do not depend on the number of resamples drawn at a time.
         weights = (counts_of_x * m - counts_of_y * n).astype(np.float64)
-        sums[0, :, rows] = (weights[:, :n] @ integers[:n]).T
-        sums[1, :, rows] = (weights[:, n:] @ integers[:m]).T
-    return sums[0], sums[1]
-
-
-def _count_extreme(
-    sums: tuple[Floats, Floats], observed: Floats, rows: slice, block: Pairs, **options: Any
-) -> tuple[Indices]:
-    totals = sums[0][block.first]
-    totals += sums[1][block.second]
-    return (count_as_extreme(totals, observed[rows], **options),)
+        first_sums[:, rows] = (weights[:, :n] @ integers[:n]).T
+        second_sums[:, rows] = (weights[:, n:] @ integers[:m]).T
+    return lambda block: first_sums[block.first] + second_sums[block.second]
 
 
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
@@ -392,10 +374,8 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     in_threads(draw, list(range(systems)), options.jobs)
 
     def resample(block: Pairs) -> Floats:
-        return studentise(
-            means[block.first] - means[block.second],
-            squared_errors[block.first] + squared_errors[block.second],
-        )
+        squares = squared_errors[block.first] + squared_errors[block.second]
+        return studentise(block.subtract(means), squares)
 
     error = np.sqrt(observed_squared_error[pairs.first] + observed_squared_error[pairs.second])
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))

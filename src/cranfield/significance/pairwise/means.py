@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices
@@ -28,10 +27,10 @@ from cranfield.significance.differences import (
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
-    count_as_extreme,
+    count_extreme,
     monte_carlo_pvalues,
     random_signs,
-    tail_rank,
+    tail_ranks,
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
@@ -51,7 +50,7 @@ def apply_exchange_tests(
     is_constant = _find_constant(outcome, pairs, info)
     if not is_constant.any():
         return outcome
-    smallest = _smallest_pvalues(pairs, info.paired, options)
+    smallest = _compute_smallest_pvalues(pairs, info.paired, options)
     opposite_sign = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     sign = np.sign(difference)
@@ -98,7 +97,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+def _compute_smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
         return np.full(len(pairs), 0.5 ** (pairs.n_topics - options.two_sided))
@@ -245,24 +244,32 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         B random assignments (interval resamples and interval seed in the details).
     """
     mean, deviation, zeros = pairs.moments()
+    n = pairs.n_topics
     if uses_exact_test(pairs, zeros, options):
         pvalue = exact_pvalues(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
-        n = pairs.n_topics
         all_subsets = n <= MAX_SUBSET_TOPICS and len(pairs) * 2**n <= MAX_SUBSETS
         if not all_subsets:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
         all_subsets = False
-        signs = random_signs(options.resamples, pairs.n_topics, options.seed)
-        pvalue = monte_carlo_pvalues(count_extreme(pairs, signs, options), options.resamples)
+        signs = random_signs(options.resamples, n, options.seed)
+        integers, _ = as_integers(pairs.values, 2 * n)
+        # The sum of a pair's signed differences is the difference of the systems' signed sums.
+        sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
+        observed = pairs.subtract(integers.sum(axis=0))
+        # Sums that differ by less than the rounding of their terms are equal.
+        n_extreme = count_extreme(
+            pairs, observed, lambda block: block.subtract(sums), options, atol=2.0 * n
+        )
+        pvalue = monte_carlo_pvalues(n_extreme, options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
         effect=standardised_difference(mean, deviation),
         interval=partial(subset_interval, pairs, options, all_subsets),
-        n=np.full(len(pairs), pairs.n_topics),
+        n=np.full(len(pairs), n),
         zeros=zeros,
         details=details,
     )
@@ -281,30 +288,8 @@ def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
     return n <= MAX_EXACT and len(pairs) * 2 ** ((n + 1) // 2) <= MAX_HALF_SUMS
 
 
-def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> Indices:
-    """Count the assignments with a difference at least as extreme as the observed one, by pair."""
-    integers, _ = as_integers(pairs.values, 2 * pairs.n_topics)
-    # The sum of a pair's signed differences is the difference of the systems' signed sums.
-    sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
-    observed = integers.sum(axis=0)
-    # Sums that differ by less than the rounding of their terms are equal.
-    slack = 2.0 * pairs.n_topics
-
-    def count(_: slice, block: Pairs) -> tuple[Indices]:
-        differences = sums[block.first]
-        differences -= sums[block.second]
-        extreme = block.subtract(observed)
-        return (count_as_extreme(differences, extreme, options.alternative, atol=slack),)
-
-    return pairs.map_blocks(count, len(signs), 2**17, options.jobs)[0]
-
-
 def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
-    """Return exact p-values over all 2^n assignments, by the meet-in-the-middle method.
-
-    The signed sums of each half of the topics are enumerated; sorting them gives the number of
-    pairs of half-sums that reach the observed sum.
-    """
+    """Return exact p-values over all 2^n assignments, from the signed sums of half the topics."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
         differences = block.differences()
@@ -315,7 +300,7 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
         integers = as_integers(nonzero, n)[0]
         halves = integers[:, : n // 2], integers[:, n // 2 :]
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
-        first_sums, second_sums = (np.sort(_signed_sums(half), axis=1) for half in halves)
+        first_sums, second_sums = (np.sort(_enumerate_signed_sums(half), axis=1) for half in halves)
         n_reaching = _count_pairs(first_sums, second_sums, threshold)
         if options.two_sided:
             # The sums are symmetric around 0; the tails overlap only if they contain all sums.
@@ -325,7 +310,7 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
     return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.n_topics + 1) // 2), 4 * BLOCK)[0]
 
 
-def _signed_sums(integers: Floats) -> Floats:
+def _enumerate_signed_sums(integers: Floats) -> Floats:
     """Return all signed sums of each row, shape (rows, 2^columns)."""
     sums = np.zeros((len(integers), 1))
     for column in integers.T:
@@ -360,8 +345,7 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     # All subsets include the observed arrangement, random subsets do not.
     n_subsets = len(is_flipped) - all_subsets
     size = is_flipped.sum(axis=1)
-    rank = tail_rank((1 - level) / (1 if options.two_sided else 2), n_subsets)
-    rank = np.broadcast_to(rank, (len(pairs),))
+    rank = tail_ranks(pairs, level, options, n_subsets)
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
     is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
     rank = rank - int((~is_proper).sum()) + all_subsets

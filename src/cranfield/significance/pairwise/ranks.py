@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
+from scipy.special import bdtr, ndtr, ndtri
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError
@@ -34,8 +34,6 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options, declared_test
 
-LOG_PROBABILITY_TOLERANCE = 1e-7  # difference of log probabilities that are equal within rounding
-
 
 def binomial_pvalues(
     wins: Indices, losses: Indices, alternative: str = "two-sided", probability: float = 0.5
@@ -53,30 +51,12 @@ def binomial_pvalues(
     elif probability == 0.5:
         pvalues = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
     else:
-        is_above = wins > n * probability
-        counts = np.where(is_above, losses, wins)
-        two_sided = _two_sided(counts, n, np.where(is_above, 1 - probability, probability))
-        pvalues = np.where(wins == n * probability, 1.0, two_sided)
+        from scipy.stats import binomtest
+
+        counts = zip(wins.ravel().tolist(), np.maximum(n, 1).ravel().tolist(), strict=True)
+        tests = [binomtest(n_wins, total, probability) for n_wins, total in counts]
+        pvalues = np.reshape([test.pvalue for test in tests], n.shape)
     return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
-
-
-def _two_sided(count: Indices, n: Indices, p: Floats) -> Floats:
-    """Return the two-sided p-value of a count below its mean n p."""
-
-    def log_probability(k: Indices) -> Floats:
-        log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return np.asarray(log_binomial + xlogy(k, p) + xlog1py(n - k, -p))
-
-    threshold = log_probability(count) + LOG_PROBABILITY_TOLERANCE
-    # Probabilities decrease above the mean: bisect for the first that is at most the threshold.
-    low, high = np.ceil(n * p).astype(np.int64), n + 1
-    for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
-        middle = (low + high) // 2
-        is_open = low < high
-        is_small = log_probability(np.minimum(middle, n)) <= threshold
-        low = np.where(is_open & ~is_small, middle + 1, low)
-        high = np.where(is_open & is_small, middle, high)
-    return np.asarray(bdtr(count, n, p) + np.where(high > n, 0.0, bdtrc(high - 1, n, p)))
 
 
 def count_cells(n: int) -> int:
@@ -123,8 +103,10 @@ class _SumTables:
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
         self.shift, self.side = int(triangle), _side(x.shape[1])
         height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
-        self.x = _pad(x, height)
-        self.y = _pad(y, self.columns + self.shift * height)
+        self.x, self.y = (
+            np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
+            for rows, width in ((x, height), (y, self.columns + self.shift * height))
+        )
 
     def bounds(self, k: Indices) -> list[Floats]:
         """Return two of the sums that are a lower and an upper bound of the k-th smallest sum."""
@@ -165,7 +147,7 @@ class _SumTables:
         first = np.cumsum(counts.ravel()) - counts.ravel()
         index = np.arange(row.size)
         column = index - first[row] + start.ravel()[row]
-        table, a = row // counts.shape[1], row % counts.shape[1]
+        table, a = np.divmod(row, counts.shape[1])
         sums = np.full((len(indices), int(totals.max())), np.inf)
         offset = np.cumsum(totals) - totals
         sums[table, index - offset[table]] = (
@@ -173,10 +155,6 @@ class _SumTables:
         )
         sums.sort(axis=1)
         return np.asarray(sums[np.arange(len(indices)), rank])
-
-
-def _pad(rows: Floats, width: int) -> Floats:
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
@@ -299,9 +277,7 @@ def _combine_tails(low: Floats, high: Floats, alternative: str) -> Floats:
 def _count_ties(ranks: Floats) -> Indices:
     """Count the tied ranks in each row of ascending ranks; ranks of 0 do not count."""
     equals_next = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
-    is_tied = np.zeros(ranks.shape, dtype=bool)
-    is_tied[:, 1:] |= equals_next
-    is_tied[:, :-1] |= equals_next
+    is_tied = np.pad(equals_next, ((0, 0), (0, 1))) | np.pad(equals_next, ((0, 0), (1, 0)))
     return np.asarray(is_tied.sum(axis=1))
 
 
@@ -380,11 +356,11 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         alpha.
     """
 
-    def wins_and_losses(_: slice, block: Pairs) -> tuple[Indices, Indices]:
-        differences = _threshold_differences(block, options)
+    def count(_: slice, block: Pairs) -> tuple[Indices, Indices]:
+        differences = _compute_differences(block, options)
         return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
 
-    wins, losses = pairs.map_blocks(wins_and_losses)
+    wins, losses = pairs.map_blocks(count)
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
@@ -396,7 +372,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _threshold_differences(pairs: Pairs, options: Options) -> Floats:
+def _compute_differences(pairs: Pairs, options: Options) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
     differences = pairs.differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
@@ -409,7 +385,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.blocks():
         # Differences are computed again, since they need far more memory than scores.
-        differences = _threshold_differences(block, options)
+        differences = _compute_differences(block, options)
         n = (differences != 0).sum(axis=1)
         sizes, size_of_pair = np.unique(n, return_inverse=True)
         cdf = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
@@ -422,7 +398,6 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     return low, high
 
 
-Integers = NDArray[np.integer]
 MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exact distribution
 
 
@@ -472,16 +447,16 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
         pvalues = np.full(len(block), np.nan)
         if options.exact:
-            pvalues = _exact_pvalues(ranks, counts[block.first], rank_sum, options)
+            pvalues = _compute_exact_pvalues(ranks, counts[block.first], rank_sum, options)
         return rank_sum, ties, _count_ties(ranks), pvalues
 
-    rank_sum, ties, n_tied, exact_pvalue = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
+    rank_sum, ties, n_tied, pvalues = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
-        pvalue=exact_pvalue
+        pvalue=pvalues
         if options.exact
-        else _normal_pvalues(u, n, m, ties, options.alternative),
+        else _compute_normal_pvalues(u, n, m, ties, options.alternative),
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_interval, pairs),
         n=n + m,
@@ -490,7 +465,9 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
+def _compute_normal_pvalues(
+    u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str
+) -> Floats:
     total = (n + m).astype(np.float64)
     variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
     distance = orient(u - n * m / 2, alternative) - 0.5
@@ -499,7 +476,7 @@ def _normal_pvalues(u: Floats, n: Indices, m: Indices, ties: Floats, alternative
     return tail_pvalues(ndtr(-z), alternative)
 
 
-def _exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
+def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     rows = np.column_stack([n, ranks]).astype(np.intp)
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)
@@ -535,7 +512,7 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
 class RankSums:
     """Tail probabilities of the sum of n ranks (ascending, doubled) drawn without replacement."""
 
-    def __init__(self, ranks: Integers, n: int) -> None:
+    def __init__(self, ranks: NDArray[np.integer], n: int) -> None:
         # The subsets of k ranks with the sum s are counted for each half of the ranks. Counts are
         # floats that are only added, so that small probabilities keep their relative precision.
         half = ranks.size // 2
@@ -560,7 +537,7 @@ class RankSums:
         return float((self.lower * low).sum()), float((self.lower * high).sum())
 
 
-def _count_subsets(ranks: Integers, max_size: int) -> Floats:
+def _count_subsets(ranks: NDArray[np.integer], max_size: int) -> Floats:
     """Count the subsets of k ranks, up to `max_size`, with the sum s; shape (k, s)."""
     counts = np.zeros((min(max_size, ranks.size) + 1, int(ranks.sum()) + 1))
     counts[0, 0] = 1.0

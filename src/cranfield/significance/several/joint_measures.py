@@ -21,8 +21,8 @@ from cranfield.significance.comparison.result import scale_notes
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
-    pvalues_of,
-    resampled_maxima,
+    compute_maximum_pvalues,
+    resample_maxima,
     simultaneous_interval,
     step_down,
 )
@@ -36,9 +36,9 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.prepare import (
     as_scores,
-    baseline_indices,
+    choose_statistic,
+    find_baselines,
     prepare_scores,
-    statistic_of,
     transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
@@ -134,11 +134,8 @@ class JointComparison(Result, WithProse):
 
     def counts(self) -> pl.DataFrame:
         """Count, by pair, the measures by which the first system is significantly better, worse."""
-        verdicts = self.verdicts
-        return self._pairs().with_columns(
-            better=pl.Series((verdicts > 0).sum(axis=1)),
-            worse=pl.Series((verdicts < 0).sum(axis=1)),
-        )
+        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
+        return self._pairs().with_columns(better=better, worse=worse)
 
     def _frame(self) -> pl.DataFrame:
         names = self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
@@ -150,9 +147,7 @@ class JointComparison(Result, WithProse):
         return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        """Return the lines above the table: method, sizes, number of significant pairs."""
-        verdicts = self.verdicts
-        better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
+        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
         n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
         is_unanimous = np.maximum(better, worse) == n_measures
         is_contradictory = (better > 0) & (worse > 0)
@@ -166,7 +161,6 @@ class JointComparison(Result, WithProse):
         ]
 
     def tables(self) -> list[Table]:
-        """Return the printed table, with a mark for each pair and measure."""
         rows = [
             [*names, *(MARKS[verdict] for verdict in verdicts)]
             for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
@@ -242,12 +236,13 @@ def compare_measures(
     scores_of, notes = complete_scores(align_scores(_read_scores(evaluation)), missing or "error")
     info = find_test("t").info
     names, systems = tuple(scores_of), next(iter(scores_of.values())).systems
-    baselines = baseline_indices(systems, baseline)
-    pairs_by_measure = []
-    statistics = tuple(statistic_of(scores, None, None) for scores in scores_of.values())
-    for scores, statistic in zip(scores_of.values(), statistics, strict=True):
-        flat = transform_scores(prepare_scores(scores, info, None), statistic).topic_scores
-        pairs_by_measure.append(make_pairs(flat, baselines))
+    baselines = find_baselines(systems, baseline)
+    pairs_by_measure, statistics = [], []
+    for scores in scores_of.values():
+        statistics.append(choose_statistic(scores, None, None))
+        inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
+        pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
+        notes = (*notes, *scale_notes(scores, info, options))
     pairs = pairs_by_measure[0]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
@@ -258,8 +253,6 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results = _compare_jointly(pairs_by_measure, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    for scores in scores_of.values():
-        notes = (*notes, *scale_notes(scores, info, options))
     declaration = CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
@@ -271,7 +264,7 @@ def compare_measures(
         first=pairs.first,
         second=pairs.second,
         difference=difference,
-        statistics=statistics,
+        statistics=tuple(statistics),
         pvalues=pvalues,
         interval=(low, high),
         alpha=alpha,
@@ -301,17 +294,15 @@ def _compare_jointly(
     families: Sequence[PooledErrors | CentredPairs]
     if correction == "bootstrap-tukey":
         families = pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
-        largest = resampled_maxima(pooled, options)
+        largest = resample_maxima(pooled, options)
         # A measure without variation gives no evidence of differences.
         t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in pooled])
-        pvalues = pvalues_of(np.abs(t), largest)
+        pvalues = compute_maximum_pvalues(np.abs(t), largest)
     else:
         families = centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
         pvalues, largest = step_down(centred, options)
     differences = np.concatenate([family.difference for family in families])
-    errors = np.concatenate(
-        [np.zeros(family.difference.size) + family.error for family in families]
-    )
+    errors = np.concatenate([family.error + 0.0 * family.difference for family in families])
     errors[errors == 0] = np.inf
     low, high = simultaneous_interval(differences, errors, largest, options, 1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.

@@ -7,7 +7,7 @@ infinite v, so that its weight is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from cranfield.significance.differences import (
     with_values,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.prepare import as_scores, baseline_indices, prepare_scores
+from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 
 Function = Callable[[Floats], Floats]
@@ -65,10 +65,28 @@ class Pooled:
 
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
-    slices = list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
-    blocks = [_pool(y[rows], v[rows], tau2_by, errors) for rows in slices]
-    names = [field.name for field in fields(Pooled)]
-    return Pooled(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
+    has_estimate = np.isfinite(v)
+    # In units of the largest error, so that squares of weights do not overflow.
+    unit = np.sqrt(np.where(has_estimate, v, 0.0).max(axis=1, initial=0.0))
+    unit[unit == 0] = 1.0
+    y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], MIN_VARIANCE)
+    n_collections = has_estimate.sum(axis=1)
+    is_pooled = n_collections > 1
+    df = n_collections - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fixed_weights = 1 / v
+        _, q = _weighted(y, fixed_weights)
+        tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
+        weights = 1 / (v + tau2[:, None])
+        total = weights.sum(axis=1)
+        estimate, squares = _weighted(y, weights)
+        error = ERRORS[errors](squares / df) / np.sqrt(total)
+        # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
+        sum_fixed = fixed_weights.sum(axis=1)
+        typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
+        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical_v))
+    pooled = (np.where(is_pooled, result, np.nan) for result in results)
+    return Pooled(n_collections, estimate * unit, *pooled)
 
 
 def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
@@ -121,31 +139,6 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     return np.asarray(grid[lower] + np.clip(fraction, 0, 1) * (grid[upper] - grid[lower]))
 
 
-def _pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
-    has_estimate = np.isfinite(v)
-    # In units of the largest error, so that squares of weights do not overflow.
-    unit = np.sqrt(np.where(has_estimate, v, 0.0).max(axis=1, initial=0.0))
-    unit[unit == 0] = 1.0
-    y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], MIN_VARIANCE)
-    n_collections = has_estimate.sum(axis=1)
-    is_pooled = n_collections > 1
-    df = n_collections - 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fixed_weights = 1 / v
-        _, q = _weighted(y, fixed_weights)
-        tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
-        weights = 1 / (v + tau2[:, None])
-        total = weights.sum(axis=1)
-        estimate, squares = _weighted(y, weights)
-        error = ERRORS[errors](squares / df) / np.sqrt(total)
-        # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
-        sum_fixed = fixed_weights.sum(axis=1)
-        typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
-        results = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical_v))
-    pooled = (np.where(is_pooled, result, np.nan) for result in results)
-    return Pooled(n_collections, estimate * unit, *pooled)
-
-
 def _weighted(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean of each row, and the weighted sum of squares around it."""
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
@@ -177,15 +170,16 @@ def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     span = highest - np.where(has_estimate, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
-    likelihood = _restricted_likelihood(z[:, None], u[:, None], GRID[:, None])
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
-    best = likelihood.argmax(axis=1)
+    best = np.empty(len(y), dtype=np.intp)
+    for rows in row_slices(len(y), y.shape[1] * GRID.size, BLOCK):
+        likelihood = _restricted_likelihood(z[rows, None], u[rows, None], GRID[:, None])
+        best[rows] = likelihood.argmax(axis=1)
 
     def slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
         mean, _ = _weighted(z, w)
-        squares = (w**2).sum(axis=1)
-        total = w.sum(axis=1)
+        squares, total = (w**2).sum(axis=1), w.sum(axis=1)
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (total - squares / total))
 
@@ -244,38 +238,29 @@ class CommonPairs:
         """Return the number of pairs."""
         return int(self.first.size)
 
-    @property
-    def measure(self) -> str:
-        """The measures, each once."""
-        return ", ".join(dict.fromkeys(filter(None, self.measures)))
-
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
         return pair_names(self.systems, self.first, self.second)
 
 
-def common_pairs(
+def match_pairs(
     collections: Mapping[str, Any], baseline: str | Sequence[str] | None, missing: str | None
 ) -> CommonPairs:
     """Match systems by name, apply the policy for missing scores, and summarise all pairs."""
     if not isinstance(collections, Mapping):
         raise PolicyError("expected a mapping of collections to scores")
-    if len(collections) < 2:
-        raise PolicyError(
-            f"a meta-analysis requires at least two collections, got {len(collections)}"
-        )
+    if (n := len(collections)) < 2:
+        raise PolicyError(f"a meta-analysis requires at least two collections, got {n}")
     test = find_test("t").info
-    inputs_of = {
-        str(name): prepare_scores(
-            data.scores if isinstance(data, PairwiseComparison) else as_scores(data), test, missing
-        )
-        for name, data in collections.items()
-    }
+    inputs_of = {}
+    for name, data in collections.items():
+        scores = data.scores if isinstance(data, PairwiseComparison) else as_scores(data)
+        inputs_of[str(name)] = prepare_scores(scores, test, missing)
     scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
-    pairs = make_pairs(np.empty((0, len(systems))), baseline_indices(systems, baseline))
+    pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
     mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
     for k, inputs in enumerate(inputs_of.values()):
         index_of = {system: index for index, system in enumerate(inputs.scores.systems)}
@@ -291,8 +276,7 @@ def common_pairs(
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
     notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
     for name, scores in scores_of.items():
-        lacking = [quoted(system) for system in systems if system not in {*scores.systems}]
-        if lacking:
+        if lacking := [quoted(system) for system in systems if system not in scores.systems]:
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
     if not has_pair.all():
         n_excluded = counted(int((~has_pair).sum()), "pair")
@@ -409,19 +393,17 @@ class MetaAnalysis(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return lines on the method, the collections and the meaning of columns."""
         pairs = self.pairs
-        measure = f"{plain(pairs.measure)}: " if pairs.measure else ""
+        measures = ", ".join(dict.fromkeys(filter(None, pairs.measures)))
+        measure = f"{plain(measures)}: " if measures else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
+        names_and_topics = zip(pairs.names, pairs.topics, strict=True)
+        collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
             f"{measure}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
-            f"{counted(len(pairs.names), 'collection')}: "
-            + ", ".join(
-                f"{plain(name)} ({counted(topics, 'topic')})"
-                for name, topics in zip(pairs.names, pairs.topics, strict=True)
-            ),
+            f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
             f"low, high: {level} confidence interval of the mean over such collections,"
             f" {self.interval_kind}",
@@ -515,19 +497,19 @@ def meta_analysis(
     if adjustment.families is not None:
         supported = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
         raise PolicyError(
-            f"correction {adjustment.name} cannot be combined with a meta-analysis;"
-            f" use one of: {supported}"
+            f"correction {adjustment.name} cannot be combined with a meta-analysis; use one of:"
+            f" {supported}"
         )
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
-    common = common_pairs(collections, baseline, missing)
+    common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} cannot be pooled; use standardised=True")
     topics = np.array(common.topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
-    moments = (common.mean, common.deviation)
-    difference, error = (np.where(has_error, moment, np.nan) for moment in moments)
+    difference = np.where(has_error, common.mean, np.nan)
+    error = np.where(has_error, common.deviation, np.nan)
     if standardised:
         difference *= bias_correction(topics - 1.0) / error
         error = np.sqrt(1 / topics + difference**2 / (2 * topics))
@@ -571,14 +553,12 @@ def meta_analysis(
 
 def _notes(pairs: CommonPairs, has_error: Bools, pooled: Pooled, errors: str) -> list[str]:
     notes = []
-    n_constant = int((~has_error & ~np.isnan(pairs.mean)).sum())
-    if n_constant:
+    if n_constant := int((~has_error & ~np.isnan(pairs.mean)).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} of a collection excluded: the difference is the"
             " same on all topics, so that its standard error is unknown"
         )
-    n_alone = int((pooled.places < 2).sum())
-    if n_alone:
+    if n_alone := int((pooled.places < 2).sum()):
         notes.append(
             f"{counted(n_alone, 'pair')} in fewer than two collections: p is 1, without an interval"
         )

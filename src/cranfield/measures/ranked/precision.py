@@ -307,10 +307,7 @@ class FirstRank(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        rank_if_missed = (self.cutoff or 1) + 1.0
-        ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
-        ranks[hits.count == 0] = rank_if_missed
-        return ranks
+        return hits.firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
 
 
 _betas = gain_check(

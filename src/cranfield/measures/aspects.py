@@ -79,8 +79,13 @@ class _Compatibility(
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
         base = np.bincount(topics, minlength=judgments.n_topics)[:, None]
-        ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.n_topics)
-        ideal_rank += _positions_in_grade(rows)
+        ideal_rank = np.zeros(rows.grade.size, dtype=np.int64)
+        for grade in np.unique(rows.grade):
+            # Ideal documents of a higher grade come first, then those of the grade as in the run.
+            n_better = np.bincount(topics[grades > sign * grade], minlength=judgments.n_topics)
+            is_equal = rows.grade == grade
+            ranks = n_better[rows.topic] + rows.counted(is_equal)
+            ideal_rank[is_equal] = ranks[is_equal]
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
@@ -98,25 +103,6 @@ class _Compatibility(
         max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
         # Rounding may put the ideal ranking slightly above 1.
         return np.minimum(ratio(overlap, max_overlap), 1.0)
-
-
-def _count_better(rows: Rows, row_grades: Ints, grades: Ints, topics: Ints, n_topics: int) -> Ints:
-    """Count, for each row, the ideal documents of its topic with a higher grade."""
-    out = np.zeros(row_grades.size, dtype=np.int64)
-    for grade in np.unique(row_grades):
-        n_higher = np.bincount(topics[grades > grade], minlength=n_topics)
-        is_equal = row_grades == grade
-        out[is_equal] = n_higher[rows.topic[is_equal]]
-    return out
-
-
-def _positions_in_grade(rows: Rows) -> Ints:
-    """Return the position of each row among the rows of its cell and grade, from 1."""
-    out = np.zeros(rows.grade.size, dtype=np.int64)
-    for grade in np.unique(rows.grade):
-        is_equal = rows.grade == grade
-        out[is_equal] = rows.counted(is_equal)[is_equal]
-    return out
 
 
 @measure(

@@ -363,11 +363,9 @@ class Measure(Spec):
         return False
 
     def __str__(self) -> str:
-        suffix_value = (
-            getattr(self, self.info.at_parameter) if self.info.at_usage != "none" else None
-        )
-        cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
-        suffix = "" if suffix_value is None else f"@{cutoff}"
+        value = getattr(self, self.info.at_parameter)
+        value_text = short(value) if isinstance(value, float) else value
+        suffix = "" if value is None else f"@{value_text}"
         return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 
 
@@ -476,12 +474,14 @@ def define(
     UserDefined.__doc__ = summary
     if scale is not None:
         UserDefined.scale_source = "user"
-    attributes = {
-        "summary": summary,
-        "range": (float(bounds[0]), float(bounds[1])),
-        "lower_is_better": bool(lower_is_better),
-        "aggregate": aggregate,
-        "source": source,
-        "scale": Scale.ORDINAL if scale is None else find_scale(scale),
-    }
-    return measure(name, family="user-defined", **attributes)(UserDefined)()
+    register = measure(
+        name,
+        family="user-defined",
+        summary=summary,
+        range=(float(bounds[0]), float(bounds[1])),
+        lower_is_better=bool(lower_is_better),
+        aggregate=aggregate,
+        source=source,
+        scale=Scale.ORDINAL if scale is None else find_scale(scale),
+    )
+    return register(UserDefined)()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, log
 from typing import Any
@@ -248,7 +248,7 @@ def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     def compute() -> Rows:
         rows = judged.judged()
         row_gains = gains.for_grades(rows.grade)
-        return replace(rows, gains=row_gains).where(row_gains != 0)
+        return rows.with_gains(row_gains).where(row_gains != 0)
 
     return judged.view(("gains", gains), compute)
 

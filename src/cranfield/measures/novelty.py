@@ -268,10 +268,23 @@ class _Novelty(IntentMeasure):
 
     def greedy_total(self, judged: JudgedRuns) -> Floats:
         """Return the discounted gain of the greedy ranking; shape (topics, 1)."""
-        rows = greedy_ranking(
-            judged, judged.intents(str(self), self.rel), self.alpha, self.rel, self.cutoff
-        )
-        return rows.total(rows.gains * self.discount(rows.rank))
+        judgments, intents = judged.judgments, judged.intents(str(self), self.rel)
+        min_grade = max(self.rel, judgments.judged_from)
+        judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
+        has_weight = intents.probability[judgments.topic[judged_rows], intent] > 0
+        answers = np.unique(judged_rows[has_weight])
+        # By topic, then by id in descending order: of documents with equal gain the first is taken.
+        answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
+        starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
+        totals = np.zeros((judgments.n_topics, 1))
+        for topic in np.flatnonzero(np.diff(starts)):
+            docs = answers[starts[topic] : starts[topic + 1]]
+            weight = intents.probability[topic]
+            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
+            gains = _greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
+            # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
+            totals[topic] = np.cumsum(gains * self.discount(np.arange(1, gains.size + 1)))[-1]
+        return totals
 
     def perfect_total(self, judged: JudgedRuns) -> Floats:
         """Return the discounted gain of documents that each answer every intent; (topics, 1)."""
@@ -284,29 +297,6 @@ class _Novelty(IntentMeasure):
         check_ranks(self.cutoff, self)
         rank = np.arange(1, self.cutoff + 1)
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
-
-
-def greedy_ranking(
-    judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
-) -> Rows:
-    """Rank the judged documents of each topic greedily by gain; return the rows with gains."""
-    judgments = judged.judgments
-    min_grade = max(rel, judgments.judged_from)
-    judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
-    answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], intent] > 0])
-    # By topic, then by id in descending order: of documents with the same gain the first is taken.
-    answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
-    starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
-    gains = [np.empty(0)] * judgments.n_topics
-    for topic in range(judgments.n_topics):
-        docs = answers[starts[topic] : starts[topic + 1]]
-        if docs.size:
-            weight = intents.probability[topic]
-            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
-            gains[topic] = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
-    sizes = np.array([topic_gains.size for topic_gains in gains], dtype=np.int64)
-    cell, gain = np.repeat(np.arange(judgments.n_topics), sizes), np.concatenate(gains)
-    return Rows(cell, number_rows(cell), np.ones_like(cell), (judgments.n_topics, 1), gain)
 
 
 def _greedy_gains(

@@ -57,22 +57,22 @@ from cranfield.measures.ranked.precision import RelevanceMeasure
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
-P = parameter(
-    0.5,
-    OPEN_PROBABILITY,
-    "patience: the probability that a user goes on to the next document (geometric, cascade)",
-)
-STOP = parameter(
-    0.5, PROBABILITY, "probability that a user stops at a relevant document, satisfied (cascade)"
-)
 
 
 class ExposureMeasure(RelevanceMeasure, family="fairness"):
     """Base class of measures of exposure, with a browsing model."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
-    p: float = P
-    stop: float = STOP
+    p: float = parameter(
+        0.5,
+        OPEN_PROBABILITY,
+        "patience: the probability that a user goes on to the next document (geometric, cascade)",
+    )
+    stop: float = parameter(
+        0.5,
+        PROBABILITY,
+        "probability that a user stops at a relevant document, satisfied (cascade)",
+    )
 
     def weights(self, ranks: Floats | Ints) -> Floats:
         """Return the attention to each rank of users who are not yet satisfied."""
@@ -231,11 +231,11 @@ TARGET_DOC = (
 
 
 def target_distribution_check(value: Any) -> str | NamedWeights:
-    if isinstance(value, str) and value in _TARGETS:
-        return value
-    if isinstance(value, str):
+    if not isinstance(value, str):
+        return named_weights(value)
+    if value not in _TARGETS:
         raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
-    return named_weights(value)
+    return value
 
 
 def target_distribution(

@@ -328,20 +328,15 @@ class InferredNDCG(_Estimate):
         judgments = judged.judgments
         gains = np.where(strata.is_sampled, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
-        counts = [
-            sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
-            for level in levels
-        ]
         ends = np.zeros((levels.size + 1, judgments.n_topics), dtype=np.int64)
-        if counts:
-            ends[1:] = np.cumsum(np.floor(np.array(counts) + 0.5), axis=0)
+        for i, level in enumerate(levels):
+            count = sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
+            ends[i + 1] = ends[i] + np.floor(count + 0.5)
         if self.cutoff is not None:
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
         sums = np.concatenate([[0.0], np.cumsum(discounts)])[ends]
-        dcg: Floats = (
-            levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.n_topics)
-        )
+        dcg: Floats = levels @ np.diff(sums, axis=0)
         return dcg[:, None]
 
 

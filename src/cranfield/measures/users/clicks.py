@@ -35,7 +35,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import Page, iterate_pages, view_probabilities
+from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_probabilities
 
 FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
@@ -177,12 +177,12 @@ class ClickMeasure(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             fill_grade=0.0,
         )
-        scores_by_page = []
-        for page in pages:
-            graded = GradedPage(page, grades)
-            probabilities, values = self.click_probabilities(graded), self.click_values(graded)
-            scores_by_page.append(np.einsum("ij,ij->i", probabilities, values))
-        return np.concatenate([*scores_by_page, np.empty(0)]).reshape(judged.shape[::-1]).T
+        graded_pages = (GradedPage(page, grades) for page in pages)
+        scores_by_page = (
+            np.einsum("ij,ij->i", self.click_probabilities(page), self.click_values(page))
+            for page in graded_pages
+        )
+        return join_pages(scores_by_page, judged.shape)
 
 
 class Utility(ClickMeasure, UnitGains, range=(0.0, float("inf"))):

@@ -42,7 +42,13 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
+from cranfield.measures.users.page import (
+    Page,
+    costs_by_length,
+    fill_lengths,
+    join_pages,
+    next_ranks,
+)
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -195,7 +201,7 @@ class UMeasure(UserModel):
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
         max_grade = highest_grade(judged, self.max_grade, str(self))
-        return 1.0 / (float(self.gains.for_grades(np.array([max_grade]))[0]) + 1.0)
+        return 1.0 / (self.gains.max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the characters of each rank; beyond the list, those of a snippet."""
@@ -208,18 +214,15 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.discounts(page)
-        next_discounts = np.zeros(discounts.shape)
-        next_discounts[:, :-1] = discounts[:, 1:]
-        return ratio(next_discounts, discounts)
+        return ratio(next_ranks(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
-        scores_by_page = [
+        scores_by_page = (
             np.einsum("ij,ij->i", page.gains, self.discounts(page))
             for page in self.lay_out(judged, depth)
-        ]
-        flat = np.concatenate([*scores_by_page, np.empty(0)])
-        return flat.reshape(judged.shape[::-1]).T / self.N
+        )
+        return join_pages(scores_by_page, judged.shape) / self.N
 
 
 _T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
@@ -267,8 +270,7 @@ class INST(_GainTarget):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
-        level = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
-        return np.asarray(((level - 1.0) / level) ** 2)
+        return _continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
         """Sum over the intervals between two gains, each in closed form."""
@@ -386,7 +388,7 @@ def _expected_ranks(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> F
     return np.asarray(factor * (trigamma(rank + a) - trigamma(end + a)))
 
 
-def _continuation(level: Floats) -> Floats:
+def _continuation(level: Any) -> Floats:
     return np.asarray(((level - 1.0) / level) ** 2)
 
 

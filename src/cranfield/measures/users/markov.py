@@ -45,19 +45,10 @@ class Moves:
         )
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Return the stationary distributions of users who move within a subset of the ranks.
+        """Return the stationary distribution of each chain; shape (chains, states).
 
-        Parameters
-        ----------
-        states
-            Indices of the ranks of each chain, from 0; shape (chains, states).
-        loops
-            Whether the user may stay at a rank.
-
-        Returns
-        -------
-        numpy.ndarray
-            Stationary distribution of each chain, shape (chains, states).
+        `states` are the indices of the ranks among which the users of a chain move, from 0, in the
+        same shape; with `loops` they may stay at a rank.
         """
         frequencies = np.array(self.rows)
         if not loops or states.shape[1] == 1:

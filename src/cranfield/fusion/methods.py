@@ -283,8 +283,7 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     """Reduce the values of each ranking; 0 for empty rankings."""
     reduced = np.zeros(rankings.lists.size - 1)
     nonempty = np.flatnonzero(np.diff(rankings.lists))
-    if nonempty.size:
-        reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
+    reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
     return reduced
 
 

@@ -218,11 +218,7 @@ def rewrite_ir_measures(text: str) -> str:
 
 
 def program_names(program: str | None, text: str) -> list[str]:
-    """Return the text form of a program's measure, or of all its measures for the program's name.
-
-    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. For any other program, and for a text
-    that is not a name of the program, the text is returned unchanged.
-    """
+    """Return the text forms for a name of a program, such as `ndeval`, else the text unchanged."""
     if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
@@ -238,13 +234,7 @@ _USE_GAINS = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_USE_MAX_GAI
 
 
 def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]:
-    """Split `NAME -g 1:2:3`, as in options of `ntcir_eval compute`, into name and gains.
-
-    Examples
-    --------
-    >>> split_gains("ntcireval", "ERR@0010 -g 1:2:3")
-    ('ERR@0010', (1.0, 2.0, 3.0))
-    """
+    """Split `NAME -g 1:2:3`, as in options of `ntcir_eval compute`, into name and gains."""
     match = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
     if program != "ntcireval" or not match:
         return text, ()
@@ -337,10 +327,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 
 
 def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
-    """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None.
-
-    `compat='trec_eval-10'` adds the measures of version 10 to `all_trec`.
-    """
+    """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None."""
     if text in NICKNAMES:
         names = NICKNAMES[text]
         if text == "all_trec" and compat == "trec_eval-10":
@@ -390,10 +377,8 @@ def _parse_parameters(text: str) -> list[str] | None:
 
 
 def restore_case(text: str) -> str:
-    """Restore the case of a name of trec_eval with a number: `ndcg_cut_10` for `NDCG_CUT_10`.
-
-    A name without a number is returned unchanged, since it may be the name of a measure here.
-    """
+    """Restore the case of a name of trec_eval with a number: `ndcg_cut_10` for `NDCG_CUT_10`."""
+    # A name without a number is unchanged, as it may be the name of a measure here.
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
     if match is None:
         return text

@@ -243,24 +243,12 @@ _SOURCE = "Zuccon (2016)"
 
 
 def original_ranks(rows: Rows) -> Ints:
-    """Return the rank of each row before unjudged documents were removed.
-
-    A document has different ranks in the condensed lists of two aspects, but one original rank.
-    """
+    """Return the rank of each row before unjudged documents were removed, the same for aspects."""
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source
     ranks = original_ranks(source)
     return ranks if selection is None else ranks[selection]
-
-
-def match_rows(rows: Rows, other_rows: Rows) -> Ints:
-    """Return the index of the row of the same document judged on another aspect; -1 for none."""
-    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    positions, has_match = find_positions(
-        *(table.cell << 32 | original_ranks(table) for table in (other_rows, rows))
-    )
-    return np.where(has_match, positions, -1)
 
 
 class _AspectRBP(
@@ -294,20 +282,20 @@ class _AspectRBP(
         view = self.cut_off(judged)
         rows = view.judged()
         gains = self.document_gains(view, rows)
-        for aspect in self._aspect_names(judged):
+        names = self.aspects.split(",") if self.aspects else list(judged.annotations.aspects)
+        if not names:
+            raise MeasureError(NO_ASPECT.format(self))
+        for aspect in names:
             gains = gains * self._degrees(judged.aspect(aspect, str(self)), rows)
         return rows.total(gains * (1.0 - self.p) * self.p ** (rows.rank - 1))
-
-    def _aspect_names(self, judged: JudgedRuns) -> list[str]:
-        available = list(judged.annotations.aspects)
-        if self.aspects is None and not available:
-            raise MeasureError(NO_ASPECT.format(self))
-        return available if self.aspects is None else self.aspects.split(",")
 
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        positions = match_rows(rows, judged_rows)
+        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        positions, has_degree = find_positions(
+            *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
+        )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             degrees = self.aspect_gains.from_mapping(grades)
@@ -315,8 +303,7 @@ class _AspectRBP(
             degrees = np.maximum(grades, 0) / max(aspect_runs.judgments.max_grade, 1)
         else:
             degrees = (grades >= self.aspect_rel).astype(np.float64)
-        # Position -1, of a document without a judgment, is the appended 0.
-        return np.append(degrees, 0.0)[positions]
+        return np.where(has_degree, np.append(degrees, 0.0)[positions], 0.0)
 
 
 @measure(

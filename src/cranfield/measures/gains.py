@@ -87,7 +87,6 @@ class Gain:
 LINEAR = Gain("linear")
 
 Pairs = tuple[tuple[int, float], ...]
-"""Pairs of grade and gain, in ascending order of grade."""
 
 
 def gain_check(
@@ -101,7 +100,7 @@ def gain_check(
         if value in words:
             return Gain(value)
         if isinstance(value, Mapping) and value:
-            gains = pairs(value)
+            gains = check_pairs(value)
             if is_valid(gains):
                 return Gain(gains)
         raise ValueError(description)
@@ -109,7 +108,8 @@ def gain_check(
     return check
 
 
-def pairs(value: Mapping[Any, Any]) -> Pairs:
+def check_pairs(value: Mapping[Any, Any]) -> Pairs:
+    """Check a mapping of grades to gains; return its pairs in ascending order of grade."""
     for grade, gain in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
@@ -263,10 +263,7 @@ def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
 def ideal_rows(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
-    """Return the ideal ranking of each topic: judged documents with a positive gain, best first.
-
-    With `rel`, documents of a lower grade have no gain.
-    """
+    """Return the ideal ranking of each topic: judged documents with a positive gain, best first."""
     judgments = judged.judgments
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cache.get(key)
@@ -286,11 +283,9 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return the running total of the ideal ranking at min(rank, length), and that rank."""
-    length = ideal.count[:, 0]
-    first = np.cumsum(length) - length
-    last_rank = np.minimum(rank, length[topic])
+    last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
-    rows = np.where(last_rank > 0, first[topic] + last_rank - 1, 0)
+    rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
     return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
 
 

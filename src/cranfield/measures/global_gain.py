@@ -108,16 +108,9 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         return gains.max_gain(highest_grade(judged, max_grade, str(self)))
 
     def _set_global_gains(
-        self,
-        judged: JudgedRuns,
-        gains: Callable[[Any], Floats],
-        rel: int,
-        max_gain: float | None,
+        self, judged: JudgedRuns, gains: Callable[[Any], Floats], rel: int, max_gain: float | None
     ) -> tuple[JudgedRuns, LevelGain]:
-        """Replace grades by levels of global gain, 0 for no gain; also return the gains of levels.
-
-        `max_gain` is the highest gain of the scale, by default the highest global gain.
-        """
+        """Replace grades by levels of global gain; also return the gains of the levels."""
         intents = judged.intents(str(self), rel)
         judgments, documents = judged.judgments, judged.documents
         min_grade = max(rel, judgments.judged_from)

@@ -43,7 +43,6 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """Kind of measure."""
         return self.measure_class.kind
 
     @property
@@ -62,7 +61,6 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """Works to cite."""
         return self.measure_class.info.sources if self.measure is None else self.measure.source
 
     @property
@@ -77,7 +75,6 @@ class Entry:
 
     @property
     def parameters(self) -> dict[str, ParameterInfo]:
-        """Parameters by name."""
         infos = {}
         for name in self.measure_class.parameter_names():
             parameter = self.measure_class.parameters[name]

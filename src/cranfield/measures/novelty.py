@@ -305,7 +305,9 @@ def _greedy_gains(
     """Return the gains of the greedy ranking of a topic; documents of `hits` are in tie order."""
     size = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents are interchangeable: a kind is chosen at each rank.
-    first, kind = _distinct_rows(hits)
+    patterns = np.packbits(hits, axis=1)
+    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
+    kind = kind.ravel()
     n_docs = np.bincount(kind)
     answers = hits[first].astype(np.float64)
     # Documents of each kind in order, to resolve ties.
@@ -322,14 +324,6 @@ def _greedy_gains(
         n_used[chosen_kind] += 1
         intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
     return out
-
-
-def _distinct_rows(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the first index of each distinct row, and the number of the row that equals each."""
-    patterns = np.packbits(hits, axis=1)
-    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return np.sort(first), rank[kind.ravel()]
 
 
 class _PerfectNormalised(_Novelty, at_usage="required"):

@@ -74,27 +74,13 @@ def sums_evenly_spaced(
 ) -> bool:
     r"""Return True if the possible weighted sums of gains over the ranks are equally spaced.
 
-    The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}`, where each :math:`g_r` is any of the gains:
-    an unweighted sum for b = 1, and rank-biased precision with p = 1/b.
+    The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}` over k ranks, where each :math:`g_r` is any
+    of the gains: an unweighted sum for b = 1, and rank-biased precision with p = 1/b. Gains in
+    equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and they
+    represent all integers up to the largest one if and only if :math:`b \le m + 1`. A base that is
+    not an integer gives unequal steps. If the sums of two ranks have no gap, those of more ranks
+    have none either; `ranks` is None for sums of every length.
 
-    Parameters
-    ----------
-    gains
-        The gains of all grades.
-    ranks
-        Number of ranks k; None if sums of every length have to be equally spaced.
-    base
-        The base b, at least 1.
-
-    Notes
-    -----
-    Gains in equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and
-    they represent all integers up to the largest one if and only if :math:`b \le m + 1`. A base
-    that is not an integer gives unequal steps. If the sums of two ranks have no gap, those of more
-    ranks have none either.
-
-    Examples
-    --------
     >>> sums_evenly_spaced([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
     True
     >>> sums_evenly_spaced([Fraction(0), Fraction(1)], None, base=3)

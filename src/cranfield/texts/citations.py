@@ -32,10 +32,7 @@ from cranfield.texts.gold import (
 
 
 def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON.
-
-    Also return the index of the answer of each row. Sentences are numbered from 1.
-    """
+    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON."""
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
         return None

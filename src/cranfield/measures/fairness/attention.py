@@ -119,11 +119,7 @@ def row_keys(rows: Rows) -> Ints:
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group.
-
-    Returns a row for each group with documents in a ranking, with the group as its grade and rank
-    0, and the sums by row.
-    """
+    """Sum values by cell and group; return rows of these, with the group as grade, and the sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)
@@ -131,10 +127,7 @@ def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Float
 
 
 def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
-    """Sum values of judgments by topic and group, weighted by membership; shape (topics, groups).
-
-    Documents with a grade that does not count as a judgment are excluded.
-    """
+    """Sum values of judgments by topic and group, weighted by membership; (topics, groups)."""
     n_groups = len(groups.names)
     judgments = judged.judgments
     is_judged = judgments.grade[groups.judgment] >= judgments.judged_from

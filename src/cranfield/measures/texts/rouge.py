@@ -194,11 +194,7 @@ def count_pairs(n_words: int, gap: int | None) -> int:
 
 
 def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
-    """Count the pairs of words in order that the texts have in common.
-
-    The time is linear in the number of words of both texts, times that of distinct common words;
-    the memory is linear in the number of words.
-    """
+    """Count the pairs of words in order that the texts have in common."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
     counts = zip(*(_pair_counts(words, codes, gap) for words in (text, reference)), strict=True)

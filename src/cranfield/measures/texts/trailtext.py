@@ -20,13 +20,7 @@ from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL
-from cranfield.texts.gold import (
-    AMOUNT,
-    TOPIC,
-    check_name_used,
-    stem_of,
-    warn_missing,
-)
+from cranfield.texts.gold import AMOUNT, TOPIC, check_name_used, stem_of, warn_missing
 
 DECAYS = ("linear", "exponential")
 """Names of the functions by which gains decay with the amount of text read."""
@@ -165,9 +159,6 @@ def score_trailtexts(
     >>> scores.measure, scores.values.tolist()
     ('U(L=1000)', [[2.8...], [0.6]])
     """
-    check_choice("decay", decay, DECAYS)
-    check_number("limit", limit, above=0)
-    check_number("norm", norm, above=0)
     table = read_table(trails, _TRAILTEXTS)
     table.refuse_unnamed("system")
     check_name_used(name, bool(table.frame["system"].is_null().all()))

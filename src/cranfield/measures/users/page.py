@@ -142,10 +142,7 @@ class Reading:
 def costs_by_length(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
-    """Return the costs of documents: `fixed` plus `unit` times the length.
-
-    `missing` replaces unknown lengths, and is the length of ranks beyond the list, by default 0.
-    """
+    """Return the costs of documents: `fixed` plus `unit` times the length, or `missing` length."""
     return np.asarray(fixed + unit * fill_lengths(page, missing))
 
 
@@ -193,10 +190,8 @@ def iterate_pages(
 ) -> Iterator[Page]:
     """Yield blocks of rankings as pages of `depth` ranks, in order of cell; at least one page.
 
-    `gains` are the gains of `rows`, the judged documents; `fill_gain` is the gain of all other
-    ranks, and `fill_grade` their grade, for models that use grades. `relevant` is the number of
-    relevant documents of each topic, shape (topics, 1). `lengths` has the documents with a known
-    length, for models that use lengths.
+    `gains` are those of `rows`, the judged documents; all other ranks have `fill_gain`, and
+    `fill_grade` in models that use grades. `lengths` has the documents with a known length.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)

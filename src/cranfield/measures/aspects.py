@@ -56,12 +56,12 @@ from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
-_FAMILY = "preferences"
-_NOTE = "not known to be interval: ranks are discounted by depth"
-
 
 class _Compatibility(
-    Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
+    Measure,
+    family="preferences",
+    scale_note="not known to be interval: ranks are discounted by depth",
+    beyond_grades="which documents they are",
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
     p: float = parameter(
@@ -157,11 +157,11 @@ RELEVANCE = "relevance"
 
 NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
 
-_ASPECTS = "several aspects"
+_FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
+class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, among them relevance.
 
     Weights may have any sum; an aspect without a weight does not count. By default relevance and
@@ -237,7 +237,6 @@ class MultidimensionalMeasure(OverAspects):
         return np.where(is_positive, means, 0.0)
 
 
-_NEEDS_OF_RBP = "judgments on relevance and on the aspect"
 _ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
@@ -253,9 +252,9 @@ def original_ranks(rows: Rows) -> Ints:
 
 class _AspectRBP(
     UnitGains,
-    family="several aspects",
+    family=_FAMILY,
     inputs=("aspects",),
-    needs=_NEEDS_OF_RBP,
+    needs="judgments on relevance and on the aspect",
     scale_note="not known to be interval: a product of aspects, discounted by rank",
     linear=True,
 ):
@@ -342,7 +341,7 @@ class CredibilityRBP(_AspectRBP):
     summary="RBP in which only documents with all aspects are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
-    needs="judgments on relevance and on other aspects",
+    needs=_NEEDS,
 )
 class AspectRBP(_AspectRBP):
     """RBP biased by several aspects, by default by all judged aspects.

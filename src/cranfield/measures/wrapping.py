@@ -139,8 +139,6 @@ def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
     return register
 
 
-_FAMILY = "risk"
-_ALPHA = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 _ROUNDING = 1e-12
 """Differences whose deviations are below this fraction of the largest value are equal."""
 _INFINITE = (float("-inf"), float("inf"))
@@ -176,13 +174,13 @@ def standard_error(differences: Floats) -> Floats:
 
 class _Risk(
     Wrapping,
-    family=_FAMILY,
+    family="risk",
     range=_INFINITE,
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
     baseline: str = parameter("", _system_name, "system to compare all systems with")
-    alpha: float = _ALPHA
+    alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":

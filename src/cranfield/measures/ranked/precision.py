@@ -97,18 +97,13 @@ class Recall(CountAtCutoff):
         return ratio(hits, relevant)
 
 
-_GRADED_NOTE = (
-    "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
-    " Ferro and Pontarollo (2019), except for the shortest runs; on the order of the measure itself"
-    " interval if gains are equally spaced"
-)
-
-
 class _SumOfGains(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    scale_note=_GRADED_NOTE,
+    scale_note="for graded relevance neither interval nor ordinal on the set-based total order of"
+    " Ferrante, Ferro and Pontarollo (2019), except for the shortest runs; on the order of the"
+    " measure itself interval if gains are equally spaced",
     at_usage="required",
     monotone=True,
     ignores_order=True,

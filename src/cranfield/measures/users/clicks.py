@@ -37,10 +37,7 @@ from cranfield.measures.gains import Gain, check_pairs
 from cranfield.measures.users.model import UnitGains, UserModel
 from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_probabilities
 
-FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
-NEEDS = "click probabilities, from a click model"
-
 ProbabilityLookup = Callable[[Any], Any]
 """Function that returns the probabilities of a mapping, for each rank of a page or each grade."""
 
@@ -121,7 +118,7 @@ class GradedPage:
         return np.asarray(np.append(default, by_grade.from_mapping(self.grades))[self.code])
 
 
-class ClickMeasure(Measure, family=FAMILY, needs=NEEDS):
+class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
     """Base class of measures of click models."""
 
     clicks: Probabilities | None = parameter(

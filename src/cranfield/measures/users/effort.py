@@ -225,19 +225,8 @@ class UMeasure(UserModel):
         return join_pages(scores_by_page, judged.shape) / self.N
 
 
-_T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
 # Below 1/2 a continuation probability may be outside [0, 1].
 GAIN_TARGET = number(0.5, 1000)
-_DEPTH = parameter(
-    None,
-    optional(integer(1)),
-    "last rank that a user reads; by default no limit, so that weights continue beyond the list",
-)
-_CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
-_REMAINING = r", \quad T_i = T - \sum_{j \le i} g_j"
-_VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
-_INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
-_SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
 def insq_view_probability(target: Any, rank: Any) -> Any:
@@ -248,8 +237,17 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
 class _GainTarget(UserModel, scale_note="not interval: the steps between ranks are unequal"):
     """Base class of models of users with a target gain."""
 
-    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
-    depth: int | None = _DEPTH
+    T: float = parameter(
+        1.0,
+        GAIN_TARGET,
+        "total gain that the user wants: the number of relevant documents, if gains are binary",
+    )
+    depth: int | None = parameter(
+        None,
+        optional(integer(1)),
+        "last rank that a user reads; by default no limit, so that weights continue beyond the"
+        " list",
+    )
 
     @property
     def last(self) -> int | None:
@@ -259,10 +257,9 @@ class _GainTarget(UserModel, scale_note="not interval: the steps between ranks a
 @measure(
     "INST",
     summary="Gain per document of a user with target T, who stops earlier as gain is collected.",
-    formula=(
-        rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}"
-        rf"{_REMAINING}"
-    ),
+    formula=r"\frac{\sum_r V(r) \, g_r}{\sum_r V(r)}, \quad V(r) = \prod_{i<r} C(i), \quad"
+    r" C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2,"
+    r" \quad T_i = T - \sum_{j \le i} g_j",
     source="Moffat and others (2015); Moffat and others (2017)",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
@@ -293,7 +290,7 @@ class INST(_GainTarget):
 @measure(
     "INSQ",
     summary="Gain per document of a user with target gain T, independent of the gain collected.",
-    formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
+    formula=r"\sum_r W(r) \, g_r, \quad W(r) \propto \frac{1}{(r + 2T - 1)^2}",
     source="Moffat and others (2012)",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
     linear=True,
@@ -313,7 +310,8 @@ class INSQ(_GainTarget, StaticModel):
 @measure(
     "SDCG",
     summary="Scaled DCG: gain per document of a user who reads the top k with the weights of DCG.",
-    formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
+    formula=r"\sum_{r=1}^{k} W(r) \, g_r, \quad"
+    r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
     at_usage="required",
     scale_note="not interval; it is DCG divided by a constant",

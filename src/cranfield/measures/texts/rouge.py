@@ -49,7 +49,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
-        scores = judged.each(self._score, self.references == "average")
+        scores = judged.score_texts(self._score, self.references == "average")
         # Number of units of the references, which matters only where it is 0.
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import fraction_of, integer, number_text, optional, parameter, short
+from cranfield.base.spec import Check, fraction_of, integer, number_text, optional, parameter, short
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
 from cranfield.measures.base import Measure
@@ -296,18 +296,23 @@ MAX_GRADE = parameter(
 )
 
 
-def _scale_end(value: Any) -> int | str:
-    if isinstance(value, str) and value == "topic":
-        return value
-    try:
-        return int(integer(1, MAX_EXPONENT)(value))
-    except ValueError as error:
-        raise ValueError(f"{error}, or 'topic'") from None
+def or_word(check: Check, word: str) -> Check:
+    """Return a check that accepts a word besides the values of another check."""
+
+    def check_or_word(value: Any) -> Any:
+        if isinstance(value, str) and value == word:
+            return value
+        try:
+            return check(value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or {word!r}") from None
+
+    return check_or_word
 
 
 SCALE_END = parameter(
     None,
-    optional(_scale_end),
+    optional(or_word(integer(1, MAX_EXPONENT), "topic")),
     "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
     " the highest grade of each topic",
 )

@@ -140,8 +140,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
 
         grade = find_levels(judgment_gains, judgments.grade)
         order = np.lexsort((-grade, judgments.topic))
-        number = np.empty(order.size, dtype=np.int64)
-        number[order] = np.arange(order.size)
+        number = np.argsort(order)
         runs = replace(
             judged,
             documents=Rows(

@@ -474,15 +474,11 @@ class RankBiasedUtility(Measure):
         row, entry = row[is_relevant], entry[is_relevant]
         cell = rows.cell[row] * size + intents.place[entry]
         order = np.argsort(cell, kind="stable")
-        # The answers to each intent, in order of rank, as if it were a topic.
-        answers = Rows(
-            cell[order],
-            rows.rank[row[order]],
-            intents.grade[entry[order]].astype(np.int64),
-            (topics * size, systems),
-        )
+        rank, grade = rows.rank[row[order]], intents.grade[entry[order]].astype(np.int64)
         gain = Gain("exponential")
-        answers = answers.with_gains(gain.for_grades(answers.grade))
+        # The answers to each intent, in order of rank, as if it were a topic.
+        shape = (topics * size, systems)
+        answers = Rows(cell[order], rank, grade, shape, gain.for_grades(grade))
         max_grades = self._max_grades(judged, intents)
         max_gains = answers.at(gain.for_grades(max_grades.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))

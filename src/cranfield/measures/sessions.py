@@ -14,19 +14,11 @@ from cranfield.base.spec import checked, choice, flag, integer, number, optional
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows
+from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
 _POSITIVE = number(0, open_low=True)
-
-
-def _snippet_length(value: Any) -> float | str:
-    if isinstance(value, str):
-        if value != "own":
-            raise ValueError("a number of at least 0, or 'own'")
-        return value
-    return float(_LENGTH(value))
 
 
 def click_u(
@@ -175,7 +167,7 @@ class ClickU(Measure):
         " mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, _snippet_length, "characters of a snippet; 'own': the lengths in the log"
+        200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
         None, optional(_LENGTH), "characters of a document without a known length"

@@ -34,14 +34,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import (
-    LAST,
-    Costs,
-    CutoffModel,
-    Expectations,
-    StaticModel,
-    UserModel,
-)
+from cranfield.measures.users.model import LAST, CutoffModel, Expectations, StaticModel, UserModel
 from cranfield.measures.users.page import (
     Page,
     costs_by_length,
@@ -437,18 +430,13 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         """Return an upper bound of the ranks read, if each costs 1."""
         raise NotImplementedError
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
+    def expectations(
+        self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expectations:
-        if costs is None and self.unit is None:
+        if self.unit is None:
             last = self.ranks(depth) or LAST
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
-        return super().expected(judged, depth=depth, best=best, costs=costs)
+        return super().expectations(judged, depth=depth, best=best)
 
 
 @measure(

@@ -54,7 +54,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
 
     def check(self, inner: Measure) -> None:
         name = self.outer_info.name
-        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
+        if "intents" in inner.info.inputs:
             raise MeasureError(
                 f"{name}: {inner} uses intents itself, so it cannot be the inner measure"
             )

@@ -85,13 +85,14 @@ class IntentAware(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
+        if "intents" in inner.info.inputs:
             raise MeasureError(
                 f"IA: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
-        if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
+        has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
+        if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
             raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:

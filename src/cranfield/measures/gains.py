@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, log
+from math import gcd, isfinite, lcm, log
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from cranfield.base.spec import Check, fraction_of, integer, number_text, option
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.spacing import sums_evenly_spaced
 
 MAX_EXPONENT = 60
 """Highest grade for which 2^grade is computed."""
@@ -230,6 +229,48 @@ MAX_COMPARED_GRADE = 1_000
 def grades_up_to(highest: int) -> NDArray[Any]:
     """Return the grades 0 to `highest` as an array of objects, for exact arithmetic."""
     return np.arange(highest + 1).astype(object)
+
+
+MAX_ENUMERATED_SUM = 2_000
+"""Maximum sum of gains to enumerate, in units of their common divisor."""
+
+
+def sums_evenly_spaced(
+    gains: Iterable[Fraction], ranks: int | None, base: Fraction | int = 1
+) -> bool:
+    r"""Return True if the possible weighted sums of gains over the ranks are equally spaced.
+
+    The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}` over k ranks, where each :math:`g_r` is any
+    of the gains: an unweighted sum for b = 1, and rank-biased precision with p = 1/b. Gains in
+    equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and they
+    represent all integers up to the largest one if and only if :math:`b \le m + 1`. A base that is
+    not an integer gives unequal steps. If the sums of two ranks have no gap, those of more ranks
+    have none either; `ranks` is None for sums of every length.
+
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
+    True
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1)], None, base=3)
+    False
+    """
+    gains = sorted(set(gains))
+    if len(gains) == 1:
+        return True
+    if base.denominator != 1 and ranks != 1:
+        return False
+    if ranks is None:
+        return all(sums_evenly_spaced(gains, length, base) for length in (1, 2))
+    denominator = lcm(*(gain.denominator for gain in gains))
+    steps = [int((gain - gains[0]) * denominator) for gain in gains]
+    unit = gcd(*steps)
+    digits = [number // unit for number in steps]
+    if digits[-1] == len(digits) - 1:
+        return ranks == 1 or base <= len(digits)
+    sums = {0}
+    for _ in range(ranks):
+        sums = {int(base) * number + digit for number in sums for digit in digits}
+        if max(sums) > MAX_ENUMERATED_SUM:
+            break
+    return len(sums) == max(sums) + 1
 
 
 def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:

@@ -345,7 +345,7 @@ def trigamma(x: ArrayLike) -> Floats:
     Abramowitz and Stegun, 6.4.10 and 6.4.12. It is 0 for infinity.
     """
     values = np.asarray(x, dtype=np.float64)
-    # From 16 the series is exact up to floating-point precision.
+    # From 16 the relative error of the series is below 1e-13.
     is_small = values < 16.0
     small, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
     for step in range(16):

@@ -24,9 +24,8 @@ from cranfield.texts.gold import (
     TOPIC,
     YES_OR_NO,
     add_value,
-    check_name_used,
     input_files,
-    stem_of,
+    name_systems,
     warn_missing,
 )
 
@@ -208,10 +207,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     support_degrees = None if support is None else _support_degrees(read_table(support, _SUPPORT))
     tables = []
     for file in input_files(data):
-        table = read_table(file, _CITATIONS)
-        table.refuse_unnamed("system")
-        is_unnamed = table.frame["system"].is_null().all()
-        check_name_used(name, bool(is_unnamed))
+        table = name_systems(read_table(file, _CITATIONS), name, file)
         has_citations = table.frame["citation"].is_not_null().any()
         has_support = "support" in table.names or table.frame["support"].is_not_null().any()
         if support_degrees is None and has_citations and not has_support:
@@ -220,8 +216,6 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
                 " with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
-        system = pl.col("system").fill_null(name or stem_of(file))
-        table = replace(table, frame=table.frame.with_columns(system))
         tables.append(table if support_degrees is None else _add_support(table, *support_degrees))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])

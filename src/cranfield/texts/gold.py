@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from os import PathLike, fspath
@@ -136,6 +136,14 @@ def check_name_used(name: str | None, is_used: bool) -> None:
     """Raise an error if the name of a system is set although the answers name their systems."""
     if name is not None and not is_used:
         raise PolicyError(f"name={quoted(name)} has no effect, as the answers name their systems")
+
+
+def name_systems(table: Table, name: str | None, data: Any) -> Table:
+    """Add the name of the system, by default the stem of the file, to rows that do not name it."""
+    table.refuse_unnamed("system")
+    check_name_used(name, bool(table.frame["system"].is_null().all()))
+    system = pl.col("system").fill_null(name or stem_of(data))
+    return replace(table, frame=table.frame.with_columns(system))
 
 
 _NTCIR_COLUMNS = ("topic", "nugget", "weight", "vital_length")

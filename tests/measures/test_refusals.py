@@ -223,6 +223,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("IA(AWRF@3)", "AWRF@3 needs data that are not available for each intent"),
     ("IA(xinfAP)", "xinfAP needs data that are not available for each intent"),
     ("IA(EEL)", "EEL needs data that are not available for each intent"),
+    ("IA(CAM(P@1))", "CAM(P@1) needs data that are not available for each intent"),
     ("IA(AP, RR)", "takes one inner measure"),
     ("Classes(Classes(AP))", "Classes(AP) already uses equivalence classes"),
     ("Classes(AP, rel=2)", "Classes has no parameter 'rel'"),

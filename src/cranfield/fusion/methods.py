@@ -152,7 +152,7 @@ class Borda(Fusion):
 def borda_points(rankings: Rankings) -> Ints:
     """Return the doubled points of each row, minus those of unranked documents of its run."""
     size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
-    return np.asarray(size - 2 * rankings.rank + np.diff(rankings.lists)[rankings.cell] + 1)
+    return np.asarray(size - 2 * rankings.rank + _list_lengths(rankings) + 1)
 
 
 class Condorcet(Fusion):
@@ -259,12 +259,10 @@ NORMS: dict[str, Callable[[Rankings], Floats]] = {
 """Normalisations of the scores of a ranking, by name."""
 
 
-def absent_scores(rankings: Rankings, norm: str) -> Floats | None:
-    """Return the value of documents that a run does not rank, by ranking; None for 0."""
-    # For `borda` the mean of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n
-    # documents (Renda and Straccia 2003); infinite for runs without any document for a topic.
-    if norm != "borda":
-        return None
+def _unranked_borda_scores(rankings: Rankings) -> Floats:
+    """Return the norm `borda` of documents that a run does not rank; shape (topics, systems)."""
+    # The mean of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
+    # (Renda and Straccia 2003); infinite for runs without any document for a topic.
     lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
     mean_points = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
     return np.where(lengths > 0, mean_points, np.inf)
@@ -285,8 +283,7 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     """Reduce the values of each ranking; 0 for empty rankings."""
     reduced = np.zeros(rankings.lists.size - 1)
     nonempty = np.flatnonzero(np.diff(rankings.lists))
-    if nonempty.size:
-        reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
+    reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
     return reduced
 
 
@@ -321,14 +318,14 @@ class Combination(Fusion):
         if not rankings.size:
             return np.zeros(0)
         row_scores = refuse_infinite(NORMS[norm](rankings) * weights[rankings.system])
-        if (absent := absent_scores(rankings, norm)) is None:
-            sizes, values = rankings.holders, rankings.ascending(row_scores)
-        else:
-            table = (absent * weights)[rankings.topic]
+        if norm == "borda":
+            table = (_unranked_borda_scores(rankings) * weights)[rankings.topic]
             table[rankings.ranked, rankings.system] = row_scores
             table.sort(axis=1)
             is_score = np.isfinite(table)
             sizes, values = is_score.sum(axis=1), table[is_score]
+        else:
+            sizes, values = rankings.holders, rankings.ascending(row_scores)
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         n_runs = rankings.runs_of_topic[rankings.topic]
         return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_integer
 from cranfield.collection.judged.ranking import order_documents
+from cranfield.collection.judged.rows import ranges
 from cranfield.collection.keys import Codes
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.qrels import topic_order
@@ -54,7 +55,7 @@ def top_rows(
     order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[_concatenate_ranges(np.zeros_like(sizes), sizes) < depth]
+        rows = rows[ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
@@ -90,14 +91,8 @@ def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> 
         return NumberedTop(starts, docs, top.scores)
     first = np.zeros(len(topic_numbers), dtype=np.int64)
     first[topics] = np.cumsum(top.sizes) - top.sizes
-    rows = _concatenate_ranges(first, sizes)
+    _, rows = ranges(first, first + sizes)
     return NumberedTop(starts, docs[rows], top.scores[rows] if top.scores.size else top.scores)
-
-
-def _concatenate_ranges(first: Ints, sizes: Ints) -> Ints:
-    """Concatenate the ranges of `sizes` integers from `first`."""
-    ends = np.cumsum(sizes)
-    return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
 
 
 _MAX_SPARSITY = 4
@@ -195,7 +190,7 @@ class Rankings(Pairs):
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
         first = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
-        rows = _concatenate_ranges(first.ravel(), sizes.ravel())
+        _, rows = ranges(first.ravel(), (first + sizes).ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)

@@ -11,17 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.text import did_you_mean
-from cranfield.measures.families import ALIASES, HOME
+from cranfield.measures.families import ALIASES, HOME, REGISTRY
 
 if TYPE_CHECKING:
     from cranfield.measures.base import Info, Measure, define, measure
-    from cranfield.measures.families import REGISTRY
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
     from cranfield.measures.users.standard_models import user_model
 
 _TOOLS = {
-    "REGISTRY": "families",
     "Info": "base",
     "Measure": "base",
     "UserModel": "users.model",
@@ -55,8 +53,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         hint = did_you_mean(name, __all__, 1)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    from cranfield.measures.families import REGISTRY
-
     kind = REGISTRY[name]
     instance = globals()[name] = kind if kind.inner_example else kind()
     return instance

@@ -71,7 +71,6 @@ SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
 """Measures and parameters by names of other programs, in lower case and without a cutoff."""
 
 _AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
-_CUTOFFS = (5, 10, 20)
 _PARAMETERS = r"(?:\((?P<p>.*)\))?"
 _LINEAR = "gains='linear'"
 
@@ -136,56 +135,42 @@ _IR_MEASURES_FORMS: Forms = (
 )
 
 _ALL_NAMES = {
-    "ndeval": (
-        *(
-            f"{name}@{k}"
-            for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG")
-            for k in _CUTOFFS
-        ),
-        *("NRBP", "nNRBP", "MAP-IA"),
-        *(f"{name}@{k}" for name in ("P-IA", "strec") for k in _CUTOFFS),
-    ),
-    "gdeval": ("ndcg@20", "err@20"),
-    "ntcireval": (
-        *("RR", "O-measure", "P-measure", "P-plus", "AP", "Q-measure"),
-        *("NCUgu,P", "NCUgu,BR", "NCUrb,P", "NCUrb,BR", "RBP", "ERR", "EBR"),
-        *("AP@1000", "Q@1000", "nDCG@1000", "MSnDCG@1000", "P@1000", "RBP@1000"),
-        *("ERR@1000", "nERR@1000", "EBR@1000", "Hit@1000"),
-    ),
-    "cwl": (
-        *("P@1", "P@5", "P@10", "P@20", "RBP@0.2", "RBP@0.4", "RBP@0.6", "RBP@0.8", "RBP@0.9"),
-        *("NDCG-k@5", "NDCG-k@10", "NDCG-k@20", "RR", "AP", "INST-T=1", "INST-T=2", "INST-T=3"),
-        *("INSQ-T=1", "INSQ-T=2", "INSQ-T=3", "BPM-Static-T=1-K=1000"),
-    ),
+    "ndeval": """
+        ERR-IA@5 ERR-IA@10 ERR-IA@20 nERR-IA@5 nERR-IA@10 nERR-IA@20
+        alpha-DCG@5 alpha-DCG@10 alpha-DCG@20 alpha-nDCG@5 alpha-nDCG@10 alpha-nDCG@20
+        NRBP nNRBP MAP-IA P-IA@5 P-IA@10 P-IA@20 strec@5 strec@10 strec@20
+    """,
+    "gdeval": "ndcg@20 err@20",
+    "ntcireval": """
+        RR O-measure P-measure P-plus AP Q-measure NCUgu,P NCUgu,BR NCUrb,P NCUrb,BR RBP ERR EBR
+        AP@1000 Q@1000 nDCG@1000 MSnDCG@1000 P@1000 RBP@1000 ERR@1000 nERR@1000 EBR@1000 Hit@1000
+    """,
+    "cwl": """
+        P@1 P@5 P@10 P@20 RBP@0.2 RBP@0.4 RBP@0.6 RBP@0.8 RBP@0.9 NDCG-k@5 NDCG-k@10 NDCG-k@20
+        RR AP INST-T=1 INST-T=2 INST-T=3 INSQ-T=1 INSQ-T=2 INSQ-T=3 BPM-Static-T=1-K=1000
+    """,
 }
-
+"""Names of all measures that a program reports."""
 
 _NO_EFFORT = "the {} model does not include satisfaction; {} is its utility"
 
-_F_MEASURES = "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"
-
-_F_NAMES = ("f_measure", "f_score", "f1_score", "fscore", "fmeasure")
-_ACCURACY = "Success@k is 1 if a relevant document is in the top k"
-_RANK = (
-    "FirstRank@k is the rank of the first relevant document; its mean is the mean rank, and"
-    " `compare --as summary` (summarise) shows its median"
-)
-_P_MRR = (
-    "it compares the ranks of documents whose relevance changes between two instructions"
-    " (FollowIR), so it is not a score of one run; evaluate the runs for both instructions and"
-    " `compare` them"
-)
-
-UNSUPPORTED_NAMES = {
+_REASONS = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
     "hits": (
         "Success@k is 1 if a relevant document is in the top k (hit rate), and NumRelRet@k is the"
         " number of relevant documents in the top k"
     ),
-    **dict.fromkeys(("p_mrr", "pmrr"), _P_MRR),
-    **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
-    **dict.fromkeys(("mean_rank", "mr", "medr", "median_rank", "medianrank"), _RANK),
+    "p_mrr pmrr": (
+        "it compares the ranks of documents whose relevance changes between two instructions"
+        " (FollowIR), so it is not a score of one run; evaluate the runs for both instructions and"
+        " `compare` them"
+    ),
+    "accuracy acc": "Success@k is 1 if a relevant document is in the top k",
+    "mean_rank mr medr median_rank medianrank": (
+        "FirstRank@k is the rank of the first relevant document; its mean is the mean rank, and"
+        " `compare --as summary` (summarise) shows its median"
+    ),
     "c": "Complete@k is 1 if all relevant documents are in the top k",
     "cg": "gP@k is the gain of the top k divided by the highest possible gain; DCG@k is discounted",
     "rouge": (
@@ -193,7 +178,13 @@ UNSUPPORTED_NAMES = {
         " (`cranfield answers --references`, evaluate_answers)"
     ),
     "hole": "Unjudged@k is the proportion of documents without a judgment for their topic",
-    **dict.fromkeys(_F_NAMES, _F_MEASURES),
+    "f_measure f_score f1_score fscore fmeasure": (
+        "F@k combines P@k and R@k; SetF is the F-measure of all retrieved documents"
+    ),
+}
+
+UNSUPPORTED_NAMES = {
+    **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
         program: f"with compat={program!r} it stands for all measures that {program} reports"
         for program in _ALL_NAMES
@@ -218,15 +209,11 @@ def rewrite_ir_measures(text: str) -> str:
 
 
 def program_names(program: str | None, text: str) -> list[str]:
-    """Return the text form of a program's measure, or of all its measures for the program's name.
-
-    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`. For any other program, and for a text
-    that is not a name of the program, the text is returned unchanged.
-    """
+    """Return the text forms for a name of a program, such as `ndeval`, else the text unchanged."""
     if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
-    names = _ALL_NAMES[program] if text == program else (text,)
+    names = _ALL_NAMES[program].split() if text == program else [text]
     return [_rewrite(_PROGRAM_FORMS[program], name) for name in names]
 
 
@@ -238,13 +225,7 @@ _USE_GAINS = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_USE_MAX_GAI
 
 
 def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]:
-    """Split `NAME -g 1:2:3`, as in options of `ntcir_eval compute`, into name and gains.
-
-    Examples
-    --------
-    >>> split_gains("ntcireval", "ERR@0010 -g 1:2:3")
-    ('ERR@0010', (1.0, 2.0, 3.0))
-    """
+    """Split `NAME -g 1:2:3`, as in options of `ntcir_eval compute`, into name and gains."""
     match = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
     if program != "ntcireval" or not match:
         return text, ()
@@ -319,7 +300,6 @@ FAMILIES: dict[str, Family] = {
 """Names of trec_eval with a list of cutoffs: the default cutoffs, their type, and the text form."""
 
 _COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
-_NEW_IN_10 = ("rbp", "rbp_resid", "unj")
 _ALL_TREC_NAMES = """
     map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP gm_bpref Rprec_mult utility
     11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P
@@ -337,14 +317,11 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 
 
 def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
-    """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None.
-
-    `compat='trec_eval-10'` adds the measures of version 10 to `all_trec`.
-    """
+    """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None."""
     if text in NICKNAMES:
         names = NICKNAMES[text]
         if text == "all_trec" and compat == "trec_eval-10":
-            names += _NEW_IN_10
+            names += ("rbp", "rbp_resid", "unj")
         return [form for name in names for form in trec_texts(name) or []]
     if text in SINGLE_MEASURES:
         return [SINGLE_MEASURES[text]]
@@ -390,10 +367,8 @@ def _parse_parameters(text: str) -> list[str] | None:
 
 
 def restore_case(text: str) -> str:
-    """Restore the case of a name of trec_eval with a number: `ndcg_cut_10` for `NDCG_CUT_10`.
-
-    A name without a number is returned unchanged, since it may be the name of a measure here.
-    """
+    """Restore the case of a name of trec_eval with a number: `ndcg_cut_10` for `NDCG_CUT_10`."""
+    # A name without a number is unchanged, as it may be the name of a measure here.
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
     if match is None:
         return text

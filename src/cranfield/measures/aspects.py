@@ -56,12 +56,12 @@ from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
-_FAMILY = "preferences"
-_NOTE = "not known to be interval: ranks are discounted by depth"
-
 
 class _Compatibility(
-    Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
+    Measure,
+    family="preferences",
+    scale_note="not known to be interval: ranks are discounted by depth",
+    beyond_grades="which documents they are",
 ):
     rel: int = parameter(1, integer(1), REL_DOC + ", for the ideal ranking")
     p: float = parameter(
@@ -79,8 +79,13 @@ class _Compatibility(
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
         base = np.bincount(topics, minlength=judgments.n_topics)[:, None]
-        ideal_rank = _count_better(rows, sign * rows.grade, grades, topics, judgments.n_topics)
-        ideal_rank += _positions_in_grade(rows)
+        ideal_rank = np.zeros(rows.grade.size, dtype=np.int64)
+        for grade in np.unique(rows.grade):
+            # Ideal documents of a higher grade come first, then those of the grade as in the run.
+            n_better = np.bincount(topics[grades > sign * grade], minlength=judgments.n_topics)
+            is_equal = rows.grade == grade
+            ranks = n_better[rows.topic] + rows.counted(is_equal)
+            ideal_rank[is_equal] = ranks[is_equal]
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
@@ -98,25 +103,6 @@ class _Compatibility(
         max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
         # Rounding may put the ideal ranking slightly above 1.
         return np.minimum(ratio(overlap, max_overlap), 1.0)
-
-
-def _count_better(rows: Rows, row_grades: Ints, grades: Ints, topics: Ints, n_topics: int) -> Ints:
-    """Count, for each row, the ideal documents of its topic with a higher grade."""
-    out = np.zeros(row_grades.size, dtype=np.int64)
-    for grade in np.unique(row_grades):
-        n_higher = np.bincount(topics[grades > grade], minlength=n_topics)
-        is_equal = row_grades == grade
-        out[is_equal] = n_higher[rows.topic[is_equal]]
-    return out
-
-
-def _positions_in_grade(rows: Rows) -> Ints:
-    """Return the position of each row among the rows of its cell and grade, from 1."""
-    out = np.zeros(rows.grade.size, dtype=np.int64)
-    for grade in np.unique(rows.grade):
-        is_equal = rows.grade == grade
-        out[is_equal] = rows.counted(is_equal)[is_equal]
-    return out
 
 
 @measure(
@@ -171,11 +157,11 @@ RELEVANCE = "relevance"
 
 NO_ASPECT = "{} needs judgments on another aspect, got none; pass them as aspects={{'harm': ...}}"
 
-_ASPECTS = "several aspects"
+_FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
+class OverAspects(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, among them relevance.
 
     Weights may have any sum; an aspect without a weight does not count. By default relevance and
@@ -251,16 +237,12 @@ class MultidimensionalMeasure(OverAspects):
         return np.where(is_positive, means, 0.0)
 
 
-_NEEDS_OF_RBP = "judgments on relevance and on the aspect"
 _ASPECTS_DOC = "aspects required besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
 
 def original_ranks(rows: Rows) -> Ints:
-    """Return the rank of each row before unjudged documents were removed.
-
-    A document has different ranks in the condensed lists of two aspects, but one original rank.
-    """
+    """Return the rank of each row before unjudged documents were removed, the same for aspects."""
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source
@@ -268,20 +250,11 @@ def original_ranks(rows: Rows) -> Ints:
     return ranks if selection is None else ranks[selection]
 
 
-def match_rows(rows: Rows, other_rows: Rows) -> Ints:
-    """Return the index of the row of the same document judged on another aspect; -1 for none."""
-    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    positions, has_match = find_positions(
-        *(table.cell << 32 | original_ranks(table) for table in (other_rows, rows))
-    )
-    return np.where(has_match, positions, -1)
-
-
 class _AspectRBP(
     UnitGains,
-    family="several aspects",
+    family=_FAMILY,
     inputs=("aspects",),
-    needs=_NEEDS_OF_RBP,
+    needs="judgments on relevance and on the aspect",
     scale_note="not known to be interval: a product of aspects, discounted by rank",
     linear=True,
 ):
@@ -308,20 +281,20 @@ class _AspectRBP(
         view = self.cut_off(judged)
         rows = view.judged()
         gains = self.document_gains(view, rows)
-        for aspect in self._aspect_names(judged):
+        names = self.aspects.split(",") if self.aspects else list(judged.annotations.aspects)
+        if not names:
+            raise MeasureError(NO_ASPECT.format(self))
+        for aspect in names:
             gains = gains * self._degrees(judged.aspect(aspect, str(self)), rows)
         return rows.total(gains * (1.0 - self.p) * self.p ** (rows.rank - 1))
-
-    def _aspect_names(self, judged: JudgedRuns) -> list[str]:
-        available = list(judged.annotations.aspects)
-        if self.aspects is None and not available:
-            raise MeasureError(NO_ASPECT.format(self))
-        return available if self.aspects is None else self.aspects.split(",")
 
     def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
-        positions = match_rows(rows, judged_rows)
+        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        positions, has_degree = find_positions(
+            *(table.cell << 32 | original_ranks(table) for table in (judged_rows, rows))
+        )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
             degrees = self.aspect_gains.from_mapping(grades)
@@ -329,8 +302,7 @@ class _AspectRBP(
             degrees = np.maximum(grades, 0) / max(aspect_runs.judgments.max_grade, 1)
         else:
             degrees = (grades >= self.aspect_rel).astype(np.float64)
-        # Position -1, of a document without a judgment, is the appended 0.
-        return np.append(degrees, 0.0)[positions]
+        return np.where(has_degree, np.append(degrees, 0.0)[positions], 0.0)
 
 
 @measure(
@@ -369,7 +341,7 @@ class CredibilityRBP(_AspectRBP):
     summary="RBP in which only documents with all aspects are useful.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
-    needs="judgments on relevance and on other aspects",
+    needs=_NEEDS,
 )
 class AspectRBP(_AspectRBP):
     """RBP biased by several aspects, by default by all judged aspects.

@@ -6,18 +6,25 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from typing import Any, ClassVar, Never, Self, TypeVar
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import ArgumentError, MeasureError, as_numbers, quoted, warn
+from cranfield.base.errors import (
+    ArgumentError,
+    CranfieldError,
+    MeasureError,
+    as_numbers,
+    quoted,
+    warn,
+)
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
 from cranfield.collection.judged.coverage import describe_input
-from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
-from cranfield.measures.spacing import MAX_TRIED_GRADE, can_enumerate_runs, evenly_spaced
 from cranfield.scores.one_measure import direction_note, suggests_lower
 
 
@@ -116,6 +123,21 @@ class Info:
         )
         return "; ".join((self.source, *parameter_sources))
 
+
+MAX_SCORED_LENGTH = 5
+"""Maximum length of runs for which all runs are scored."""
+
+MAX_SCORED_RUNS = 1_500
+"""Maximum number of runs to score; enough for runs of five documents with grades 0 to 3."""
+
+MAX_TRIED_GRADE = 5
+"""The highest grade to try: values that are unevenly spaced with more grades are so with these."""
+
+DUPLICATE_TOLERANCE = 1e-13
+"""Values that differ by less than this fraction of the largest value are equal."""
+
+STEP_TOLERANCE = 1e-6
+"""Steps that differ by less than this fraction of the smallest step are equal."""
 
 MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
@@ -313,10 +335,13 @@ class Measure(Spec):
         formula instead.
         """
         is_own = self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
-        if not is_own or self.info.inputs or self.info.beyond_grades or self.deepest is None:
+        length, highest = self.deepest, min(highest, MAX_TRIED_GRADE)
+        if not is_own or self.info.inputs or self.info.beyond_grades:
             return False
-        highest = min(highest, MAX_TRIED_GRADE)
-        return can_enumerate_runs(self.deepest, highest) and _evenly_spaced(self, highest)
+        if length is None or length > MAX_SCORED_LENGTH:
+            return False
+        n_runs = sum((highest + 1) ** size for size in range(length + 1))
+        return n_runs <= MAX_SCORED_RUNS and _scores_evenly_spaced(self, length, highest)
 
     def _grades_of_parameters(self) -> Iterator[int]:
         """Yield the grades in parameters and the next ones, where steps of gains may differ."""
@@ -363,17 +388,39 @@ class Measure(Spec):
         return False
 
     def __str__(self) -> str:
-        suffix_value = (
-            getattr(self, self.info.at_parameter) if self.info.at_usage != "none" else None
-        )
-        cutoff = short(suffix_value) if isinstance(suffix_value, float) else suffix_value
-        suffix = "" if suffix_value is None else f"@{cutoff}"
+        value = getattr(self, self.info.at_parameter)
+        value_text = short(value) if isinstance(value, float) else value
+        suffix = "" if value is None else f"@{value_text}"
         return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 
 
 @cache
-def _evenly_spaced(measure: Measure, highest: int) -> bool:
-    return evenly_spaced(measure.score, measure.deepest or 1, highest)
+def _all_runs(length: int, highest: int) -> JudgedRuns:
+    """Return all runs of up to `length` documents, on a topic for which each is possible."""
+    grades = [
+        (*run, *(-1,) * (length - size))
+        for size in range(length + 1)
+        for run in product(range(highest + 1), repeat=size)
+    ]
+    return runs_of_grades(np.array(grades), np.full(length, highest), highest, every_grade=True)
+
+
+@cache
+def _scores_evenly_spaced(measure: Measure, length: int, highest: int) -> bool:
+    """Return True if the scores of all runs of up to `length` ranks are equally spaced.
+
+    The result is False for a measure that cannot score the runs, and for a single value at the
+    highest grade tried, as the relevant grades may be higher.
+    """
+    try:
+        values = np.unique(measure.score(_all_runs(length, highest))[0])
+    except CranfieldError:
+        return False
+    steps = np.diff(values)
+    steps = steps[~(steps <= DUPLICATE_TOLERANCE * float(np.abs(values).max()))]
+    if not steps.size:
+        return highest < MAX_TRIED_GRADE
+    return bool(np.ptp(steps) <= STEP_TOLERANCE * steps.min())
 
 
 M = TypeVar("M", bound=type[Measure])
@@ -476,12 +523,14 @@ def define(
     UserDefined.__doc__ = summary
     if scale is not None:
         UserDefined.scale_source = "user"
-    attributes = {
-        "summary": summary,
-        "range": (float(bounds[0]), float(bounds[1])),
-        "lower_is_better": bool(lower_is_better),
-        "aggregate": aggregate,
-        "source": source,
-        "scale": Scale.ORDINAL if scale is None else find_scale(scale),
-    }
-    return measure(name, family="user-defined", **attributes)(UserDefined)()
+    register = measure(
+        name,
+        family="user-defined",
+        summary=summary,
+        range=(float(bounds[0]), float(bounds[1])),
+        lower_is_better=bool(lower_is_better),
+        aggregate=aggregate,
+        source=source,
+        scale=Scale.ORDINAL if scale is None else find_scale(scale),
+    )
+    return register(UserDefined)()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, log
+from math import gcd, isfinite, lcm, log
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import fraction_of, integer, number_text, optional, parameter, short
+from cranfield.base.spec import Check, fraction_of, integer, number_text, optional, parameter, short
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.spacing import sums_evenly_spaced
 
 MAX_EXPONENT = 60
 """Highest grade for which 2^grade is computed."""
@@ -87,7 +86,6 @@ class Gain:
 LINEAR = Gain("linear")
 
 Pairs = tuple[tuple[int, float], ...]
-"""Pairs of grade and gain, in ascending order of grade."""
 
 
 def gain_check(
@@ -101,7 +99,7 @@ def gain_check(
         if value in words:
             return Gain(value)
         if isinstance(value, Mapping) and value:
-            gains = pairs(value)
+            gains = check_pairs(value)
             if is_valid(gains):
                 return Gain(gains)
         raise ValueError(description)
@@ -109,7 +107,8 @@ def gain_check(
     return check
 
 
-def pairs(value: Mapping[Any, Any]) -> Pairs:
+def check_pairs(value: Mapping[Any, Any]) -> Pairs:
+    """Check a mapping of grades to gains; return its pairs in ascending order of grade."""
     for grade, gain in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
@@ -232,6 +231,48 @@ def grades_up_to(highest: int) -> NDArray[Any]:
     return np.arange(highest + 1).astype(object)
 
 
+MAX_ENUMERATED_SUM = 2_000
+"""Maximum sum of gains to enumerate, in units of their common divisor."""
+
+
+def sums_evenly_spaced(
+    gains: Iterable[Fraction], ranks: int | None, base: Fraction | int = 1
+) -> bool:
+    r"""Return True if the possible weighted sums of gains over the ranks are equally spaced.
+
+    The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}` over k ranks, where each :math:`g_r` is any
+    of the gains: an unweighted sum for b = 1, and rank-biased precision with p = 1/b. Gains in
+    equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and they
+    represent all integers up to the largest one if and only if :math:`b \le m + 1`. A base that is
+    not an integer gives unequal steps. If the sums of two ranks have no gap, those of more ranks
+    have none either; `ranks` is None for sums of every length.
+
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
+    True
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1)], None, base=3)
+    False
+    """
+    gains = sorted(set(gains))
+    if len(gains) == 1:
+        return True
+    if base.denominator != 1 and ranks != 1:
+        return False
+    if ranks is None:
+        return all(sums_evenly_spaced(gains, length, base) for length in (1, 2))
+    denominator = lcm(*(gain.denominator for gain in gains))
+    steps = [int((gain - gains[0]) * denominator) for gain in gains]
+    unit = gcd(*steps)
+    digits = [number // unit for number in steps]
+    if digits[-1] == len(digits) - 1:
+        return ranks == 1 or base <= len(digits)
+    sums = {0}
+    for _ in range(ranks):
+        sums = {int(base) * number + digit for number in sums for digit in digits}
+        if max(sums) > MAX_ENUMERATED_SUM:
+            break
+    return len(sums) == max(sums) + 1
+
+
 def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:
     """Return True if sums of gains are equally spaced, with and without unjudged documents."""
     judged_gains = set(map(Fraction, gains))
@@ -248,7 +289,7 @@ def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     def compute() -> Rows:
         rows = judged.judged()
         row_gains = gains.for_grades(rows.grade)
-        return replace(rows, gains=row_gains).where(row_gains != 0)
+        return rows.with_gains(row_gains).where(row_gains != 0)
 
     return judged.view(("gains", gains), compute)
 
@@ -263,10 +304,7 @@ def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
 def ideal_rows(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
-    """Return the ideal ranking of each topic: judged documents with a positive gain, best first.
-
-    With `rel`, documents of a lower grade have no gain.
-    """
+    """Return the ideal ranking of each topic: judged documents with a positive gain, best first."""
     judgments = judged.judgments
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cache.get(key)
@@ -286,11 +324,9 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return the running total of the ideal ranking at min(rank, length), and that rank."""
-    length = ideal.count[:, 0]
-    first = np.cumsum(length) - length
-    last_rank = np.minimum(rank, length[topic])
+    last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
-    rows = np.where(last_rank > 0, first[topic] + last_rank - 1, 0)
+    rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
     return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
 
 
@@ -301,18 +337,23 @@ MAX_GRADE = parameter(
 )
 
 
-def _scale_end(value: Any) -> int | str:
-    if isinstance(value, str) and value == "topic":
-        return value
-    try:
-        return int(integer(1, MAX_EXPONENT)(value))
-    except ValueError as error:
-        raise ValueError(f"{error}, or 'topic'") from None
+def or_word(check: Check, word: str) -> Check:
+    """Return a check that accepts a word besides the values of another check."""
+
+    def check_or_word(value: Any) -> Any:
+        if isinstance(value, str) and value == word:
+            return value
+        try:
+            return check(value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or {word!r}") from None
+
+    return check_or_word
 
 
 SCALE_END = parameter(
     None,
-    optional(_scale_end),
+    optional(or_word(integer(1, MAX_EXPONENT), "topic")),
     "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
     " the highest grade of each topic",
 )

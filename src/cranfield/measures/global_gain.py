@@ -54,7 +54,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
 
     def check(self, inner: Measure) -> None:
         name = self.outer_info.name
-        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
+        if "intents" in inner.info.inputs:
             raise MeasureError(
                 f"{name}: {inner} uses intents itself, so it cannot be the inner measure"
             )
@@ -85,12 +85,9 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
             intent_gains = np.ones_like if is_binary else gains.for_grades
-
-        def compute() -> tuple[JudgedRuns, LevelGain]:
-            once = self.navigational_once
-            return set_global_gains(judged, intent_gains, rel, once, str(self), max_gain)
-
-        runs, level_gains = judged.view(key, compute)
+        runs, level_gains = judged.view(
+            key, lambda: self._set_global_gains(judged, intent_gains, rel, max_gain)
+        )
         inner_parameters: dict[str, Any] = {"rel": 1, "gains": level_gains}
         if is_binary or isinstance(getattr(self.inner, "max_grade", None), int):
             inner_parameters["max_grade"] = None
@@ -108,78 +105,66 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         max_grade = getattr(self.inner, "max_grade", None)
         if not isinstance(max_grade, int):
             return None
-        # Refuses judgments with higher grades.
-        highest_grade(judged, max_grade, str(self))
-        return float(gains.for_grades(np.arange(max_grade + 1)).max())
+        return gains.max_gain(highest_grade(judged, max_grade, str(self)))
 
+    def _set_global_gains(
+        self, judged: JudgedRuns, gains: Callable[[Any], Floats], rel: int, max_gain: float | None
+    ) -> tuple[JudgedRuns, LevelGain]:
+        """Replace grades by levels of global gain; also return the gains of the levels."""
+        intents = judged.intents(str(self), rel)
+        judgments, documents = judged.judgments, judged.documents
+        min_grade = max(rel, judgments.judged_from)
+        relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
+        judgment_gains = np.zeros(judgments.topic.size)
+        answer_blocks = []
+        for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK_GAINS):
+            docs = relevant_docs[block]
+            grades = intents.grades(docs)
+            probabilities = intents.probability[judgments.topic[docs]]
+            terms = gains(grades) * (grades >= min_grade) * probabilities
+            judgment_gains[docs] = terms.sum(axis=1)
+            if self.navigational_once:
+                row, intent = np.nonzero(terms)
+                answer_blocks.append((docs[row], intent, terms[row, intent]))
+        row_gains = judgment_gains[documents.judgment]
+        if answer_blocks:
+            judgment, intent, gain = (
+                np.concatenate(column) for column in zip(*answer_blocks, strict=True)
+            )
+            row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
+        levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
+        min_judged = judgments.judged_from
 
-def set_global_gains(
-    judged: JudgedRuns,
-    gains: Callable[[Any], Floats],
-    rel: int,
-    navigational_once: bool,
-    name: str,
-    max_gain: float | None = None,
-) -> tuple[JudgedRuns, LevelGain]:
-    """Replace grades by levels of global gain, 0 for no gain; also return the gains of levels.
+        def find_levels(gains: Floats, grades: Ints) -> Ints:
+            return np.where(grades < min_judged, grades, np.searchsorted(levels, gains))
 
-    `max_gain` is the highest gain of the scale, by default the highest global gain.
-    """
-    intents = judged.intents(name, rel)
-    judgments, documents = judged.judgments, judged.documents
-    min_grade = max(rel, judgments.judged_from)
-    relevant_docs = np.unique(intents.answers(np.arange(judgments.topic.size), min_grade)[0])
-    judgment_gains = np.zeros(judgments.topic.size)
-    answer_blocks = []
-    for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK_GAINS):
-        docs = relevant_docs[block]
-        grades = intents.grades(docs)
-        probabilities = intents.probability[judgments.topic[docs]]
-        terms = gains(grades) * (grades >= min_grade) * probabilities
-        judgment_gains[docs] = terms.sum(axis=1)
-        if navigational_once:
-            row, intent = np.nonzero(terms)
-            answer_blocks.append((docs[row], intent, terms[row, intent]))
-    row_gains = judgment_gains[documents.judgment]
-    if answer_blocks:
-        judgment, intent, gain = (
-            np.concatenate(column) for column in zip(*answer_blocks, strict=True)
+        grade = find_levels(judgment_gains, judgments.grade)
+        order = np.lexsort((-grade, judgments.topic))
+        number = np.argsort(order)
+        runs = replace(
+            judged,
+            documents=Rows(
+                documents.cell,
+                documents.rank,
+                find_levels(row_gains, documents.grade),
+                documents.shape,
+                source=number[documents.judgment],
+            ),
+            judgments=Judgments(
+                judgments.n_topics,
+                judgments.topic[order],
+                grade[order],
+                min_judged,
+                max(levels.size - 1, 0),
+            ),
+            annotations=replace(
+                judged.annotations,
+                intents=None,
+                groups=_reorder_groups(judged.annotations.groups, number),
+            ),
+            views={},
         )
-        row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
-    levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
-    min_judged = judgments.judged_from
-
-    def find_levels(gains: Floats, grades: Ints) -> Ints:
-        return np.where(grades < min_judged, grades, np.searchsorted(levels, gains))
-
-    grade = find_levels(judgment_gains, judgments.grade)
-    order = np.lexsort((-grade, judgments.topic))
-    number = np.empty(order.size, dtype=np.int64)
-    number[order] = np.arange(order.size)
-    runs = replace(
-        judged,
-        documents=Rows(
-            documents.cell,
-            documents.rank,
-            find_levels(row_gains, documents.grade),
-            documents.shape,
-            source=number[documents.judgment],
-        ),
-        judgments=Judgments(
-            judgments.n_topics,
-            judgments.topic[order],
-            grade[order],
-            min_judged,
-            max(levels.size - 1, 0),
-        ),
-        annotations=replace(
-            judged.annotations,
-            intents=None,
-            groups=_reorder_groups(judged.annotations.groups, number),
-        ),
-        views={},
-    )
-    return runs, LevelGain(levels=levels)
+        return runs, LevelGain(levels=levels)
 
 
 def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:

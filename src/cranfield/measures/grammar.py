@@ -172,13 +172,10 @@ def _split_measures(text: str) -> list[str]:
             continue
         # P.5,10 of trec_eval and NCUgu,P of NTCIREVAL are single names.
         is_in_values = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
-        if not is_in_values and text[position - 5 : position] not in _NCU_PREFIXES:
+        if not is_in_values and text[position - 5 : position] not in {"NCUgu", "NCUrb"}:
             forms.append(text[start:position].strip())
             start = position + 1
     return [*forms, text[start:].strip()]
-
-
-_NCU_PREFIXES = ("NCUgu", "NCUrb")
 
 
 def _parse_with_label(text: str, compat: str | None) -> list[Measure]:
@@ -368,14 +365,12 @@ def _suggest(name: str) -> str:
         forms = _find_forms(stem.lower())
         if [REGISTRY[form.partition("(")[0]].takes_cutoff() for form in forms] == [True]:
             return f"; did you mean {stem}@{cutoff}?"
-        suggestions = [n for n in nearest(stem, names) if _takes_cutoff(n)]
+        suggestions = [
+            n for n in nearest(stem, names) if n in REGISTRY and REGISTRY[n].takes_cutoff()
+        ]
         if not hint and suggestions:
             return f"; did you mean {suggestions[0]}@{cutoff}?"
     return hint or "; `cranfield measures` lists the measures"
-
-
-def _takes_cutoff(name: str) -> bool:
-    return name in REGISTRY and REGISTRY[name].takes_cutoff()
 
 
 def _is_similar(name: str, candidate: str) -> bool:

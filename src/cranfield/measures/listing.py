@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from cranfield.measures.families import KINDS
+from cranfield.base.spec import text_of
+from cranfield.measures.families import KINDS, REGISTRY
 
 if TYPE_CHECKING:
     from cranfield.measures import Info
@@ -35,32 +36,51 @@ class ParameterInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """Entry of the catalogue: a measure in general, or one with given parameters.
+    """Entry of the catalogue: a class of measures, or one of its measures with parameters."""
 
-    Attributes
-    ----------
-    kind, form
-        The kind of measure, and its text form, such as `AP[@…]`.
-    info
-        The declaration.
-    source, scale
-        The works to cite, and the scale.
-    parameters
-        The parameters by name.
-    measure_class
-        The class of the measure.
-    measure
-        The measure with its parameters; None for a measure in general.
-    """
-
-    kind: str
-    form: str
-    info: Info
-    source: str
-    scale: str
-    parameters: Mapping[str, ParameterInfo]
     measure_class: type[Measure]
     measure: Measure | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.measure_class.kind
+
+    @property
+    def form(self) -> str:
+        """Text form with its cutoff, such as `AP[@…]`."""
+        info = self.measure_class.info
+        if self.kind == KINDS[1]:
+            return f"{info.name}(…)"
+        return info.name + {"required": "@…", "optional": "[@…]"}.get(info.at_usage, "")
+
+    @property
+    def info(self) -> Info:
+        """Declaration; the family of a measure of a measure is that of the outer one."""
+        info = self.measure_class.info
+        return info if self.measure is None else replace(self.measure.info, family=info.family)
+
+    @property
+    def source(self) -> str:
+        return self.measure_class.info.sources if self.measure is None else self.measure.source
+
+    @property
+    def scale(self) -> str:
+        """Scale type, by highest grade if it depends on the grades."""
+        if self.measure is None:
+            return str(self.measure_class.info.scale)
+        scales = {highest: self.measure.scale_with(highest) for highest in (1, 2, 3)}
+        if len({*scales.values()}) == 1:
+            return str(self.measure.scale)
+        return ", ".join(f"{scale} for grades 0 to {highest}" for highest, scale in scales.items())
+
+    @property
+    def parameters(self) -> dict[str, ParameterInfo]:
+        infos = {}
+        for name in self.measure_class.parameter_names():
+            parameter = self.measure_class.parameters[name]
+            value = None if self.measure is None else text_of(getattr(self.measure, name))
+            infos[name] = ParameterInfo(text_of(parameter.default), parameter.doc, value)
+        return infos
 
     def __str__(self) -> str:
         info = self.info
@@ -109,28 +129,7 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Return an entry for each registered measure."""
-    from cranfield.measures import REGISTRY
-
-    return [_entry(kind) for kind in REGISTRY.values()]
-
-
-def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
-    info, source, scale = kind.info, kind.info.sources, str(kind.info.scale)
-    if measure is not None:
-        info, source, scale = measure.info, measure.source, _scale(measure)
-        if kind.kind == KINDS[1]:
-            # The family is that of the outer measure, not that of the inner one.
-            info = replace(info, family=kind.info.family)
-    parameters = _parameters(kind, measure)
-    return Entry(kind.kind, _form(kind), info, source, scale, parameters, kind, measure)
-
-
-def _scale(measure: Measure) -> str:
-    """Describe the scale of a measure, by highest grade if the scale depends on it."""
-    scales = {highest: measure.scale_with(highest) for highest in (1, 2, 3)}
-    if len({*scales.values()}) == 1:
-        return str(measure.scale)
-    return ", ".join(f"{scale} for grades 0 to {highest}" for highest, scale in scales.items())
+    return [Entry(measure_class) for measure_class in REGISTRY.values()]
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -141,37 +140,14 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     return groups
 
 
-def _form(kind: type[Measure]) -> str:
-    """Return the text form of a class of measures, with its cutoff."""
-    if kind.kind == KINDS[1]:
-        return f"{kind.info.name}(…)"
-    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_usage, "")
-
-
-def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, ParameterInfo]:
-    from cranfield.base.spec import text_of
-
-    names = kind.parameter_names()
-    if kind.kind == KINDS[1]:
-        names = [name for name in names if name not in {"cutoff", "judged_only"}]
-    infos = {}
-    for name in names:
-        parameter = kind.parameters[name]
-        value = None if measure is None else text_of(getattr(measure, name))
-        infos[name] = ParameterInfo(text_of(parameter.default), parameter.doc, value)
-    return infos
-
-
 def entries_named(name: str) -> list[Entry]:
     """Return the entry with a name or alias, or the entries of all measures in a text."""
-    from cranfield.measures import REGISTRY, parse_measures
+    from cranfield.measures import parse_measures
 
     for entry in entries():
         if name == entry.info.name or name in entry.info.aliases:
             return [entry]
-    matches = []
-    for measure in parse_measures(name):
-        kind = REGISTRY[measure.name]
-        is_bare_name = str(measure) == measure.name
-        matches.append(_entry(kind) if is_bare_name else _entry(kind, measure))
-    return matches
+    return [
+        Entry(REGISTRY[measure.name], None if str(measure) == measure.name else measure)
+        for measure in parse_measures(name)
+    ]

@@ -85,13 +85,14 @@ class IntentAware(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        if not inner.scores_cut_rankings or inner.info.family == _FAMILY:
+        if "intents" in inner.info.inputs:
             raise MeasureError(
                 f"IA: {inner} uses intents itself, so it cannot be the inner measure"
             )
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is not averaged over topics by the arithmetic mean")
-        if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
+        has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
+        if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
             raise MeasureError(f"IA: {inner} needs data that are not available for each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -268,10 +269,23 @@ class _Novelty(IntentMeasure):
 
     def greedy_total(self, judged: JudgedRuns) -> Floats:
         """Return the discounted gain of the greedy ranking; shape (topics, 1)."""
-        rows = greedy_ranking(
-            judged, judged.intents(str(self), self.rel), self.alpha, self.rel, self.cutoff
-        )
-        return rows.total(rows.gains * self.discount(rows.rank))
+        judgments, intents = judged.judgments, judged.intents(str(self), self.rel)
+        min_grade = max(self.rel, judgments.judged_from)
+        judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
+        has_weight = intents.probability[judgments.topic[judged_rows], intent] > 0
+        answers = np.unique(judged_rows[has_weight])
+        # By topic, then by id in descending order: of documents with equal gain the first is taken.
+        answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
+        starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
+        totals = np.zeros((judgments.n_topics, 1))
+        for topic in np.flatnonzero(np.diff(starts)):
+            docs = answers[starts[topic] : starts[topic + 1]]
+            weight = intents.probability[topic]
+            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
+            gains = _greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
+            # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
+            totals[topic] = np.cumsum(gains * self.discount(np.arange(1, gains.size + 1)))[-1]
+        return totals
 
     def perfect_total(self, judged: JudgedRuns) -> Floats:
         """Return the discounted gain of documents that each answer every intent; (topics, 1)."""
@@ -286,36 +300,15 @@ class _Novelty(IntentMeasure):
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 
 
-def greedy_ranking(
-    judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
-) -> Rows:
-    """Rank the judged documents of each topic greedily by gain; return the rows with gains."""
-    judgments = judged.judgments
-    min_grade = max(rel, judgments.judged_from)
-    judged_rows, intent = intents.answers(np.arange(judgments.topic.size), min_grade)
-    answers = np.unique(judged_rows[intents.probability[judgments.topic[judged_rows], intent] > 0])
-    # By topic, then by id in descending order: of documents with the same gain the first is taken.
-    answers = answers[np.lexsort((-intents.places_of_ids(answers), judgments.topic[answers]))]
-    starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
-    gains = [np.empty(0)] * judgments.n_topics
-    for topic in range(judgments.n_topics):
-        docs = answers[starts[topic] : starts[topic + 1]]
-        if docs.size:
-            weight = intents.probability[topic]
-            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
-            gains[topic] = _greedy_gains(hits, weight, 1.0 - alpha, cutoff)
-    sizes = np.array([topic_gains.size for topic_gains in gains], dtype=np.int64)
-    cell, gain = np.repeat(np.arange(judgments.n_topics), sizes), np.concatenate(gains)
-    return Rows(cell, number_rows(cell), np.ones_like(cell), (judgments.n_topics, 1), gain)
-
-
 def _greedy_gains(
     hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
 ) -> Floats:
     """Return the gains of the greedy ranking of a topic; documents of `hits` are in tie order."""
     size = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents are interchangeable: a kind is chosen at each rank.
-    first, kind = _distinct_rows(hits)
+    patterns = np.packbits(hits, axis=1)
+    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
+    kind = kind.ravel()
     n_docs = np.bincount(kind)
     answers = hits[first].astype(np.float64)
     # Documents of each kind in order, to resolve ties.
@@ -332,14 +325,6 @@ def _greedy_gains(
         n_used[chosen_kind] += 1
         intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
     return out
-
-
-def _distinct_rows(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the first index of each distinct row, and the number of the row that equals each."""
-    patterns = np.packbits(hits, axis=1)
-    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return np.sort(first), rank[kind.ravel()]
 
 
 class _PerfectNormalised(_Novelty, at_usage="required"):
@@ -490,15 +475,11 @@ class RankBiasedUtility(Measure):
         row, entry = row[is_relevant], entry[is_relevant]
         cell = rows.cell[row] * size + intents.place[entry]
         order = np.argsort(cell, kind="stable")
-        # The answers to each intent, in order of rank, as if it were a topic.
-        answers = Rows(
-            cell[order],
-            rows.rank[row[order]],
-            intents.grade[entry[order]].astype(np.int64),
-            (topics * size, systems),
-        )
+        rank, grade = rows.rank[row[order]], intents.grade[entry[order]].astype(np.int64)
         gain = Gain("exponential")
-        answers = answers.with_gains(gain.for_grades(answers.grade))
+        # The answers to each intent, in order of rank, as if it were a topic.
+        shape = (topics * size, systems)
+        answers = Rows(cell[order], rank, grade, shape, gain.for_grades(grade))
         max_grades = self._max_grades(judged, intents)
         max_gains = answers.at(gain.for_grades(max_grades.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))

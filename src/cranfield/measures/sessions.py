@@ -12,21 +12,13 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, number_rows, ratio, scan
+from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows
+from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
 _POSITIVE = number(0, open_low=True)
-
-
-def _snippet_length(value: Any) -> float | str:
-    if isinstance(value, str):
-        if value != "own":
-            raise ValueError("a number of at least 0, or 'own'")
-        return value
-    return float(_LENGTH(value))
 
 
 def click_u(
@@ -117,11 +109,7 @@ def _discount_clicks(
     gains: Floats,
     limit: float,
 ) -> Floats:
-    """Return the discounted gain of each click.
-
-    `snippet_lengths` are the lengths of the snippets of the list down to each click, and
-    `read_lengths` the lengths that are read of the documents.
-    """
+    """Return the discounted gain of each click; snippets are those of the list down to its rank."""
     if not rank.size:
         return np.zeros(0)
     # The deepest rank of each list so far, with the clicks sorted by list and time.
@@ -179,7 +167,7 @@ class ClickU(Measure):
         " mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, _snippet_length, "characters of a snippet; 'own': the lengths in the log"
+        200.0, or_word(_LENGTH, "own"), "characters of a snippet; 'own': the lengths in the log"
     )
     length: float | None = parameter(
         None, optional(_LENGTH), "characters of a document without a known length"
@@ -397,16 +385,11 @@ class NormalisedSessionDCG(SessionGainMeasure):
         if self.cutoff is not None:
             length = np.clip(self.cutoff - offset, 0, length)
         topic = lists.cell % judged.shape[0]
-        n_relevant = ideal.count[:, 0]
-        lengths = np.minimum(length, n_relevant[topic])
-        list_index = np.repeat(np.arange(lengths.size), lengths)
-        list_rank = (
-            np.arange(list_index.size) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-        )
-        first_rows = (np.cumsum(n_relevant) - n_relevant)[topic[list_index]]
-        gains = ideal.gains[first_rows + list_rank - 1]
+        starts = ideal.starts[topic]
+        list_index, ideal_row = ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
+        list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
-        terms = gains / self.discount(lists.query[list_index], rank, list_rank)
+        terms = ideal.gains[ideal_row] / self.discount(lists.query[list_index], rank, list_rank)
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 

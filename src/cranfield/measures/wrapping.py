@@ -8,7 +8,7 @@ Collins-Thompson 2012).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Never, Self, TypeVar
 
@@ -40,13 +40,7 @@ class Wrapping(Measure):
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
-        names = self.option_names()
-        for name in options:
-            if name not in names:
-                choices = ", ".join(names) or "none"
-                raise MeasureError(
-                    f"{self.outer_info.name} has no parameter {quoted(name)} (it has: {choices})"
-                )
+        self.check_names(options)
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(
@@ -59,7 +53,7 @@ class Wrapping(Measure):
                 f" computed from {self.inner.data_class.what}"
             )
         vars(self)["explicit"] = frozenset(options)
-        for name in names:
+        for name in self.parameter_names():
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
         self.check(self.inner)
@@ -83,7 +77,8 @@ class Wrapping(Measure):
         """Refuse an unsuitable inner measure; a hook for subclasses."""
 
     @classmethod
-    def option_names(cls) -> list[str]:
+    def parameter_names(cls) -> list[str]:
+        """Return the names of the parameters that the inner measure does not have."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -103,11 +98,11 @@ class Wrapping(Measure):
         """Return the measure with other parameters, its own or those of the inner measure."""
         if arguments:
             return super().__call__(*arguments)
-        names = set(self.option_names())
+        names = self.parameter_names()
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
-        options = {name: value for name, value in parameters.items() if name in names}
+        options = {name: parameters.get(name, value) for name, value in self.options().items()}
         inner = self.inner(**inner_parameters) if inner_parameters else self.inner
-        return type(self)(inner, **{**self.options(), **options})
+        return type(self)(inner, **options)
 
     @property
     def source(self) -> str:
@@ -119,8 +114,8 @@ class Wrapping(Measure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade or self.inner.uses_highest_grade
 
-    def options(self) -> Mapping[str, Any]:
-        return {name: getattr(self, name) for name in self.option_names()}
+    def options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.parameter_names()}
 
     def __str__(self) -> str:
         settings = [
@@ -144,8 +139,6 @@ def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
     return register
 
 
-_FAMILY = "risk"
-_ALPHA = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 _ROUNDING = 1e-12
 """Differences whose deviations are below this fraction of the largest value are equal."""
 _INFINITE = (float("-inf"), float("inf"))
@@ -181,13 +174,13 @@ def standard_error(differences: Floats) -> Floats:
 
 class _Risk(
     Wrapping,
-    family=_FAMILY,
+    family="risk",
     range=_INFINITE,
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
     baseline: str = parameter("", _system_name, "system to compare all systems with")
-    alpha: float = _ALPHA
+    alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
 
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isnan, nan
+from math import isnan
 from os import PathLike
 from typing import Any
 
@@ -38,6 +38,7 @@ from cranfield.texts.gold import (
     TEXT,
     TOPIC,
     Nuggets,
+    add_value,
     build_nuggets,
     check_name_used,
     input_files,
@@ -271,12 +272,9 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             if nugget is not None and (topic, nugget) not in nugget_index:
                 raise table.wrong(row, f"unknown gold nugget {quoted(nugget)}", topic)
             answer = (topics[topic], system_index)
-            known_length = lengths.setdefault(answer, nan)
-            if not isnan(length):
-                if not isnan(known_length) and known_length != length:
-                    reason = f"conflicting lengths {known_length:g} and {length:g}"
-                    raise table.wrong(row, reason, topic)
-                lengths[answer] = length
+            if not add_value(lengths, answer, length):
+                reason = f"conflicting lengths {lengths[answer]:g} and {length:g}"
+                raise table.wrong(row, reason, topic)
             if nugget is not None:
                 match = (*answer, nugget_index[topic, nugget])
                 if match in matches:
@@ -289,37 +287,35 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     for answer, value in lengths.items():
         length[answer], answered[answer] = value, True
     warn_missing(lengths, gold.topics, tuple(systems))
-    keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
-    values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
     # A nugget without support is not a match, but its row states that there is an answer.
-    is_match = values[:, 1] > 0
-    keys, values = keys[is_match], values[is_match]
+    supported = {match: values for match, values in matches.items() if values[1] > 0}
+    topic_numbers, system_numbers, nugget_numbers = (
+        np.array(list(supported), dtype=np.int64).reshape(-1, 3).T
+    )
+    positions, degrees = np.array(list(supported.values()), dtype=np.float64).reshape(-1, 2).T
     return JudgedAnswers(
         nuggets=gold,
         systems=tuple(systems),
         answered=answered,
         length=length,
-        cell=keys[:, 0] * shape[1] + keys[:, 1],
-        nugget=keys[:, 2],
-        position=values[:, 0],
-        support=values[:, 1],
+        cell=topic_numbers * shape[1] + system_numbers,
+        nugget=nugget_numbers,
+        position=positions,
+        support=degrees,
     )
-
-
-def _nonempty_list(cell: Any) -> list[Any] | None:
-    return cell if isinstance(cell, list) and cell else None
 
 
 FAILED_LABEL = "failed"
 """Label that AutoNuggetizer writes if its model returned none."""
 
+_NONEMPTY_LIST = Kind(lambda cell: cell if isinstance(cell, list) and cell else None, pl.Object)
 
 ASSIGNMENTS = Schema(
     "table of nugget assignments",
     (
         TOPIC,
         optional("run_id", NAME, None),
-        Column("nuggets", Kind(_nonempty_list, pl.Object), None),
+        Column("nuggets", _NONEMPTY_LIST, None),
         optional("answer_text", ANSWER_TEXT, None),
         optional("candidate_text", ANSWER_TEXT, None),
     ),
@@ -432,9 +428,10 @@ def _read_labels(
             label = nugget.get(name)
             if absent(label):
                 raise wrong(f"nugget {quoted(text)} has no {name}")
-            n_failed += label == FAILED_LABEL
-            label = default_label if label == FAILED_LABEL else label
-            if kind.read(label) is None:
+            if label == FAILED_LABEL:
+                n_failed += 1
+                label = default_label
+            elif kind.read(label) is None:
                 raise wrong(kind.reason(noun, label))
             labels.append(label)
         counts[text] += 1

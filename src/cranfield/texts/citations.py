@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,15 @@ from cranfield.texts.gold import (
     SYSTEM,
     TOPIC,
     YES_OR_NO,
-    check_name_used,
+    add_value,
     input_files,
-    stem_of,
+    name_systems,
     warn_missing,
 )
 
 
 def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON.
-
-    Also return the index of the answer of each row. Sentences are numbered from 1.
-    """
+    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON."""
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and isinstance(r.get("answer"), list) for r in records):
         return None
@@ -209,10 +207,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     support_degrees = None if support is None else _support_degrees(read_table(support, _SUPPORT))
     tables = []
     for file in input_files(data):
-        table = read_table(file, _CITATIONS)
-        table.refuse_unnamed("system")
-        is_unnamed = table.frame["system"].is_null().all()
-        check_name_used(name, bool(is_unnamed))
+        table = name_systems(read_table(file, _CITATIONS), name, file)
         has_citations = table.frame["citation"].is_not_null().any()
         has_support = "support" in table.names or table.frame["support"].is_not_null().any()
         if support_degrees is None and has_citations and not has_support:
@@ -221,8 +216,6 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
                 " with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
-        system = pl.col("system").fill_null(name or stem_of(file))
-        table = replace(table, frame=table.frame.with_columns(system))
         tables.append(table if support_degrees is None else _add_support(table, *support_degrees))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
@@ -292,48 +285,40 @@ def _build_citations(table: Table) -> JudgedCitations:
     topics: dict[str, int] = {}
     systems: dict[str, int] = {}
     sentences: dict[tuple[int, int, str], int] = {}
-    joint: list[float] = []
-    cited_docs: list[set[str]] = []
-    is_uncited: list[bool] = []
+    joint: dict[int, float] = {}
+    # A row without a citation adds an empty name.
+    cited_docs: defaultdict[int, set[str]] = defaultdict(set)
     citations: list[tuple[int, int, float, float]] = []
     for row, cells in enumerate(table.rows()):
         topic, label, system, citation, support, joint_value, without_value = cells
         topic_index = topics.setdefault(topic, len(topics))
         key = topic_index, systems.setdefault(system, len(systems)), label
         index = sentences.setdefault(key, len(sentences))
-        if index == len(joint):
-            joint.append(nan)
-            cited_docs.append(set())
-            is_uncited.append(False)
-        if not isnan(joint_value):
-            if not isnan(joint[index]) and joint[index] != joint_value:
-                reason = f"conflicting values of joint for sentence {quoted(label)}"
-                raise table.wrong(row, reason, topic)
-            joint[index] = joint_value
-        doc = citation or ""
-        if is_uncited[index] or (not doc and cited_docs[index]):
+        if not add_value(joint, index, joint_value):
+            reason = f"conflicting values of joint for sentence {quoted(label)}"
+            raise table.wrong(row, reason, topic)
+        doc, docs = citation or "", cited_docs[index]
+        if "" in docs or (not doc and docs):
             reason = f"sentence {quoted(label)} has a row without a citation, but also other rows"
             raise table.wrong(row, reason, topic)
-        if not doc:
-            if not isnan(support):
-                raise table.wrong(row, "has support but no citation", topic)
-            is_uncited[index] = True
-            continue
-        if doc in cited_docs[index]:
+        if not doc and not isnan(support):
+            raise table.wrong(row, "has support but no citation", topic)
+        if doc in docs:
             raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)
-        if isnan(support):
+        if doc and isnan(support):
             raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
-        cited_docs[index].add(doc)
-        citations.append((index, len(cited_docs[index]), support, without_value))
-    numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
+        docs.add(doc)
+        if doc:
+            citations.append((index, len(docs), support, without_value))
+    sentence, place, degree, without = np.array(citations, dtype=np.float64).reshape(-1, 4).T
     warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
     return JudgedCitations(
         topics=tuple(topics),
         systems=tuple(systems),
         cell=np.array([t * len(systems) + s for t, s, _ in sentences], dtype=np.int64),
-        joint=np.array(joint),
-        sentence=numbers[:, 0].astype(np.int64),
-        place=numbers[:, 1].astype(np.int64),
-        support=numbers[:, 2],
-        without=numbers[:, 3],
+        joint=np.array(list(joint.values())),
+        sentence=sentence.astype(np.int64),
+        place=place.astype(np.int64),
+        support=degree,
+        without=without,
     )

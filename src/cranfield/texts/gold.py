@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,8 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Lines, Schema, optional
 from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
+
+Key = TypeVar("Key")
 
 MAX_NUMBER = 1e15
 """Maximum weight, length or position, so that sums and products remain finite."""
@@ -37,13 +39,12 @@ _YES_OR_NO_LABELS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def _parse_amount(cell: Any) -> float | None:
-    amount = None if isinstance(cell, bool) else finite(cell)
+    amount = finite(cell)
     return amount if amount is not None and 0 <= amount <= MAX_NUMBER else None
 
 
 def _amount_problem(cell: Any) -> str:
-    amount = None if isinstance(cell, bool) else finite(cell)
-    upper_bound = "" if amount is None or amount < 0 else f" and at most {MAX_NUMBER:g}"
+    upper_bound = f" and at most {MAX_NUMBER:g}" if (finite(cell) or 0.0) > MAX_NUMBER else ""
     return f"not a number of at least 0{upper_bound}"
 
 
@@ -135,6 +136,14 @@ def check_name_used(name: str | None, is_used: bool) -> None:
     """Raise an error if the name of a system is set although the answers name their systems."""
     if name is not None and not is_used:
         raise PolicyError(f"name={quoted(name)} has no effect, as the answers name their systems")
+
+
+def name_systems(table: Table, name: str | None, data: Any) -> Table:
+    """Add the name of the system, by default the stem of the file, to rows that do not name it."""
+    table.refuse_unnamed("system")
+    check_name_used(name, bool(table.frame["system"].is_null().all()))
+    system = pl.col("system").fill_null(name or stem_of(data))
+    return replace(table, frame=table.frame.with_columns(system))
 
 
 _NTCIR_COLUMNS = ("topic", "nugget", "weight", "vital_length")
@@ -249,46 +258,47 @@ def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield {**row, "importance" if isinstance(value, str) else "weight": value}
 
 
+def add_value(values: dict[Key, float], key: Key, value: float) -> bool:
+    """Add a value, which may be NaN; return False if the key already has another value."""
+    known_value = values.setdefault(key, value)
+    if isnan(known_value):
+        values[key] = value
+    return isnan(known_value) or isnan(value) or value == known_value
+
+
 def build_nuggets(table: Table) -> Nuggets:
     topics: dict[str, int] = {}
-    index_of: dict[tuple[str, str], int] = {}
-    voters: set[tuple[tuple[str, str], str | None]] = set()
-    weights: list[float] = []
-    lengths: list[float] = []
-    votes: list[list[float]] = []
+    voters: set[tuple[str, str, str | None]] = set()
+    weights: dict[tuple[str, str], float] = {}
+    lengths: dict[tuple[str, str], float] = {}
+    votes: dict[tuple[str, str], list[float]] = {}
     for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
         topics.setdefault(topic, len(topics))
-        key = (topic, nugget)
-        if (key, assessor) in voters:
+        if (topic, nugget, assessor) in voters:
             suffix = f" by assessor {quoted(assessor)}" if assessor else ""
             raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{suffix}", topic)
-        voters.add((key, assessor))
-        index = index_of.setdefault(key, len(weights))
-        if index == len(weights):
-            weights.append(weight)
-            lengths.append(length)
-            votes.append([])
+        voters.add((topic, nugget, assessor))
+        key = (topic, nugget)
         for label, value, values in (("weight", weight, weights), ("length", length, lengths)):
-            if not isnan(value) and not isnan(values[index]) and value != values[index]:
+            if not add_value(values, key, value):
                 raise table.wrong(row, f"nugget {quoted(nugget)} has a second {label}", topic)
-            if not isnan(value):
-                values[index] = value
+        ballot = votes.setdefault(key, [])
         if not isnan(vote):
-            votes[index].append(vote)
-    topic_of = np.array([topics[topic] for topic, _ in index_of], dtype=np.int64)
-    n_vital = np.array([sum(ballot) for ballot in votes])
-    n_votes = np.array([len(ballot) for ballot in votes])
+            ballot.append(vote)
+    topic_of = np.array([topics[topic] for topic, _ in votes], dtype=np.int64)
+    n_vital = np.array([sum(ballot) for ballot in votes.values()])
+    n_votes = np.array([len(ballot) for ballot in votes.values()])
     max_vital = np.zeros(len(topics))
     np.maximum.at(max_vital, topic_of, n_vital)
     proportions = n_vital / np.where(max_vital > 0, max_vital, 1.0)[topic_of]
     weights_by_votes = np.where(n_votes > 0, proportions, np.nan)
-    explicit_weights = np.array(weights)
+    explicit_weights = np.array(list(weights.values()))
     nuggets = Nuggets(
         topics=tuple(topics),
-        ids=tuple(nugget for _, nugget in index_of),
+        ids=tuple(nugget for _, nugget in votes),
         topic=topic_of,
         weight=np.where(np.isnan(explicit_weights), weights_by_votes, explicit_weights),
-        vital_length=np.array(lengths),
+        vital_length=np.array(list(lengths.values())),
         vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
     )
     _check_complete_topics(nuggets, table.source)

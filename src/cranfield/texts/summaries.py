@@ -138,7 +138,7 @@ class JudgedSummaries(Scorable):
         """Return the settings of the tokeniser."""
         return dict(self.settings)
 
-    def each(
+    def score_texts(
         self, score: Callable[[Sentences, Sentences], float], average: bool
     ) -> NDArray[np.float64]:
         """Score each text against the references of its topic, and return the maximum or mean.

@@ -57,22 +57,22 @@ from cranfield.measures.ranked.precision import RelevanceMeasure
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
-P = parameter(
-    0.5,
-    OPEN_PROBABILITY,
-    "patience: the probability that a user goes on to the next document (geometric, cascade)",
-)
-STOP = parameter(
-    0.5, PROBABILITY, "probability that a user stops at a relevant document, satisfied (cascade)"
-)
 
 
 class ExposureMeasure(RelevanceMeasure, family="fairness"):
     """Base class of measures of exposure, with a browsing model."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
-    p: float = P
-    stop: float = STOP
+    p: float = parameter(
+        0.5,
+        OPEN_PROBABILITY,
+        "patience: the probability that a user goes on to the next document (geometric, cascade)",
+    )
+    stop: float = parameter(
+        0.5,
+        PROBABILITY,
+        "probability that a user stops at a relevant document, satisfied (cascade)",
+    )
 
     def weights(self, ranks: Floats | Ints) -> Floats:
         """Return the attention to each rank of users who are not yet satisfied."""
@@ -119,11 +119,7 @@ def row_keys(rows: Rows) -> Ints:
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group.
-
-    Returns a row for each group with documents in a ranking, with the group as its grade and rank
-    0, and the sums by row.
-    """
+    """Sum values by cell and group; return rows of these, with the group as grade, and the sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)
@@ -131,10 +127,7 @@ def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Float
 
 
 def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
-    """Sum values of judgments by topic and group, weighted by membership; shape (topics, groups).
-
-    Documents with a grade that does not count as a judgment are excluded.
-    """
+    """Sum values of judgments by topic and group, weighted by membership; (topics, groups)."""
     n_groups = len(groups.names)
     judgments = judged.judgments
     is_judged = judgments.grade[groups.judgment] >= judgments.judged_from
@@ -231,11 +224,11 @@ TARGET_DOC = (
 
 
 def target_distribution_check(value: Any) -> str | NamedWeights:
-    if isinstance(value, str) and value in _TARGETS:
-        return value
-    if isinstance(value, str):
+    if not isinstance(value, str):
+        return named_weights(value)
+    if value not in _TARGETS:
         raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
-    return named_weights(value)
+    return value
 
 
 def target_distribution(

@@ -34,6 +34,8 @@ are finite without exposure.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -192,19 +194,16 @@ class _ExposureRatio(
         None, optional(nonnegative_gains), "utility of a grade; by default 1 for relevant documents"
     )
 
-    def _sides(self, groups: Groups) -> Ints:
-        """Return the side of each group: the group itself, or 1 if it is protected and 0 if not."""
-        indices = np.arange(len(groups.names))
-        if self.protected is None:
-            return indices
-        protected = group_index(groups, self.protected, str(self))
-        return np.where(indices == protected, 1, 0)
+    def _exposure_ratios(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
+        """Return rows by cell and side, their exposure ratios, and divisors (topics, sides).
 
-    def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
-        """Return rows by cell and side, their exposure ratios, and divisors (topics, sides)."""
+        A side is a group, or 1 for a protected group and 0 for all others.
+        """
         groups = judged.groups(str(self))
-        members = groups.rows
-        rows = Rows(members.cell, members.rank, sides[members.grade], members.shape, members.gains)
+        sides = np.arange(len(groups.names))
+        if self.protected is not None:
+            sides = np.where(sides == group_index(groups, self.protected, str(self)), 1, 0)
+        rows = replace(groups.rows, grade=sides[groups.rows.grade])
         n_sides = int(sides.max(initial=0)) + 1
         pairs, exposed = sum_by_group(rows, self._weigh_exposure(judged, groups), n_sides)
         by_group = self._divisors(judged, groups)
@@ -231,9 +230,7 @@ class _ExposureRatio(
         return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        pairs, exposure_ratio, divisors = self._values(
-            judged, self._sides(judged.groups(str(self)))
-        )
+        pairs, exposure_ratio, divisors = self._exposure_ratios(judged)
         has_divisor = (divisors > 0)[pairs.topic, pairs.grade]
         pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
         n_sides = (divisors > 0).sum(axis=1)[:, None]
@@ -251,9 +248,8 @@ class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        groups = judged.groups(str(self))
-        group_index(groups, self.protected, str(self))
-        pairs, exposure_ratio, divisors = self._values(judged, self._sides(groups))
+        group_index(judged.groups(str(self)), self.protected, str(self))
+        pairs, exposure_ratio, divisors = self._exposure_ratios(judged)
         has_two_sides = (divisors > 0).sum(axis=1)[:, None] == 2
         protected, others = (
             np.log(pairs.total(exposure_ratio * (pairs.grade == side)) + LOG_OFFSET)
@@ -288,9 +284,8 @@ class _RealisedUtilityMeasure(_ExposureRatio):
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
         positions, is_judged = find_positions(row_keys(judged_rows), row_keys(rows))
-        utility = np.zeros(is_judged.size)
-        utility[is_judged] = self._utility(judged_rows.grade)[positions[is_judged]]
-        return super()._weigh_exposure(judged, groups) * utility
+        utility = np.append(self._utility(judged_rows.grade), 0.0)[positions]
+        return super()._weigh_exposure(judged, groups) * np.where(is_judged, utility, 0.0)
 
 
 @measure(

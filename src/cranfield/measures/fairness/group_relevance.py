@@ -122,8 +122,7 @@ def _documents_with_groups(rows: Rows) -> Rows:
     """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
     is_first = np.diff(row_keys(rows), prepend=-1) != 0
-    starts = np.flatnonzero(is_first)
-    totals = np.add.reduceat(rows.gains, starts) if starts.size else rows.gains
+    totals = np.add.reduceat(rows.gains, np.flatnonzero(is_first))
     return rows.where(is_first).with_gains(totals)
 
 
@@ -136,11 +135,10 @@ def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
 
 def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
     """Yield the number of documents of each group, by weight, down to each row."""
-    totals = documents.gains
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
         document = np.searchsorted(row_keys(documents), row_keys(members))
-        yield _running_sum(members, members.gains / totals[document], rows)
+        yield _running_sum(members, members.gains / documents.gains[document], rows)
 
 
 @measure(

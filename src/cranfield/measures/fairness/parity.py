@@ -25,14 +25,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import OPEN_PROBABILITY, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, find_positions, ratio
+from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index, row_keys
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -76,7 +75,9 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         groups = judged.groups(str(self))
         members = groups.rows.where(groups.rows.gains > 0)
         is_protected = members.grade == group_index(groups, self.protected, str(self))
-        protected, others = _split_sides(row_keys(members), is_protected)
+        keys = row_keys(members)
+        protected = np.unique(keys[is_protected])
+        others = np.setdiff1d(keys, protected)
         shape = judged.shape
         if self.pairs == "all":
             n_above, n_pairs = _count_pairs(protected, others, shape)
@@ -88,25 +89,11 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         proportions, is_defined = [], np.ones(shape, dtype=bool)
         for side, opposite in ((protected, others), (others, protected)):
             n_above, n_pairs = _count_pairs(
-                _intersect(side, relevant), _intersect(opposite, nonrelevant), shape
+                np.intersect1d(side, relevant), np.intersect1d(opposite, nonrelevant), shape
             )
             proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
         return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
-
-
-def _split_sides(keys: Ints, is_protected: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Split sorted keys into documents with and without a protected row."""
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    if not first.size:
-        return keys, keys
-    has_protected = np.logical_or.reduceat(is_protected, first)
-    return keys[first[has_protected]], keys[first[~has_protected]]
-
-
-def _intersect(keys: Ints, other_keys: Ints) -> Ints:
-    """Return the keys that are also in `other_keys`; all keys are sorted."""
-    return keys[find_positions(other_keys, keys)[1]]
 
 
 def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:

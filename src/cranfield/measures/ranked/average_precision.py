@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
-from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure, sum_divisor
+from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
@@ -80,23 +80,23 @@ def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
     return n_hits[positions].reshape(base.shape)
 
 
-_ROUNDING = parameter(
-    "up",
-    choice("up", "trec_eval-9", "trec_eval-10"),
-    "rounding of the number of documents for a level of recall: 'up' is the definition;"
-    " 'trec_eval-9' and 'trec_eval-10' round like these versions of trec_eval",
-)
-
-
 class _Interpolated(
-    Measure,
+    RelevanceMeasure,
     family="average precision",
     source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
     beyond_length="all judgments of the topic",
 ):
-    def _interpolate(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
-        hits = judged.relevant(rel)
-        n_required = _required_hits(recall, judged.recall_base(rel), rounding)
+    rounding: str = parameter(
+        "up",
+        choice("up", "trec_eval-9", "trec_eval-10"),
+        "rounding of the number of documents for a level of recall: 'up' is the definition;"
+        " 'trec_eval-9' and 'trec_eval-10' round like these versions of trec_eval",
+    )
+
+    def _interpolate(self, judged: JudgedRuns, recall: float) -> Floats:
+        """Return the highest precision at a level of recall or beyond, in each ranking."""
+        hits = judged.relevant(self.rel)
+        n_required = _required_hits(recall, judged.recall_base(self.rel), self.rounding)
         n_skipped = np.broadcast_to(np.maximum(n_required - 1, 0), judged.shape).T.ravel()
         cells = np.flatnonzero(n_skipped < hits.sizes)
         max_precision = np.zeros(hits.sizes.size)
@@ -124,11 +124,9 @@ class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
 
     recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
-    rel: int = parameter(1, REL, REL_DOC)
-    rounding: str = _ROUNDING
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._interpolate(judged, self.rel, self.recall or 0.0, self.rounding)
+        return self._interpolate(judged, self.recall or 0.0)
 
 
 @measure(
@@ -140,11 +138,8 @@ class InterpolatedPrecision(_Interpolated):
 class ElevenPointAveragePrecision(_Interpolated):
     """11-point average precision, the measure of the early TRECs."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-    rounding: str = _ROUNDING
-
     def values(self, judged: JudgedRuns) -> Floats:
-        levels = [self._interpolate(judged, self.rel, i / 10, self.rounding) for i in range(11)]
+        levels = [self._interpolate(judged, i / 10) for i in range(11)]
         return np.asarray(np.sum(levels, axis=0) / 11.0)
 
 

@@ -8,10 +8,7 @@ inclusion probabilities are the columns `stratum` and `inclusion` of the judgmen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
@@ -192,33 +189,23 @@ class _Estimate(
     """Base class of estimates of a measure from a sample of judgments."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Strata:
-    """Strata of the judgments; arrays of shape (judgments,)."""
-
-    code: Ints  # stratum of each judgment, numbered over all topics
-    weight: Floats  # size of its stratum over the number of sampled documents
-    is_sampled: NDArray[np.bool_]
-
-
-def _number_strata(judged: JudgedRuns, name: str) -> _Strata:
-    """Number the strata of all topics, with weights; `name` is the measure, for messages."""
+def _number_strata(judged: JudgedRuns, name: str) -> tuple[Ints, Floats]:
+    """Return the stratum of each judgment, numbered over all topics, and its size per sample."""
     judgments = judged.judgments
     # As text, so that labels of any type are comparable.
     _, label = np.unique(np.asarray(judged.column("stratum", name), str), return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)
-    is_sampled = judgments.grade >= 0
     size = np.bincount(code)
-    weight = ratio(size, np.bincount(code[is_sampled], minlength=size.size))
-    return _Strata(code, weight[code], is_sampled)
+    weight = ratio(size, np.bincount(code[judgments.grade >= 0], minlength=size.size))
+    return code, weight[code]
 
 
 def _estimate_relevant_at_rows(
-    pool: Rows, strata: _Strata, rel: int, prior: float
+    pool: Rows, strata: Ints, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
     """Return the expected number of relevant documents down to each row, and its increase there."""
-    key = pool.cell * (strata.code.max(initial=0) + 1) + strata.code[pool.judgment]
+    key = pool.cell * (strata.max(initial=0) + 1) + strata[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
     is_sampled = rows.grade >= 0
@@ -258,13 +245,13 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        strata = _number_strata(judged, str(self))
+        strata, weight = _number_strata(judged, str(self))
         expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
         precision = (1.0 + (expected - step)[is_relevant]) / hits.rank
-        total = hits.total(strata.weight[hits.judgment] * precision)
-        return ratio(total, _estimate_relevant(judged, strata.weight, self.rel))
+        total = hits.total(weight[hits.judgment] * precision)
+        return ratio(total, _estimate_relevant(judged, weight, self.rel))
 
 
 @measure(
@@ -281,7 +268,7 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
-        strata = _number_strata(judged, str(self))
+        strata, _ = _number_strata(judged, str(self))
         _, step = _estimate_relevant_at_rows(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
 
@@ -308,11 +295,9 @@ class InferredNDCG(_Estimate):
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        strata = _number_strata(judged, str(self))
-        n_strata = strata.code.max(initial=0) + 1
-        groups, group = np.unique(
-            pool.cell * n_strata + strata.code[pool.judgment], return_inverse=True
-        )
+        strata, weight = _number_strata(judged, str(self))
+        n_strata = strata.max(initial=0) + 1
+        groups, group = np.unique(pool.cell * n_strata + strata[pool.judgment], return_inverse=True)
         is_sampled = pool.grade >= 0
         gains = np.where(is_sampled, self.gains.for_grades(pool.grade), 0.0)
         terms = gains / np.log2(pool.rank + 1)
@@ -321,27 +306,22 @@ class InferredNDCG(_Estimate):
         dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
         topics, systems = judged.shape
         cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
-        return ratio(cell_dcg.reshape(systems, topics).T, self._ideal_dcg(judged, strata))
+        return ratio(cell_dcg.reshape(systems, topics).T, self._ideal_dcg(judged, weight))
 
-    def _ideal_dcg(self, judged: JudgedRuns, strata: _Strata) -> Floats:
+    def _ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
-        gains = np.where(strata.is_sampled, self.gains.for_grades(judgments.grade), 0.0)
+        gains = np.where(judgments.grade >= 0, self.gains.for_grades(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
-        counts = [
-            sum_by_topic(judgments, np.where(gains == level, strata.weight, 0.0))[:, 0]
-            for level in levels
-        ]
         ends = np.zeros((levels.size + 1, judgments.n_topics), dtype=np.int64)
-        if counts:
-            ends[1:] = np.cumsum(np.floor(np.array(counts) + 0.5), axis=0)
+        for i, level in enumerate(levels):
+            count = sum_by_topic(judgments, np.where(gains == level, weight, 0.0))[:, 0]
+            ends[i + 1] = ends[i] + np.floor(count + 0.5)
         if self.cutoff is not None:
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
         sums = np.concatenate([[0.0], np.cumsum(discounts)])[ends]
-        dcg: Floats = (
-            levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.n_topics)
-        )
+        dcg: Floats = levels @ np.diff(sums, axis=0)
         return dcg[:, None]
 
 

@@ -97,18 +97,13 @@ class Recall(CountAtCutoff):
         return ratio(hits, relevant)
 
 
-_GRADED_NOTE = (
-    "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
-    " Ferro and Pontarollo (2019), except for the shortest runs; on the order of the measure itself"
-    " interval if gains are equally spaced"
-)
-
-
 class _SumOfGains(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    scale_note=_GRADED_NOTE,
+    scale_note="for graded relevance neither interval nor ordinal on the set-based total order of"
+    " Ferrante, Ferro and Pontarollo (2019), except for the shortest runs; on the order of the"
+    " measure itself interval if gains are equally spaced",
     at_usage="required",
     monotone=True,
     ignores_order=True,
@@ -307,10 +302,7 @@ class FirstRank(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        rank_if_missed = (self.cutoff or 1) + 1.0
-        ranks: Floats = ratio(np.array(1.0), hits.largest(1 / hits.rank))
-        ranks[hits.count == 0] = rank_if_missed
-        return ranks
+        return hits.firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
 
 
 _betas = gain_check(

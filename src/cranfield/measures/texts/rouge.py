@@ -20,11 +20,10 @@ of the text and of the reference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import choice, integer, number, optional, parameter
@@ -50,7 +49,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
-        scores = judged.each(self._score, self.references == "average")
+        scores = judged.score_texts(self._score, self.references == "average")
         # Number of units of the references, which matters only where it is 0.
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
@@ -160,7 +159,18 @@ class RougeLsum(_Rouge):
     """
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        return union_overlap(text, reference)
+        counts = Counter(_words(text))
+        n_common = 0
+        for sentence in reference:
+            union, masks = 0, position_masks(sentence)
+            for text_sentence in text:
+                if not masks.keys().isdisjoint(text_sentence):
+                    union |= lcs_mask(text_sentence, masks, len(sentence))
+            for position, word in enumerate(sentence):
+                if union >> position & 1 and counts[word] > 0:
+                    n_common += 1
+                    counts[word] -= 1
+        return n_common, len(_words(text)), len(_words(reference))
 
 
 Words = Sequence[int]
@@ -184,39 +194,25 @@ def count_pairs(n_words: int, gap: int | None) -> int:
 
 
 def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
-    """Count the pairs of words in order that the texts have in common.
-
-    The time is linear in the number of words of both texts, times that of distinct common words;
-    the memory is linear in the number of words.
-    """
+    """Count the pairs of words in order that the texts have in common."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
-    positions = [_WordPositions(words, codes, gap) for words in (text, reference)]
-    n_common = 0.0
-    for second in range(len(common_words)):
-        counts, reference_counts = (side.count_pairs_with(second) for side in positions)
-        n_common += float(np.minimum(counts, reference_counts).sum())
+    counts = zip(*(_pair_counts(words, codes, gap) for words in (text, reference)), strict=True)
+    n_common = sum(float(np.minimum(*pair).sum()) for pair in counts)
     return n_common, count_pairs(len(text), gap), count_pairs(len(reference), gap)
 
 
-class _WordPositions:
-    """Positions in a text of the words that both texts have."""
-
-    def __init__(self, words: Words, codes: dict[int, int], gap: int | None) -> None:
-        entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
-        table = np.array(entries, dtype=np.int64).reshape(-1, 2)
-        position, self.code = table.T
-        self.n_codes = len(codes)
-        last = np.full(len(table), len(words)) if gap is None else position + 1 + gap
-        # The second word of a pair is at the indices from start to end.
-        self.end = np.searchsorted(position, last, side="right")
-        self.start = np.arange(len(table)) + 1
-
-    def count_pairs_with(self, second: int) -> NDArray[np.float64]:
-        """Count the pairs of each word with a second word."""
-        counts = np.concatenate([[0], np.cumsum(self.code == second)])
-        n_pairs = (counts[self.end] - counts[self.start]).astype(np.float64)
-        return np.asarray(np.bincount(self.code, n_pairs, self.n_codes), dtype=np.float64)
+def _pair_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
+    """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
+    entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
+    position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+    last = np.full(code.size, len(words)) if gap is None else position + 1 + gap
+    # The second word of a pair is at the indices from start to end.
+    end = np.searchsorted(position, last, side="right")
+    start = np.arange(code.size) + 1
+    for second in range(len(codes)):
+        counts = np.concatenate([[0], np.cumsum(code == second)])
+        yield np.bincount(code, counts[end] - counts[start], len(codes)).astype(np.float64)
 
 
 def lcs_length(text: Words, reference: Words) -> int:
@@ -226,9 +222,8 @@ def lcs_length(text: Words, reference: Words) -> int:
     """
     if not text or not reference:
         return 0
-    return (
-        len(reference) - _lcs_rows(text, position_masks(reference), len(reference))[-1].bit_count()
-    )
+    rows = _lcs_rows(text, position_masks(reference), len(reference))
+    return len(reference) - rows[-1].bit_count()
 
 
 def position_masks(words: Words) -> dict[int, int]:
@@ -268,22 +263,3 @@ def lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
             mask |= last
             remaining = last - 1
     return mask
-
-
-def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
-    """Count the words of reference sentences in a common subsequence with a sentence of the text.
-
-    A word counts at most as often as it occurs in the text.
-    """
-    counts = Counter(chain.from_iterable(text))
-    n_common = 0
-    for sentence in reference:
-        union, masks = 0, position_masks(sentence)
-        for text_sentence in text:
-            if not masks.keys().isdisjoint(text_sentence):
-                union |= lcs_mask(text_sentence, masks, len(sentence))
-        for position, word in enumerate(sentence):
-            if union >> position & 1 and counts[word] > 0:
-                n_common += 1
-                counts[word] -= 1
-    return n_common, sum(map(len, text)), sum(map(len, reference))

@@ -20,13 +20,7 @@ from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import LABEL
-from cranfield.texts.gold import (
-    AMOUNT,
-    TOPIC,
-    check_name_used,
-    stem_of,
-    warn_missing,
-)
+from cranfield.texts.gold import AMOUNT, TOPIC, name_systems, warn_missing
 
 DECAYS = ("linear", "exponential")
 """Names of the functions by which gains decay with the amount of text read."""
@@ -165,13 +159,7 @@ def score_trailtexts(
     >>> scores.measure, scores.values.tolist()
     ('U(L=1000)', [[2.8...], [0.6]])
     """
-    check_choice("decay", decay, DECAYS)
-    check_number("limit", limit, above=0)
-    check_number("norm", norm, above=0)
-    table = read_table(trails, _TRAILTEXTS)
-    table.refuse_unnamed("system")
-    check_name_used(name, bool(table.frame["system"].is_null().all()))
-    rows = table.frame.with_columns(system=table.frame["system"].fill_null(name or stem_of(trails)))
+    rows = name_systems(read_table(trails, _TRAILTEXTS), name, trails).frame
     topics, systems = (tuple(rows[name].unique(maintain_order=True)) for name in _KEYS)
     values = np.zeros((len(topics), len(systems)))
     cells: set[tuple[int, int]] = set()

@@ -33,14 +33,11 @@ from cranfield.base.spec import PROBABILITY, number_text, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, pairs
+from cranfield.measures.gains import Gain, check_pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import Page, iterate_pages, view_probabilities
+from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_probabilities
 
-FAMILY = "user models"
 SOURCE = "Chuklin and others (2013)"
-NEEDS = "click probabilities, from a click model"
-
 ProbabilityLookup = Callable[[Any], Any]
 """Function that returns the probabilities of a mapping, for each rank of a page or each grade."""
 
@@ -69,7 +66,7 @@ def probabilities_by_grade(value: Any) -> Probabilities:
     if isinstance(value, Probabilities):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
-        by_grade = pairs({grade: p for grade, p in value.items() if grade is not None})
+        by_grade = check_pairs({grade: p for grade, p in value.items() if grade is not None})
         if all(0 <= p <= 1 for _, p in by_grade):
             return Probabilities(by_grade, PROBABILITY(value[None]) if None in value else None)
     raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
@@ -84,10 +81,7 @@ def probabilities_by_rank(value: Any) -> Probabilities:
 
 
 def value_at(mapping: Gain | None, key: Any) -> Any:
-    """Return the value of the largest listed key up to `key`, or of the smallest; 1 by default.
-
-    Keys are ranks or grades, and values are probabilities or dwell times.
-    """
+    """Return the value of the largest listed key up to `key`, or of the smallest; 1 by default."""
     if mapping is None:
         return 1
     assert isinstance(mapping.kind, tuple)
@@ -105,17 +99,11 @@ def text_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
 class GradedPage:
     """A page of rankings with codes of grades.
 
-    Attributes
-    ----------
-    layout
-        The rankings, with codes in place of grades: the position of a document's grade in
-        `grades`, from 1, and 0 for unjudged documents and empty ranks.
-    grades
-        The grades in ascending order.
+    Codes are positions in `grades`, from 1, and 0 for unjudged documents and empty ranks.
     """
 
-    layout: Page
-    grades: Ints
+    layout: Page  # with codes in place of grades
+    grades: Ints  # in ascending order
 
     @cached_property
     def code(self) -> Indices:
@@ -130,7 +118,7 @@ class GradedPage:
         return np.asarray(np.append(default, by_grade.from_mapping(self.grades))[self.code])
 
 
-class ClickMeasure(Measure, family=FAMILY, needs=NEEDS):
+class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
     """Base class of measures of click models."""
 
     clicks: Probabilities | None = parameter(
@@ -177,12 +165,12 @@ class ClickMeasure(Measure, family=FAMILY, needs=NEEDS):
             lengths=None,
             fill_grade=0.0,
         )
-        scores_by_page = []
-        for page in pages:
-            graded = GradedPage(page, grades)
-            probabilities, values = self.click_probabilities(graded), self.click_values(graded)
-            scores_by_page.append(np.einsum("ij,ij->i", probabilities, values))
-        return np.concatenate([*scores_by_page, np.empty(0)]).reshape(judged.shape[::-1]).T
+        graded_pages = (GradedPage(page, grades) for page in pages)
+        scores_by_page = (
+            np.einsum("ij,ij->i", self.click_probabilities(page), self.click_values(page))
+            for page in graded_pages
+        )
+        return join_pages(scores_by_page, judged.shape)
 
 
 class Utility(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
@@ -384,20 +372,9 @@ class ContinuationModel(UserModel):
 
 
 def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
-    """Return the user model with the continuation of a measure of a click model.
+    """Return the user model with the continuation of a measure of a click model, and its cutoff.
 
-    If the measure has a cutoff, users stop there at the latest.
-
-    Parameters
-    ----------
-    options
-        Other parameters of the user model, such as `gains`.
-
-    Raises
-    ------
-    MeasureError
-        If the continuation is not a product of a probability by grade and one by rank, or a rank is
-        examined more often than the one above it.
+    `options` are other parameters of the user model, such as `gains`.
     """
     measure.require_complete()
     assert measure.clicks is not None
@@ -412,8 +389,7 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
     rank = np.arange(1, depth + 1)
-    continuation = measure.continuation(probabilities, rank)
-    continuation = np.broadcast_to(continuation, (grades.size + 1, depth))
+    continuation = measure.continuation(probabilities, rank) + np.zeros((grades.size + 1, depth))
     if np.ptp(continuation, axis=1).any():
         raise MeasureError(
             f"{measure.name} has no user model: its continuation is not a product of a"

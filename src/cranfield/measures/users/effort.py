@@ -34,15 +34,14 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import (
-    LAST,
-    Costs,
-    CutoffModel,
-    Expectations,
-    StaticModel,
-    UserModel,
+from cranfield.measures.users.model import LAST, CutoffModel, Expectations, StaticModel, UserModel
+from cranfield.measures.users.page import (
+    Page,
+    costs_by_length,
+    fill_lengths,
+    join_pages,
+    next_ranks,
 )
-from cranfield.measures.users.page import Page, costs_by_length, fill_lengths
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -195,7 +194,7 @@ class UMeasure(UserModel):
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
         max_grade = highest_grade(judged, self.max_grade, str(self))
-        return 1.0 / (float(self.gains.for_grades(np.array([max_grade]))[0]) + 1.0)
+        return 1.0 / (self.gains.max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the characters of each rank; beyond the list, those of a snippet."""
@@ -208,33 +207,19 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.discounts(page)
-        next_discounts = np.zeros(discounts.shape)
-        next_discounts[:, :-1] = discounts[:, 1:]
-        return ratio(next_discounts, discounts)
+        return ratio(next_ranks(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
-        scores_by_page = [
+        scores_by_page = (
             np.einsum("ij,ij->i", page.gains, self.discounts(page))
             for page in self.lay_out(judged, depth)
-        ]
-        flat = np.concatenate([*scores_by_page, np.empty(0)])
-        return flat.reshape(judged.shape[::-1]).T / self.N
+        )
+        return join_pages(scores_by_page, judged.shape) / self.N
 
 
-_T_DOC = "total gain that the user wants: the number of relevant documents, if gains are binary"
 # Below 1/2 a continuation probability may be outside [0, 1].
 GAIN_TARGET = number(0.5, 1000)
-_DEPTH = parameter(
-    None,
-    optional(integer(1)),
-    "last rank that a user reads; by default no limit, so that weights continue beyond the list",
-)
-_CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
-_REMAINING = r", \quad T_i = T - \sum_{j \le i} g_j"
-_VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
-_INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
-_SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
 def insq_view_probability(target: Any, rank: Any) -> Any:
@@ -245,8 +230,17 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
 class _GainTarget(UserModel, scale_note="not interval: the steps between ranks are unequal"):
     """Base class of models of users with a target gain."""
 
-    T: float = parameter(1.0, GAIN_TARGET, _T_DOC)
-    depth: int | None = _DEPTH
+    T: float = parameter(
+        1.0,
+        GAIN_TARGET,
+        "total gain that the user wants: the number of relevant documents, if gains are binary",
+    )
+    depth: int | None = parameter(
+        None,
+        optional(integer(1)),
+        "last rank that a user reads; by default no limit, so that weights continue beyond the"
+        " list",
+    )
 
     @property
     def last(self) -> int | None:
@@ -256,10 +250,9 @@ class _GainTarget(UserModel, scale_note="not interval: the steps between ranks a
 @measure(
     "INST",
     summary="Gain per document of a user with target T, who stops earlier as gain is collected.",
-    formula=(
-        rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}"
-        rf"{_REMAINING}"
-    ),
+    formula=r"\frac{\sum_r V(r) \, g_r}{\sum_r V(r)}, \quad V(r) = \prod_{i<r} C(i), \quad"
+    r" C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2,"
+    r" \quad T_i = T - \sum_{j \le i} g_j",
     source="Moffat and others (2015); Moffat and others (2017)",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
@@ -267,8 +260,7 @@ class INST(_GainTarget):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
-        level = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
-        return np.asarray(((level - 1.0) / level) ** 2)
+        return _continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
         """Sum over the intervals between two gains, each in closed form."""
@@ -291,7 +283,7 @@ class INST(_GainTarget):
 @measure(
     "INSQ",
     summary="Gain per document of a user with target gain T, independent of the gain collected.",
-    formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
+    formula=r"\sum_r W(r) \, g_r, \quad W(r) \propto \frac{1}{(r + 2T - 1)^2}",
     source="Moffat and others (2012)",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
     linear=True,
@@ -311,7 +303,8 @@ class INSQ(_GainTarget, StaticModel):
 @measure(
     "SDCG",
     summary="Scaled DCG: gain per document of a user who reads the top k with the weights of DCG.",
-    formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
+    formula=r"\sum_{r=1}^{k} W(r) \, g_r, \quad"
+    r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
     at_usage="required",
     scale_note="not interval; it is DCG divided by a constant",
@@ -352,7 +345,7 @@ def trigamma(x: ArrayLike) -> Floats:
     Abramowitz and Stegun, 6.4.10 and 6.4.12. It is 0 for infinity.
     """
     values = np.asarray(x, dtype=np.float64)
-    # From 16 the series is exact up to floating-point precision.
+    # From 16 the relative error of the series is below 1e-13.
     is_small = values < 16.0
     small, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
     for step in range(16):
@@ -386,7 +379,7 @@ def _expected_ranks(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> F
     return np.asarray(factor * (trigamma(rank + a) - trigamma(end + a)))
 
 
-def _continuation(level: Floats) -> Floats:
+def _continuation(level: Any) -> Floats:
     return np.asarray(((level - 1.0) / level) ** 2)
 
 
@@ -437,18 +430,13 @@ class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks a
         """Return an upper bound of the ranks read, if each costs 1."""
         raise NotImplementedError
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
+    def expectations(
+        self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expectations:
-        if costs is None and self.unit is None:
+        if self.unit is None:
             last = self.ranks(depth) or LAST
             depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
-        return super().expected(judged, depth=depth, best=best, costs=costs)
+        return super().expectations(judged, depth=depth, best=best)
 
 
 @measure(

@@ -45,19 +45,10 @@ class Moves:
         )
 
     def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Return the stationary distributions of users who move within a subset of the ranks.
+        """Return the stationary distribution of each chain; shape (chains, states).
 
-        Parameters
-        ----------
-        states
-            Indices of the ranks of each chain, from 0; shape (chains, states).
-        loops
-            Whether the user may stay at a rank.
-
-        Returns
-        -------
-        numpy.ndarray
-            Stationary distribution of each chain, shape (chains, states).
+        `states` are the indices of the ranks among which the users of a chain move, from 0, in the
+        same shape; with `loops` they may stay at a rank.
         """
         frequencies = np.array(self.rows)
         if not loops or states.shape[1] == 1:
@@ -227,20 +218,15 @@ class MarkovPrecision(RelevanceMeasure):
         return weights
 
     def _weigh_moves(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Compute the stationary distribution for each length of list, or set of relevant ranks."""
+        """Compute the stationary distribution for each set of ranks that users visit."""
         n_ranks = len(moves.rows)
-        if self.states == "all":
-            by_length = np.zeros((n_ranks + 1, n_ranks + 1))
-            for length in range(1, n_ranks + 1):
-                states = np.arange(length)[np.newaxis]
-                by_length[length, :length] = moves.stationary(states, self.loops)[0]
-            lengths = np.minimum(hits.at(judged.retrieved), n_ranks)
-            return np.asarray(by_length[lengths, np.minimum(hits.rank - 1, n_ranks)])
         is_covered = hits.rank <= n_ranks
         cells, cell_index = np.unique(hits.cell[is_covered], return_inverse=True)
-        is_hit: Bools = np.zeros((cells.size, n_ranks), dtype=bool)
-        is_hit[cell_index, hits.rank[is_covered] - 1] = True
-        patterns, pattern = np.unique(is_hit, axis=0, return_inverse=True)
+        is_visited: Bools = np.arange(n_ranks) < judged.retrieved.T.reshape(-1, 1)[cells]
+        if self.states == "relevant":
+            is_visited[:] = False
+            is_visited[cell_index, hits.rank[is_covered] - 1] = True
+        patterns, pattern = np.unique(is_visited, axis=0, return_inverse=True)
         by_pattern = np.zeros(patterns.shape)
         sizes = patterns.sum(axis=1)
         for size in np.unique(sizes).tolist():
@@ -248,6 +234,6 @@ class MarkovPrecision(RelevanceMeasure):
             states = np.nonzero(patterns[chains])[1].reshape(-1, size)
             by_pattern[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
         weights = np.zeros(hits.cell.size)
-        hit_pattern = pattern.reshape(-1)[cell_index]
-        weights[is_covered] = by_pattern[hit_pattern, hits.rank[is_covered] - 1]
+        row_pattern = pattern.reshape(-1)[cell_index]
+        weights[is_covered] = by_pattern[row_pattern, hits.rank[is_covered] - 1]
         return weights

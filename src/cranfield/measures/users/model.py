@@ -37,7 +37,7 @@ from cranfield.measures.gains import (
     highest_gain,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.page import Page, Reading, iterate_pages, make_page
+from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
 
 _unit_gains = gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
@@ -104,9 +104,7 @@ class UnitGains(Measure):
         min_grade = self.rel if self.gains.kind == "binary" else 1
         rows = judged.relevant(min_grade) if is_increasing else judged.judged()
         gains = self.document_gains(judged, rows)
-        if gains.all():
-            return rows.with_gains(gains)
-        return replace(rows, gains=gains).where(gains != 0)
+        return rows.with_gains(gains).where(gains != 0)
 
 
 LAST = 1000
@@ -247,9 +245,8 @@ class UserModel(UnitGains, family="user models"):
                 return totals
         pages = self.lay_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
         readings = map(self._read_page, pages)
-        totals_by_page = [(r.total, r.depth, r.total_cost) for r in readings]
-        flat = np.concatenate([*totals_by_page, np.empty((3, 0))], axis=1)
-        return Expectations(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
+        totals_by_page = (np.array([r.total, r.depth, r.total_cost]) for r in readings)
+        return Expectations(*join_pages(totals_by_page, judged.shape))
 
     def closed_form(
         self, judged: JudgedRuns, end: int | None, *, best: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,17 @@ def view_probabilities(continuation: Floats) -> Floats:
     views = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=views[..., 1:])
     return views
+
+
+def next_ranks(values: Floats) -> Floats:
+    """Return the value of the next rank, for each rank of each ranking; 0 for the last rank."""
+    return np.pad(values[:, 1:], ((0, 0), (0, 1)))
+
+
+def join_pages(values_by_page: Iterable[Floats], shape: tuple[int, int]) -> Floats:
+    """Join values of rankings, (..., rankings) by page, to shape (..., topics, systems)."""
+    values = np.concatenate(list(values_by_page), axis=-1)
+    return values.reshape(*values.shape[:-1], *shape[::-1]).swapaxes(-1, -2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +106,7 @@ class Reading:
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
         # All users stop at the last rank.
-        next_views = np.zeros(self.viewed.shape)
-        next_views[:, :-1] = self.viewed[:, 1:]
-        return np.asarray(self.viewed - next_views)
+        return np.asarray(self.viewed - next_ranks(self.viewed))
 
     @cached_property
     def depth(self) -> Floats:
@@ -133,10 +142,7 @@ class Reading:
 def costs_by_length(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
-    """Return the costs of documents: `fixed` plus `unit` times the length.
-
-    `missing` replaces unknown lengths, and is the length of ranks beyond the list, by default 0.
-    """
+    """Return the costs of documents: `fixed` plus `unit` times the length, or `missing` length."""
     return np.asarray(fixed + unit * fill_lengths(page, missing))
 
 
@@ -182,35 +188,31 @@ def iterate_pages(
     lengths: Rows | None,
     fill_grade: float | None = None,
 ) -> Iterator[Page]:
-    """Yield blocks of rankings as pages of `depth` ranks, in order of cell.
+    """Yield blocks of rankings as pages of `depth` ranks, in order of cell; at least one page.
 
-    `gains` are the gains of `rows`, the judged documents; `fill_gain` is the gain of all other
-    ranks, and `fill_grade` their grade, for models that use grades. `relevant` is the number of
-    relevant documents of each topic, shape (topics, 1). `lengths` has the documents with a known
-    length, for models that use lengths.
+    `gains` are those of `rows`, the judged documents; all other ranks have `fill_gain`, and
+    `fill_grade` in models that use grades. `lengths` has the documents with a known length.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
     base = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
     step = max(1, _BLOCK_RANKS // depth)
-    for start in range(0, cells, step):
+    for start in range(0, max(cells, 1), step):
         stop = min(start + step, cells)
         shape = (stop - start, depth)
         gains_table = _fill_table(rows, gains, start, shape, fill_gain)
-        lengths_table = None
+        lengths_table = grades_table = None
         if lengths is not None:
             lengths_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
-        grades_table = None
         if fill_grade is not None:
-            grades = rows.grade.astype(np.float64)
-            grades_table = _fill_table(rows, grades, start, shape, fill_grade)
+            grades_table = _fill_table(rows, rows.grade, start, shape, fill_grade)
         yield Page(
             gains_table, retrieved[start:stop], base[start:stop], lengths_table, grades=grades_table
         )
 
 
 def _fill_table(
-    rows: Rows, values: Floats, start: int, shape: tuple[int, int], fill_value: float
+    rows: Rows, values: Floats | Ints, start: int, shape: tuple[int, int], fill_value: float
 ) -> Floats:
     table = np.full(shape, fill_value)
     first, last = np.searchsorted(rows.cell, [start, start + shape[0]])

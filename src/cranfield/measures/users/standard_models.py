@@ -54,7 +54,7 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import LAST, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page
+from cranfield.measures.users.page import Page, join_pages, next_ranks
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
@@ -83,9 +83,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _continuation_of_stops(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability in proportion to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    next_remaining = np.zeros(remaining.shape)
-    next_remaining[:, :-1] = remaining[:, 1:]
-    return ratio(next_remaining, remaining)
+    return ratio(next_ranks(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -99,9 +97,8 @@ class AveragePrecisionUser(UserModel):
     def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
         end = end or LAST
         if best:
-            sums_by_page = [_page_sums(page) for page in self.lay_out(judged, end, best=True)]
-            flat = np.concatenate([*sums_by_page, np.empty((3, 0))], axis=1)
-            gain, weight_sum, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
+            sums_by_page = map(_page_sums, self.lay_out(judged, end, best=True))
+            gain, weight_sum, total = join_pages(sums_by_page, judged.shape)
         else:
             rows = self.gaining_rows(judged)
             rows = rows.where(rows.rank <= end)
@@ -131,8 +128,7 @@ class _ScaledGainsUser(UserModel):
         return np.asarray(self.gains.for_grades(rows.grade) / divisor)
 
     def _max_raw_gain(self, judged: JudgedRuns) -> float:
-        max_grade = highest_grade(judged, self.max_grade, str(self))
-        return float(self.gains.for_grades(np.arange(max_grade + 1)).max())
+        return self.gains.max_gain(highest_grade(judged, self.max_grade, str(self)))
 
 
 class ERRUser(SatisfiedModel, _ScaledGainsUser):

@@ -149,10 +149,7 @@ def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
 
 
 def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
-    """Return the probability of stopping at each row, cached with the judged runs.
-
-    The measure has the parameters `gains` and `max_grade`.
-    """
+    """Return the probability of stopping at each row, cached with the judged runs."""
     gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
@@ -177,7 +174,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
         """Return the contribution of a rank to the score, from its stopping probability."""
         return stop / rank
 
-    def _err(self, judged: JudgedRuns) -> Floats:
+    def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
         stop = cached_stopping_probabilities(self, judged, rows)
         return rows.total(self.stop_value(stop, rows.rank))
@@ -204,9 +201,6 @@ class ExpectedReciprocalRank(_ERR):
     `max_grade='topic'` the scale of each topic ends at its highest grade.
     """
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return self._err(judged)
-
 
 @measure(
     "nERR",
@@ -224,7 +218,7 @@ class NormalisedExpectedReciprocalRank(_ERR):
         ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = stopping_probabilities(ideal, max_gain)
-        return ratio(self._err(judged), ideal.total(self.stop_value(stop, ideal.rank)))
+        return ratio(super().values(judged), ideal.total(self.stop_value(stop, ideal.rank)))
 
 
 @measure(
@@ -267,13 +261,10 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
 class SatisfiedModel(UserModel, scale_note=_NOTE):
-    """Base class of user models who may stop when satisfied, or by rank.
-
-    By default V' is 1 at all ranks; subclasses may override `patience`.
-    """
+    """Base class of user models who may stop when satisfied, or by rank."""
 
     def patience(self, rank: Any) -> Any:
-        """Return V', the probability that users who are never satisfied read a rank."""
+        """Return V', the probability that users who are never satisfied read a rank; 1 here."""
         return rank**0
 
     def satisfaction(self, gains: Floats) -> Floats:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Cells:
     topic, label, size: topic, number within the topic from 1, and number of documents of each cell.
     mean_count, pairs: mean of the sample size k of each cell, and of k (k - 1).
     ratio: E(k h) / (E(k) E(h)) for the sample sizes of a cell and any earlier cell of its topic.
-    draw_counts: function that draws the sample size of each cell of a topic.
+    draw_counts: function that draws the sample size of each cell of a slice, those of a topic.
     """
 
     doc_cell: Ints
@@ -42,7 +43,7 @@ class Cells:
     mean_count: Floats
     pairs: Floats
     ratio: Floats
-    draw_counts: Callable[[int, Generator], Ints]
+    draw_counts: Callable[[slice, Generator], Ints]
 
     @cached_property
     def inclusion(self) -> Floats:
@@ -90,10 +91,11 @@ class Cells:
 
     def draw(self, generators: list[Generator]) -> Bools:
         """Draw a sample with a generator for each topic; shape (documents,)."""
-        n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators))
+        n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators)).tolist()
+        starts = np.searchsorted(self.topic, range(len(generators) + 1)).tolist()
         draws = [
-            (self.draw_counts(t, generator), generator.random(n_docs[t]))
-            for t, generator in enumerate(generators)
+            (self.draw_counts(slice(*cells), generator), generator.random(size))
+            for cells, size, generator in zip(pairwise(starts), n_docs, generators, strict=True)
         ]
         # Within a cell, the documents with the smallest random numbers are sampled.
         counts, keys = map(np.concatenate, zip(*draws, strict=True))
@@ -107,12 +109,9 @@ class Cells:
 
 def fixed_size_cells(doc_cell: Ints, topic: Ints, label: Ints, size: Ints, n_drawn: Ints) -> Cells:
     """Return cells with fixed sample sizes."""
-
-    def draw_counts(t: int, generator: Generator) -> Ints:
-        return n_drawn[_topic_cells(topic, t)]
-
     k = n_drawn.astype(np.float64)
-    return Cells(doc_cell, topic, label, size, k, k * (k - 1), np.ones(k.size), draw_counts)
+    moments = k, k * (k - 1), np.ones(k.size)
+    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
 def multinomial_cells(
@@ -137,18 +136,11 @@ def multinomial_cells(
         cross = ((m - j) * probabilities * counts).sum(axis=1)
         ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * mean_count[short_topics])
 
-    def draw_counts(t: int, generator: Generator) -> Ints:
-        topic_cells = _topic_cells(topic, t)
-        sizes = size[topic_cells]
-        if not sizes.size:
-            return sizes
-        return np.minimum(generator.multinomial(draws, mass[topic_cells]), sizes)
+    def draw_counts(cells: slice, generator: Generator) -> Ints:
+        sizes = size[cells]
+        return np.minimum(generator.multinomial(draws, mass[cells]), sizes) if sizes.size else sizes
 
     return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
-
-
-def _topic_cells(topic: Ints, t: int) -> slice:
-    return slice(*np.searchsorted(topic, [t, t + 1]).tolist())
 
 
 SampleSize = int | float

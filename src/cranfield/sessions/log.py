@@ -452,7 +452,8 @@ class ConcatenatedSessions(Sequence[Run]):
 
     def _queries(self, judged: JudgedRuns) -> Rows:
         """Return the query of each document, in the order of the judged runs."""
-        topic = _topic_indices(self.sessions, judged)[self.rows["session"].to_numpy()]
+        positions = find_label_positions(self.sessions.names, judged.topics)
+        topic = positions[self.rows["session"].to_numpy()]
         cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
         rank, query = (self.rows[name].to_numpy() for name in ("rank", "query"))
         rows = np.flatnonzero(topic >= 0)
@@ -534,15 +535,21 @@ def match_clicks(
     sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
 ) -> Clicks:
     """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
+    positions = find_label_positions(sessions.names, judged.topics)
+    names = pl.Series(sessions.names, dtype=pl.String)
+    grades = qrels.flat().to_polars().select("grade", "doc", name="topic")
     snippet_length = pl.col("snippet").str.len_chars().cast(pl.Float64)
     # After a missing snippet, the length of the text read so far is unknown.
     text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
     results = sessions.results.with_columns(text=text_length)
     clicks = sessions.clicks.join(results, on=RESULT_KEY, how="left", maintain_order="left")
     clicks = clicks.with_columns(
-        topic=pl.Series(_topic_indices(sessions, judged)[clicks["session"].to_numpy()]),
+        topic=pl.Series(positions).gather(clicks["session"]),
+        name=names.gather(clicks["session"]),
         is_repeated=~first_occurrences(clicks, "system", "session", "doc"),
     ).filter(pl.col("topic") >= 0)
+    # Unjudged documents have grade 0.
+    clicks = clicks.join(grades, on=["name", "doc"], how="left", maintain_order="left")
     cell = clicks["system"].to_numpy() * judged.shape[0] + clicks["topic"].to_numpy()
     order = np.argsort(cell, kind="stable")
     clicks = clicks[order]
@@ -555,23 +562,10 @@ def match_clicks(
         clicks["query"].to_numpy(),
         clicks["rank"].to_numpy(),
         length,
-        _grades(clicks, sessions.names, qrels),
+        clicks["grade"].fill_null(0).cast(pl.Int64).to_numpy(),
         clicks["is_repeated"].to_numpy(),
         clicks["text"].to_numpy(),
     )
-
-
-def _topic_indices(sessions: Sessions, judged: JudgedRuns) -> Ints:
-    """Return the index of each session among the judged topics; -1 if it is not judged."""
-    return find_label_positions(sessions.names, judged.topics)
-
-
-def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
-    """Return the grade of each clicked document; 0 if it is unjudged."""
-    grades = qrels.flat().to_polars().select("topic", "doc", "grade")
-    docs = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
-    table = docs.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
-    return table["grade"].fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def followed_by(

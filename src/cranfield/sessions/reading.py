@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import nan
 from os import PathLike, fspath
 from typing import Any
@@ -21,12 +21,11 @@ from cranfield.sessions.log import (
     QUERY_SCHEMA,
     RESULT_KEY,
     RESULT_SCHEMA,
-    FrameSchema,
     Sessions,
     first_occurrences,
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
+from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.text import XmlReader
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
@@ -109,13 +108,6 @@ TOPICS = Schema(
 )
 
 
-def read_results(data: Any) -> Table:
-    table = read_table(data, _SESSIONS)
-    if not {"rank", "score"} & {*table.names}:
-        raise InputError("expected a column rank or score, got neither", source=table.source)
-    return table
-
-
 _DOCUMENT_TAG = re.compile(r"clueweb\d+id|docid|docno|doc")
 _TEXT_TAGS = {"query", "title", "snippet", "rank"}
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
@@ -126,39 +118,17 @@ _INTERACTION_TAGS = {"interaction", *_ITEM_TAGS}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-@dataclass
-class LogRows:
-    """Rows of a log, with sessions as indices.
-
-    names, topics, current: name, topic and text of the current query of each session.
-    queries: session, query, text, start.
-    results: session, query, rank, document, title, snippet.
-    clicks: session, query, rank (None if missing), document, start, end.
-    """
-
-    names: list[str] = field(default_factory=list)
-    topics: list[str | None] = field(default_factory=list)
-    current: list[str | None] = field(default_factory=list)
-    queries: list[tuple[int, int, str, float]] = field(default_factory=list)
-    results: list[tuple[int, int, int, str, str, str]] = field(default_factory=list)
-    clicks: list[tuple[int, int, int | None, str, float, float]] = field(default_factory=list)
-
-
-def read_xml(source: Source) -> LogRows:
-    """Read a log of the TREC Session track."""
-    reader = _SessionLogReader(source)
-    reader.parse()
-    if not reader.rows.names:
-        raise InputError("has no session", source=source.name)
-    return reader.rows
-
-
 class _SessionLogReader(XmlReader):
-    """Parser of a log of the TREC Session track."""
+    """Parser of a log of the TREC Session track, with the rows of the data frames."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.rows = LogRows()
+        self.names: list[str] = []
+        self.topics: list[str | None] = []
+        self.current: list[str | None] = []
+        self.queries: list[list[Any]] = []
+        self.results: list[list[Any]] = []
+        self.clicks: list[list[Any]] = []
         self.path: list[str] = []
         self.text: list[str] | None = None
         self.keys: set[object] = set()
@@ -177,23 +147,23 @@ class _SessionLogReader(XmlReader):
         if tag == "session":
             name = self.required(attributes, "num", tag)
             self.check_new("session", name)
-            self.rows.names.append(name)
-            self.rows.topics.append(None)
-            self.rows.current.append(None)
+            self.names.append(name)
+            self.topics.append(None)
+            self.current.append(None)
             self.query = 0
-        elif not self.rows.names:
+        elif not self.names:
             return
         elif tag in _INTERACTION_TAGS and (outer := _ITEM_TAGS.intersection(self.path[:-1])):
             raise self.wrong(f"{tag} must not be inside a {min(outer)}")
         elif tag == "topic" and parent == "session":
-            self.rows.topics[-1] = attributes.get("num", "").strip() or None
+            self.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
             number = attributes.get("num", str(self.query + 1))
             self.query = self.positive_integer(number, "query number")
             self.check_new("query", self.session, self.query)
             self.item = {}
             start = self.time(attributes.get("starttime", ""))
-            self.rows.queries.append((self.session, self.query, "", start))
+            self.queries.append([0, self.session, self.query, "", start])
         elif tag == "result":
             self.item = {"rank": self.required(attributes, "rank", tag)}
         elif tag == "click":
@@ -207,7 +177,7 @@ class _SessionLogReader(XmlReader):
 
     def end(self, tag: str) -> None:
         self.path.pop()
-        if not self.rows.names:
+        if not self.names:
             # Elements before the first session are ignored.
             return
         parent = self.path[-1] if self.path else ""
@@ -215,10 +185,9 @@ class _SessionLogReader(XmlReader):
             text = "".join(self.text)
             self.text = None
             if tag == "query" and parent == "currentquery":
-                self.rows.current[-1] = text.strip()
+                self.current[-1] = text.strip()
             elif tag == "query" and parent == "interaction":
-                session, query, _, start = self.rows.queries[-1]
-                self.rows.queries[-1] = (session, query, text.strip(), start)
+                self.queries[-1][3] = text.strip()
             elif tag != "query":
                 self.item["doc" if _DOCUMENT_TAG.fullmatch(tag) else tag] = text
         elif tag == "result":
@@ -233,7 +202,7 @@ class _SessionLogReader(XmlReader):
             raise self.wrong(f"result {rank} has no document")
         self.check_new("rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
-        self.rows.results.append((self.session, self.query, rank, doc, *texts))
+        self.results.append([0, self.session, self.query, rank, doc, *texts])
 
     def add_click(self) -> None:
         rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
@@ -241,11 +210,11 @@ class _SessionLogReader(XmlReader):
             raise self.wrong("a click must have a rank or a document")
         start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
         number = self.positive_integer(rank, "rank") if rank else None
-        self.rows.clicks.append((self.session, self.query, number, doc, start, end))
+        self.clicks.append([0, self.session, self.query, number, start, end, doc])
 
     @property
     def session(self) -> int:
-        return len(self.rows.names) - 1
+        return len(self.names) - 1
 
     def required(self, attributes: dict[str, str], name: str, tag: str) -> str:
         value = attributes.get(name, "").strip()
@@ -326,7 +295,7 @@ def read_sessions(
         if clicks is not None:
             reason = "has its own clicks and cannot be combined with a table of clicks"
             raise InputError(reason, source=source.name)
-        sessions = _sessions_of_xml(read_xml(source), source.name, topics)
+        sessions = _sessions_of_xml(source, topics)
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
     for problem in _problems(sessions):
@@ -376,18 +345,15 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
     return values
 
 
-def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
+def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
+    log = _SessionLogReader(source)
+    log.parse()
+    if not log.names:
+        raise InputError("has no session", source=source.name)
     topic_of = {} if topics is None else read_session_topics(topics)
-    click_rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
-    click_schema: FrameSchema = {**CLICK_SCHEMA, "doc": pl.String}
-    queries, results, clicks = (
-        pl.DataFrame([(0, *row) for row in rows], schema=schema, orient="row")
-        for rows, schema in (
-            (log.queries, QUERY_SCHEMA),
-            (log.results, RESULT_SCHEMA),
-            (click_rows, click_schema),
-        )
-    )
+    queries = pl.DataFrame(log.queries, QUERY_SCHEMA, orient="row")
+    results = pl.DataFrame(log.results, RESULT_SCHEMA, orient="row")
+    clicks = pl.DataFrame(log.clicks, CLICK_SCHEMA | {"doc": pl.String}, orient="row")
     # A click with a document but no rank is on the best rank of that document.
     best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
     clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
@@ -398,13 +364,15 @@ def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
         systems=[DEFAULT_SYSTEM],
         current=log.current,
         frames=[queries, results, clicks],
-        source=source,
+        source=source.name,
     )
 
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
-    table = read_results(data)
+    table = read_table(data, _SESSIONS)
     source = table.source
+    if not {"rank", "score"} & {*table.names}:
+        raise InputError("expected a column rank or score, got neither", source=source)
     frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
     topic_of = _value_by_session(frame, "topic", source) if "topic" in table.names else {}
     if "user" in table.names:

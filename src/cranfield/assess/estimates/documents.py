@@ -12,8 +12,8 @@ from cranfield.assess.estimates.means import (
     ROUNDING,
     Fit,
     HumanMean,
-    MeanEstimates,
     PPIMeans,
+    compute_intervals,
     satterthwaite,
     sum_rows,
 )
@@ -215,13 +215,16 @@ class DocumentEstimates:
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
             human_variance, human_freedom = human_parts.sum(axis=1), satterthwaite(human_parts, 2)
             human_mean = HumanMean(has_few_errors, human_variance, human_freedom)
-        estimates = MeanEstimates(
-            self.values.mean(axis=0), variance, self.lambda_.mean(axis=0), freedom
-        )
-        n_human = np.full(n_systems, self.human_errors.shape[1])
-        is_complete = self.is_complete & self.fixed_topics
-        return estimates.with_intervals(
-            n_human, self.n_documents, self.fit, human_mean, is_complete=is_complete
+        return compute_intervals(
+            self.values.mean(axis=0),
+            variance,
+            freedom,
+            self.lambda_.mean(axis=0),
+            np.full(n_systems, self.human_errors.shape[1]),
+            self.n_documents,
+            self.fit,
+            human_mean=human_mean,
+            is_complete=self.is_complete & self.fixed_topics,
         )
 
     def differences(self, first: Indices, second: Indices) -> PPIMeans:

@@ -12,16 +12,10 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
+from cranfield.collection.judged.rows import ranges
 
 TIE_TOLERANCE = 1e-12
 """Values that differ by less are tied, so that rounding errors do not break ties."""
-
-
-def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
-    """Concatenate the ranges of `counts` integers from each start."""
-    offsets = np.cumsum(counts) - counts
-    return np.repeat(starts - offsets, counts) + np.arange(counts.sum())
-
 
 _WINDOW = 16
 """Number of ranks searched at a time for the next document of a ranking."""
@@ -36,16 +30,11 @@ class DocumentState(MethodState):
 
     def rows_of(self, docs: Indices) -> Ints:
         """Return the rows of documents in `cells`; document d has `pool.holders[d]` rows."""
-        return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
+        return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
 class WeightedSumState(DocumentState):
-    """State of methods that choose the document with the largest weighted sum over runs.
-
-    The sum is of the value of the document's rank in a run times the weight of the run.
-
-    Values and weights are nonnegative, so that sums lose no digits by cancellation.
-    """
+    """State of methods that sum the value of a document's rank times the weight of the run."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
@@ -53,16 +42,12 @@ class WeightedSumState(DocumentState):
         self.n_left = np.diff(pool.lists)
 
     def set_values(self, values: Floats) -> None:
-        """Set the value of each document in each run, in the order of the pool's documents."""
+        """Set the value of each row of `cells`; values and weights are nonnegative."""
         self.values = values
         self._restrict(np.arange(len(self.pool)))
 
     def weights(self) -> Floats:
         """Return the weight of each ranking; shape (topics * systems,)."""
-        raise NotImplementedError
-
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        """Learn from judgments of documents, which have `rows` in rankings, `counts` rows each."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
@@ -80,9 +65,6 @@ class WeightedSumState(DocumentState):
         self.is_free[docs] = False
         self.n_left[self.cells[self.rows_of(docs)]] -= 1
         return docs
-
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        self.update(docs, relevant, self.rows_of(docs), self.pool.holders[docs])
 
     def _restrict(self, docs: Indices) -> None:
         """Compute later sums for these documents only, and restart the count of steps."""
@@ -138,14 +120,15 @@ class ResidualState(WeightedSumState):
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        rows = self.rows_of(docs)
         cells = self.cells[rows]
-        self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
+        self._base[cells] += self.values[rows] * np.repeat(relevant, self.pool.holders[docs])
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
-        start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
-        weights = self._unjudged_weights[concatenate_ranges(start, length)]
-        unjudged_weights = np.add.reduceat(weights, np.cumsum(length) - length)
+        start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
+        weights = self._unjudged_weights[ranges(start, stop)[1]]
+        unjudged_weights = np.add.reduceat(weights, np.cumsum(stop - start) - (stop - start))
         self._residual[cells] = unjudged_weights + self._tail[cells]
 
 
@@ -200,11 +183,15 @@ class LossState(WeightedSumState):
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
         return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        factor = np.where(relevant, -0.5, 0.5)
-        topics = self.pool.topic[docs]
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        factor, topics, rows = (
+            np.where(relevant, -0.5, 0.5),
+            self.pool.topic[docs],
+            self.rows_of(docs),
+        )
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
-        self._loss.ravel()[self.cells[rows]] += np.repeat(factor, counts) * self.values[rows]
+        changes = np.repeat(factor, self.pool.holders[docs]) * self.values[rows]
+        self._loss.ravel()[self.cells[rows]] += changes
 
 
 class PlainLossState(MethodState):

@@ -90,8 +90,14 @@ class Method(Spec):
         return self.draws or getattr(self, "ties", "") == "random"
 
     def ranking(self, pool: Pool, seed: int) -> Indices:
-        """Order the documents of each topic, topic by topic, by a method that does not learn."""
-        return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
+        """Order the documents of each topic by descending score, topic by topic; ties by id."""
+        scores = self.scores(pool) if len(pool) else np.zeros(0)
+        if scores.dtype != object:
+            return np.lexsort((-scores, pool.topic))
+        order, score_list = list[int](), scores.tolist()
+        for start, stop in pairwise(pool.starts.tolist()):
+            order += sorted(range(start, stop), key=score_list.__getitem__, reverse=True)
+        return np.array(order, dtype=np.intp)
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         """Compute the score of each document by a method that does not learn."""
@@ -100,16 +106,6 @@ class Method(Spec):
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         """Return the initial state of a method that learns."""
         raise NotImplementedError
-
-
-def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
-    """Order the documents of each topic by descending value; ties by ascending id."""
-    if values.dtype != object:
-        return np.lexsort((-values, pool.topic))
-    order, value_list = list[int](), values.tolist()
-    for start, stop in pairwise(pool.starts.tolist()):
-        order += sorted(range(start, stop), key=value_list.__getitem__, reverse=True)
-    return np.array(order, dtype=np.intp)
 
 
 class Depth(Method):

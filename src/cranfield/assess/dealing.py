@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice, check_integer, check_number, quoted
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
@@ -117,7 +117,7 @@ def sheets(
     by: Annotated[str, OneOf(DISTRIBUTIONS)] = "document",
     overlap: float = 0.0,
     each: int | None = None,
-    seed: int = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> Sheets:
     """Distribute documents among assessors.
 
@@ -158,9 +158,7 @@ def sheets(
     >>> sheets.sheet("ann").rows()
     [('q', 'y'), ('q', 'z')]
     """
-    check_choice("arranged", arranged, ARRANGEMENTS)
-    check_choice("by", by, DISTRIBUTIONS)
-    check_integer("seed", seed, 0)
+    check_arguments(sheets, locals())
     names = _check_assessors(assessors)
     check_number("overlap", overlap, 0, 1)
     n_each = len(names) if each is None else each
@@ -199,11 +197,11 @@ def sheets(
                 "doc",
             )
         )
-    sheets = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
-    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(sheets["assessor"])
-    repeated = (sheets.height - frame.height) // max(n_each - 1, 1)
-    sheets = sheets.select(assessor_names, "topic", "doc")
-    return Sheets(sheets, names, frame.height, repeated, arranged, int(seed))
+    rows = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
+    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
+    repeated = (rows.height - frame.height) // max(n_each - 1, 1)
+    rows = rows.select(assessor_names, "topic", "doc")
+    return Sheets(rows, names, frame.height, repeated, arranged, int(seed))
 
 
 _NO_ROWS = pl.DataFrame(

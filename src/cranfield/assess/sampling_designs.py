@@ -117,10 +117,7 @@ def fixed_size_cells(doc_cell: Ints, topic: Ints, label: Ints, size: Ints, n_dra
 def multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Return cells that are drawn with replacement by mass.
-
-    Only the last cell of a topic may have fewer documents than `draws`.
-    """
+    """Return cells drawn with replacement by mass; only the last of a topic may be smaller."""
     m = float(draws)
     mean_count, pairs = m * mass, m * (m - 1) * mass**2
     ratios = np.full(mass.size, (m - 1) / m)
@@ -149,10 +146,7 @@ SampleSize = int | float
 
 @dataclass(frozen=True)
 class Design:
-    """Function that returns the cells of a pool for a sample size, or for a mapping of strata.
-
-    columns: columns of judgments that are defined for the design.
-    """
+    """Function of a pool and a sample size, or strata, and the columns of its judgments."""
 
     cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
@@ -167,7 +161,9 @@ def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
             f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
             f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
-    (topic, label), doc_cell, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
+    (topic, label), doc_cell, size = _group_documents(
+        pool, np.searchsorted(ends, pool.best_rank) + 1
+    )
     requested = list(strata.values())
     is_number = np.array([isinstance(n, (int, np.integer)) for n in requested])[label - 1]
     sizes = np.array(requested, dtype=np.float64)[label - 1]
@@ -188,13 +184,13 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
     label = np.empty(order.size, dtype=np.int64)
     label[order] = (number_rows(pool.topic) - 1) // size + 1
-    (topic, label), doc_cell, sizes = _cells(pool, label)
+    (topic, label), doc_cell, sizes = _group_documents(pool, label)
     mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]
     return multinomial_cells(doc_cell, topic, label, sizes, mass, size)
 
 
-def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
+def _group_documents(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return topic and label of each nonempty cell, the cell of each document, and cell sizes."""
     n_cells = int(label.max(initial=0)) + 1
     code = pool.topic.astype(np.int64) * n_cells + label

@@ -408,12 +408,12 @@ class ConcatenatedSessions(Sequence[Run]):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
         if policies.get("intents") is not None:
-            policies["intents"] = self._intents(read_intents(policies["intents"]))
+            policies["intents"] = self._intents_by_session(read_intents(policies["intents"]))
         if policies.get("lengths") is not None:
             policies["lengths"] = read_lengths(policies["lengths"])
         session_qrels = self.sessions.qrels(qrels)
         judged = judge(list(self), session_qrels, **policies)
-        queries = self._queries(judged)
+        queries = self._queries_of_documents(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
@@ -431,7 +431,7 @@ class ConcatenatedSessions(Sequence[Run]):
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
-    def _intents(self, table: IntentTable) -> IntentTable:
+    def _intents_by_session(self, table: IntentTable) -> IntentTable:
         """Return the intents by session: each session gets the intents of its topic."""
         topic_rows: dict[str, list[int]] = {}
         for row, topic in enumerate(table.topics):
@@ -450,7 +450,7 @@ class ConcatenatedSessions(Sequence[Run]):
             table.name,
         )
 
-    def _queries(self, judged: JudgedRuns) -> Rows:
+    def _queries_of_documents(self, judged: JudgedRuns) -> Rows:
         """Return the query of each document, in the order of the judged runs."""
         positions = find_label_positions(self.sessions.names, judged.topics)
         topic = positions[self.rows["session"].to_numpy()]
@@ -625,7 +625,7 @@ def followed_by(
     if not len(collection):
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
-    rankings = [_ranking(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
+    rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
     ranked = {i for frame in rankings for i in frame["session"].unique().to_list()}
     indices = [i for i, query in enumerate(sessions.current) if query is not None or i in ranked]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
@@ -669,7 +669,7 @@ def followed_by(
     )
 
 
-def _ranking(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
+def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
     """Return the results of a run as rows of sessions, without their query."""
     session_codes = find_label_positions(run.topics, names)
     is_unknown = session_codes < 0

@@ -33,43 +33,43 @@ from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 _NO_TIME = frozenset({"", "na", "nan"})
 
 
-def _positive_integer(cell: Any) -> int | None:
+def _parse_positive_integer(cell: Any) -> int | None:
     number: int | None = GRADE.read(cell)
     return number if number is not None and number >= 1 else None
 
 
-def _seconds(cell: Any) -> float | None:
+def _parse_seconds(cell: Any) -> float | None:
     if absent(cell, _NO_TIME) or isinstance(cell, bool):
         return None
     return float(cell.timestamp()) if hasattr(cell, "timestamp") else finite(cell)
 
 
-def _query(cell: Any) -> str | None:
+def _parse_query(cell: Any) -> str | None:
     """Read a query id; an integer loses its decimals, so that 1.0 is 1."""
     number = None if isinstance(cell, bool) else finite(cell)
     is_integer = number is not None and number.is_integer() and "." in str(cell)
     return str(int(number)) if number is not None and is_integer else ID.read(cell)
 
 
-def _click_count(cell: Any) -> int | None:
+def _parse_click_count(cell: Any) -> int | None:
     truth = {"true": 1, "false": 0}.get(str(cell).strip().lower())
     number: int | None = GRADE.read(cell) if truth is None else truth
     return number if number is not None and number >= 0 else None
 
 
-CLICK_COUNT = Kind(_click_count, pl.Int64, "neither true or false nor a whole number from 0")
-POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
-SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
+CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "neither true or false nor a whole number from 0")
+POSITIVE_INTEGER = Kind(_parse_positive_integer, pl.Int32, "not a positive integer")
+SECONDS = Kind(_parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
 TOPIC = Column("topic", ID, "topic of session")
-QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session")
+QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of session")
 RANK = Column("rank", POSITIVE_INTEGER, "clicked rank")
 
 
-def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         return two_columns("session", "topic")(data, source)
     return columns_of_mapping("table of session topics")(data, source)
@@ -104,7 +104,7 @@ TOPICS = Schema(
     (SESSION, TOPIC),
     formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
-    mapping=_topics,
+    mapping=_topic_columns,
 )
 
 
@@ -298,7 +298,7 @@ def read_sessions(
         sessions = _sessions_of_xml(source, topics)
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
-    for problem in _problems(sessions):
+    for problem in _describe_anomalies(sessions):
         warn(f"{sessions.source}: {problem}", stacklevel=2)
     return sessions
 
@@ -427,12 +427,12 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
-        frames=[queries, results, _clicks(clicks, keys, names, systems)],
+        frames=[queries, results, _read_clicks(clicks, keys, names, systems)],
         source=source,
     )
 
 
-def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
+def _read_clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
     """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
         return pl.DataFrame(schema=CLICK_SCHEMA)
@@ -490,7 +490,7 @@ def _make_sessions(
     )
 
 
-def _problems(sessions: Sessions) -> list[str]:
+def _describe_anomalies(sessions: Sessions) -> list[str]:
     """Describe the anomalies of a log."""
     counts = sessions.counts
     problems = []

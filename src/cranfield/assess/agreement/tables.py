@@ -246,11 +246,7 @@ def read_ratings(
 
 
 def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
-    """Return assessors, ratings and topics of a data frame of numbers; None for labels.
-
-    Columns of topics and documents may identify the units. A data frame with a column of workers,
-    grades or orders has labels.
-    """
+    """Return assessors, ratings and topics of a data frame of numbers; None for labels."""
     import narwhals.stable.v1 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)

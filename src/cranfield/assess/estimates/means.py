@@ -242,10 +242,7 @@ def compute_intervals(
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of a sum of variances; infinite if it is 0.
-
-    Each variance is estimated from `counts` values.
-    """
+    """Compute Satterthwaite's degrees of freedom of a sum of variances from `counts` values."""
     denominator = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(parts.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
@@ -267,10 +264,7 @@ def sum_rows(values: Any, code: Ints, size: int) -> Floats:
 def out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return covariance with labels and variance of the judge's labels outside each fold.
-
-    Both have shape (*shape, folds).
-    """
+    """Return covariance and variance of a judge's labels outside folds; shape (*shape, folds)."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:

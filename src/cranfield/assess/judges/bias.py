@@ -34,7 +34,7 @@ _FAMILIES = Schema(
 )
 
 
-def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return whether another system is of a judge's family; shape (judges, systems)."""
     families_of = _read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
@@ -218,7 +218,7 @@ def self_preference(
     check_proportion("confidence", confidence)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = judge_scores.names["judge"]
-    is_family = same_family(names, judge_scores.systems, families)
+    is_family = is_same_family(names, judge_scores.systems, families)
     is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
     is_other = ~(is_family | is_own_run)
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)

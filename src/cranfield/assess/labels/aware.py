@@ -88,7 +88,9 @@ def distances_from_random(
     for k, mask in enumerate(is_assessed):
         topics = np.flatnonzero(mask)
         if topics.size:
-            distance = _distances(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
+            distance = _compute_distances(
+                values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by
+            )
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
@@ -96,11 +98,8 @@ def distances_from_random(
     return distances
 
 
-def _distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
-    """Return distances of scores from random ones; shape (kinds, draws, topics or 1).
-
-    Shapes of the scores are (topics, systems) and (kinds, draws, topics, systems).
-    """
+def _compute_distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
+    """Return distances of scores from random ones; shape (kinds, draws, topics or 1)."""
     if kind == "tau_ap":
         if by == "all":
             own_scores = own_scores.mean(axis=-2, keepdims=True)

@@ -17,9 +17,6 @@ from cranfield.collection.judged.rows import ranges
 TIE_TOLERANCE = 1e-12
 """Values that differ by less are tied, so that rounding errors do not break ties."""
 
-_WINDOW = 16
-"""Number of ranks searched at a time for the next document of a ranking."""
-
 
 class DocumentState(MethodState):
     """State with the rankings (cells) that contain each document of the pool."""
@@ -374,12 +371,10 @@ class BanditState(DocumentState):
         self.n_left = np.diff(pool.lists).reshape(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [named_stream(seed, topic) for topic in pool.topics]
-        self._next = pool.lists[:-1].copy()
+        self._next = pool.lists[:-1].tolist()
         self._source = np.full(len(pool), -1, dtype=np.int64)
-        # A window may extend beyond the last ranking, where documents count as free.
-        self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
-        self._free = np.ones(len(pool) + 1, dtype=bool)
-        self.is_free = self._free[:-1]
+        self._ranked = np.ascontiguousarray(pool.ranked).data
+        self._free = self.is_free.data
 
     def choose(self, groups: Indices) -> Indices:
         values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
@@ -425,16 +420,11 @@ class BanditState(DocumentState):
 
     def _next_free(self, cells: Indices) -> Indices:
         """Return the first free document of each ranking; each must have one."""
-        docs, pending = np.empty(cells.size, dtype=np.intp), np.arange(cells.size)
-        while pending.size:
-            window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
-            is_free = self._free[window]
-            offset, rows = is_free.argmax(axis=1), np.arange(pending.size)
-            is_found = is_free[rows, offset]
-            docs[pending] = window[rows, offset]
-            self._next[cells[pending]] += np.where(is_found, offset, _WINDOW)
-            pending = pending[~is_found]
-        return docs
+        cell_list = cells.tolist()
+        for cell in cell_list:
+            while not self._free[self._ranked[self._next[cell]]]:
+                self._next[cell] += 1
+        return np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
 
 
 class Random(Bandit):

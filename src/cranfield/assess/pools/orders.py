@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.method import Method, MethodState, parse_method
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, check_list
+from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.qrels import Qrels
@@ -171,11 +172,11 @@ def order(
     qrels: Any = None,
     *,
     depth: int | None = None,
-    seed: int = 0,
-    rel: int = 1,
-    unjudged: str = "nonrelevant",
+    seed: Annotated[int, Integer(0)] = 0,
+    rel: Annotated[int, Integer(1)] = 1,
+    unjudged: Annotated[str, OneOf(UNJUDGED_POLICIES)] = "nonrelevant",
     negative: str = "judged",
-    batch: int = 1,
+    batch: Annotated[int, Integer(1)] = 1,
 ) -> Order:
     """Order all documents of a pool by a method, so that a budget covers the first documents.
 
@@ -224,11 +225,8 @@ def order(
     >>> documents.to_polars()["doc"].to_list()
     ['x', 'z', 'y']
     """
+    check_arguments(order, locals())
     parsed_method = parse_method(method)
-    check_integer("seed", seed, 0)
-    check_integer("rel", rel, 1)
-    check_integer("batch", batch, 1)
-    check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} learns from judgments, got none")
@@ -320,12 +318,12 @@ def next_documents(
     runs: Any,
     judged: Any,
     method: str | Method,
-    n: int = 1,
+    n: Annotated[int, Integer(1, DEEPEST)] = 1,
     *,
     depth: int | None = None,
-    seed: int = 0,
-    rel: int = 1,
-    negative: str = "judged",
+    seed: Annotated[int, Integer(0)] = 0,
+    rel: Annotated[int, Integer(1)] = 1,
+    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
 ) -> NextDocuments:
     """Choose the next documents to judge, from runs and the judgments so far.
 
@@ -369,11 +367,8 @@ def next_documents(
     >>> documents
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
+    check_arguments(next_documents, locals())
     parsed_method = parse_method(method)
-    check_integer("n", n, 1, DEEPEST)
-    check_integer("seed", seed, 0)
-    check_integer("rel", rel, 1)
-    check_choice("negative", negative, NEGATIVE)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
     grades = document_pool.graded(judgments)

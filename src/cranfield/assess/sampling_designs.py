@@ -107,13 +107,6 @@ class Cells:
         return selected
 
 
-def fixed_size_cells(doc_cell: Ints, topic: Ints, label: Ints, size: Ints, n_drawn: Ints) -> Cells:
-    """Return cells with fixed sample sizes."""
-    k = n_drawn.astype(np.float64)
-    moments = k, k * (k - 1), np.ones(k.size)
-    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
-
-
 def multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
@@ -161,16 +154,16 @@ def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
             f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
             f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
-    (topic, label), doc_cell, size = _group_documents(
-        pool, np.searchsorted(ends, pool.best_rank) + 1
-    )
+    (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     requested = list(strata.values())
     is_number = np.array([isinstance(n, (int, np.integer)) for n in requested])[label - 1]
     sizes = np.array(requested, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
     rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    n_drawn = np.where(is_number, np.minimum(sizes, size), rounded)
-    return fixed_size_cells(doc_cell, topic, label, size, n_drawn.astype(np.int64))
+    k = np.where(is_number, np.minimum(sizes, size), rounded)
+    moments = k, k * (k - 1), np.ones(k.size)
+    n_drawn = k.astype(np.int64)
+    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
 def _stat_cells(pool: Pool, size: int) -> Cells:
@@ -184,13 +177,13 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
     label = np.empty(order.size, dtype=np.int64)
     label[order] = (number_rows(pool.topic) - 1) // size + 1
-    (topic, label), doc_cell, sizes = _group_documents(pool, label)
+    (topic, label), doc_cell, sizes = _find_cells(pool, label)
     mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]
     return multinomial_cells(doc_cell, topic, label, sizes, mass, size)
 
 
-def _group_documents(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
+def _find_cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return topic and label of each nonempty cell, the cell of each document, and cell sizes."""
     n_cells = int(label.max(initial=0)) + 1
     code = pool.topic.astype(np.int64) * n_cells + label

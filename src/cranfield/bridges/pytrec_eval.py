@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -119,19 +119,17 @@ def _read_nested(
 ) -> dict[str, dict[str, Any]]:
     values: dict[str, dict[str, Any]] = {}
     for line, text in enumerate(lines, start=1):
+        error = partial(InputError, source="lines", line=line)
         cells = text.split()
         if len(cells) != columns:
-            reason = f"expected {columns} columns, got {len(cells)}"
-            raise InputError(reason, source="lines", line=line)
+            raise error(f"expected {columns} columns, got {len(cells)}")
         documents = values.setdefault(cells[0], {})
         if cells[2] in documents:
-            reason = f"document {quoted(cells[2])} occurs twice in a topic"
-            raise InputError(reason, source="lines", line=line)
+            raise error(f"document {quoted(cells[2])} occurs twice in a topic")
         try:
             documents[cells[2]] = number(cells[value])
         except ValueError:
-            reason = f"{quoted(cells[value])} is not a valid {number.__name__}"
-            raise InputError(reason, source="lines", line=line) from None
+            raise error(f"{quoted(cells[value])} is not a valid {number.__name__}") from None
     return values
 
 
@@ -292,17 +290,11 @@ def _parse_names(
         if name not in constants
     ]
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    by_name = {_key(trec_name(measure, rel)): measure for measure in definitions}
-    return (
-        constants,
-        by_name,
-        sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0])),
-    )
-
-
-def _key(name: str) -> str:
-    """Return the key of a result: pytrec_eval omits the parameter of `set_F`."""
-    return "set_F" if name.startswith("set_F_") else name
+    # pytrec_eval omits the parameter of `set_F`.
+    names = [re.sub("^set_F_.*", "set_F", trec_name(measure, rel)) for measure in definitions]
+    by_name = dict(zip(names, definitions, strict=True))
+    order = sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0]))
+    return constants, by_name, order
 
 
 def _split_name(name: str) -> tuple[str, list[str]]:

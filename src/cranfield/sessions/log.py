@@ -637,23 +637,18 @@ def followed_by(
     texts = pl.Series("text", [sessions.current[i] for i in indices], dtype=pl.String)
     session = pl.Series("session", indices, dtype=pl.Int64)
     current = pl.DataFrame([session, next_query.gather(indices), texts])
-    current = current.with_columns(start=pl.lit(None, pl.Float64))
+    queries = pl.concat([sessions.queries, current], how="diagonal")
     systems = pl.DataFrame({"system": pl.Series(range(len(run_list)), dtype=pl.Int64)})
 
     def repeat_rows(frame: pl.DataFrame) -> pl.DataFrame:
-        return systems.join(frame.drop("system", strict=False), how="cross")
+        return systems.join(frame.drop("system"), how="cross")
 
     def renumber(frame: pl.DataFrame) -> pl.DataFrame:
         part = frame.filter(pl.col("session").is_in(indices))
         code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
         return part.with_columns(code)
 
-    def append_rows(
-        history: pl.DataFrame, extra: pl.DataFrame, schema: FrameSchema
-    ) -> pl.DataFrame:
-        frame = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
-        return renumber(frame).sort(*LIST_KEY, maintain_order=True)
-
+    results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     return replace(
         sessions,
@@ -662,9 +657,9 @@ def followed_by(
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(distinct_names([run.name for run in run_list], stems, stacklevel=3)),
         current=(None,) * len(indices),
-        queries=append_rows(sessions.queries, repeat_rows(current), QUERY_SCHEMA),
-        results=append_rows(sessions.results, results, RESULT_SCHEMA),
-        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICK_SCHEMA),
+        queries=renumber(repeat_rows(queries)).sort(*LIST_KEY, maintain_order=True),
+        results=renumber(results).sort(*LIST_KEY, maintain_order=True),
+        clicks=renumber(repeat_rows(sessions.clicks)),
         lost_clicks=sessions.lost_clicks * len(run_list),
     )
 

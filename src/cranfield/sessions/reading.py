@@ -59,7 +59,9 @@ def _parse_click_count(cell: Any) -> int | None:
 
 CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "neither true or false nor a whole number from 0")
 POSITIVE_INTEGER = Kind(_parse_positive_integer, pl.Int32, "not a positive integer")
-SECONDS = Kind(_parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
+SECONDS = Kind(
+    _parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME)
+)
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
@@ -432,7 +434,9 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
     )
 
 
-def _read_clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
+def _read_clicks(
+    clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]
+) -> pl.DataFrame:
     """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
         return pl.DataFrame(schema=CLICK_SCHEMA)

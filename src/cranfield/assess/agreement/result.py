@@ -24,9 +24,10 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
+    check_proportion,
     quoted,
 )
-from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
@@ -320,11 +321,9 @@ class Agreement(Result):
 
     def heading(self) -> list[str]:
         """Return one line: measures, number of topics, and the intervals."""
-        size = counted(len(self.comparisons), "comparison")
+        size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
-        return [
-            f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._describe_intervals()}"
-        ]
+        return [f"{'difference of ' if self.difference else ''}{measures}: {size}"]
 
     def note_lines(self) -> list[str]:
         """Return no lines, as the table has the notes below it."""
@@ -355,7 +354,7 @@ def agreement_of(
     names: Iterable[Any] | None = None,
     axis: int | None = None,
     interval: Annotated[str, OneOf(INTERVAL_METHODS)] = "jackknife",
-    confidence: Annotated[float, UnitInterval()] = 0.95,
+    confidence: float = 0.95,
     resamples: Annotated[int, Integer(1)] = 10_000,
     seed: Annotated[int, Integer(0)] = 0,
 ) -> Agreement:
@@ -432,6 +431,7 @@ def agreement_of(
     ann, bob       6       2    0.8333  0.6667
     """
     check_arguments(agreement_of, locals())
+    check_proportion("confidence", confidence)
     check_list("grades", grades)
     check_list("topics", topics)
     check_list("names", names)

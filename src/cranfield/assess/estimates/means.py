@@ -218,18 +218,12 @@ def compute_intervals(
     low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
     counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
-    columns: dict[str, Any] = {
-        "estimate": estimate,
-        "standard_error": error,
-        "low": low,
-        "high": high,
-        "lambda_": lambda_,
-        "human": n_human,
-        "freedom": freedom,
-    }
+    columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
+    *values, freedom = [column[0] for column in columns] if is_single else columns
     return PPIMeans(
-        **{name: column[0] if is_single else column for name, column in columns.items()},
-        items=n_items,
+        *values,
+        n_items,
+        freedom,
         alpha=fit.alpha,
         folds=fit.folds if fit.lambda_ is None else 0,
         seed=fit.seed,

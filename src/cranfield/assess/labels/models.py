@@ -11,7 +11,6 @@ from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.consensus import (
     Consensus,
     LabelCounts,
-    check_nonnegative,
     one_hot,
     proportions,
 )
@@ -23,6 +22,7 @@ from cranfield.base.errors import (
     as_array,
     check_choice,
     check_integer,
+    check_number,
     has_numbers,
     quoted,
 )
@@ -67,7 +67,7 @@ class Crowd:
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
     ) -> None:
         check_integer("iterations", iterations, 1)
-        check_nonnegative("tolerance", tolerance)
+        check_number("tolerance", tolerance, 0)
         n_grades = labels.grades.size
         check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
         check_size({"label": len(labels), "grade": n_grades})
@@ -218,9 +218,7 @@ def dawid_skene(
     >>> dawid_skene(read_labels(rows)).qrels.grades.tolist()
     [1, 0, 1]
     """
-    check_nonnegative("smoothing", smoothing)
-    if smoothing > _MAX_SMOOTHING:
-        raise PolicyError(f"smoothing must be at most {_MAX_SMOOTHING:g}")
+    check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
     check_choice("unmet", unmet, UNMET)
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
 
@@ -371,9 +369,7 @@ def glad(
     from scipy.optimize import minimize
     from scipy.special import expit, log_expit
 
-    check_nonnegative("spread", spread)
-    if spread < _MIN_SPREAD:
-        raise PolicyError(f"spread must be at least {_MIN_SPREAD:g}")
+    check_number("spread", spread, _MIN_SPREAD)
     if isinstance(prior, str) and prior == "estimated":
         raise PolicyError(
             "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"

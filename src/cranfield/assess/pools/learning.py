@@ -281,19 +281,14 @@ class QueueState(MethodState):
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
-            self._learn(doc, is_relevant)
-
-    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
-        if batch > 1:
-            return super().order_all(relevant, judged, batch)
-        order = []
-        relevance, is_judged = relevant.tolist(), judged.tolist()
-        for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
-            doc = self._choose(group)
-            order.append(doc)
-            if is_judged[doc]:
-                self._learn(doc, relevance[doc])
-        return np.array(order, dtype=np.intp)
+            cell = self._source[doc]
+            self._outcomes[doc] = 1 if is_relevant else -1
+            if not is_relevant:
+                self._move_back(cell)
+            elif self._penalties[cell]:
+                self._penalties[cell] = 0
+                if self._current[cell // self._n_rankings] != cell:
+                    heappush(self._queues[cell // self._n_rankings], cell)
 
     def _choose(self, group: int) -> int:
         while True:
@@ -322,16 +317,6 @@ class QueueState(MethodState):
                 # A finished ranking leaves the queue.
                 self._next[cell] = position
                 self._current[group] = -1
-
-    def _learn(self, doc: int, relevant: bool) -> None:
-        cell = self._source[doc]
-        self._outcomes[doc] = 1 if relevant else -1
-        if not relevant:
-            self._move_back(cell)
-        elif self._penalties[cell]:
-            self._penalties[cell] = 0
-            if self._current[cell // self._n_rankings] != cell:
-                heappush(self._queues[cell // self._n_rankings], cell)
 
     def _move_back(self, cell: int) -> None:
         group = cell // self._n_rankings

@@ -219,9 +219,16 @@ def compute_intervals(
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
     counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
     columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
-    *values, freedom = [column[0] for column in columns] if is_single else columns
+    estimate, error, low, high, lambda_, n_human, freedom = (
+        [column[0] for column in columns] if is_single else columns
+    )
     return PPIMeans(
-        *values,
+        estimate,
+        error,
+        low,
+        high,
+        lambda_,
+        n_human,
         n_items,
         freedom,
         alpha=fit.alpha,

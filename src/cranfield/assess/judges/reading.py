@@ -127,7 +127,8 @@ def read_judges(
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
-    if duplicate := next((name for name in names if names.count(name) > 1), None):
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
         raise PolicyError(
             f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
         )
@@ -196,19 +197,18 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
-    rows = table.frame.select(is_parsed.arg_true()).to_series().to_numpy()
+    rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
-    if not rows.size:
+    if rows.is_empty():
         raise InputError(
             f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade",
             source=table.source,
         )
-    lines = None if table.lines is None else np.asarray(table.lines)[rows]
-    table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = map_grades(table, options["grades"])
+    table = map_grades(table.gather(rows), options["grades"])
+    table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(SystemTable(table, {}, ""), **in_memory)
-    return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
+    return Judge(name or "judge", labels, unparsed=n_answers - len(rows))
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:

@@ -131,11 +131,6 @@ def safe_log(probabilities: Floats) -> Floats:
     return np.log(np.maximum(probabilities, MIN_PROBABILITY))
 
 
-def correct_counts(counts: Floats) -> Floats:
-    """Return the counts of correct labels, by worker and grade."""
-    return np.asarray(np.diagonal(counts, axis1=1, axis2=2))
-
-
 def _parse_prior(prior: Any, n_grades: int) -> Floats | None:
     if isinstance(prior, str):
         if prior not in PRIORS:
@@ -290,7 +285,7 @@ def one_coin(
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        n_correct = correct_counts(crowd.counts.expected(posterior)).sum(axis=1)
+        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2).sum(axis=1)
         return proportions(n_correct, n_labels, 1 / size), crowd.prior(posterior)
 
     def table(accuracy: Floats) -> Floats:
@@ -505,7 +500,7 @@ def mace(
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
-        n_correct = correct_counts(crowd.counts.expected(posterior))
+        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2)
         copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
         copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
         copied = np.minimum(n_correct * copy_probability, label_counts)

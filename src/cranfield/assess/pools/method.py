@@ -43,25 +43,6 @@ class MethodState:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
-    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
-        """Order all documents, learning from judged ones after each batch of a group."""
-        sizes = np.diff(self.starts)
-        longest_first = np.argsort(-sizes, kind="stable")
-        ends = sizes[longest_first]
-        order = np.empty(self.is_free.size, dtype=np.intp)
-        pending: list[Indices] = []
-        for step in range(int(sizes.max(initial=0))):
-            groups = longest_first[: np.searchsorted(-ends, -step)]
-            docs = self.choose(groups)
-            order[self.starts[groups] + step] = docs
-            pending.append(docs)
-            if len(pending) == batch:
-                for step_docs in pending:
-                    judged_docs = step_docs[judged[step_docs]]
-                    self.learn(judged_docs, relevant[judged_docs])
-                pending = []
-        return order
-
 
 class Method(Spec):
     """Pooling method: an order in which to judge the documents of a pool.

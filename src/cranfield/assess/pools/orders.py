@@ -235,7 +235,7 @@ def order(
     if parsed_method.learns:
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
         state = parsed_method.initial_state(document_pool, int(seed))
-        sequence = state.order_all(grades >= rel, is_known, int(batch))
+        sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
         is_topicwise = np.array_equal(state.starts, document_pool.starts)
     else:
         sequence = parsed_method.ranking(document_pool, int(seed))
@@ -378,7 +378,9 @@ def next_documents(
     n_ahead = 0
     if parsed_method.learns:
         state = parsed_method.initial_state(document_pool, int(seed))
-        documents = _next_batch(state, is_known, grades >= rel, int(n))
+        documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
+        if state.starts.size > 2:
+            documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:
         ranking = parsed_method.ranking(document_pool, int(seed))
@@ -398,25 +400,27 @@ def next_documents(
     )
 
 
-def _next_batch(state: MethodState, is_known: Bools, is_relevant: Bools, n: int) -> Indices:
-    """Choose batches and learn from judged documents, until each queue needs a judgment."""
+def _choose_documents(
+    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
+) -> Indices:
+    """Choose documents in batches, and learn from judged ones after each batch of a group.
+
+    With `wait`, stop at the first batch with unjudged documents, and return only these.
+    """
     remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]
     while active.size:
-        batch, is_done = [], np.zeros(remaining.size, dtype=bool)
-        for i in range(min(n, int(remaining[active].max()))):
+        steps, is_done = [], np.zeros(remaining.size, dtype=bool)
+        for i in range(min(batch, int(remaining[active].max()))):
             groups = active[remaining[active] > i]
             docs = state.choose(groups)
-            batch.append((groups, docs))
-            is_done[groups[~is_known[docs]]] = True
-        for groups, docs in batch:
-            selected.append(docs[is_done[groups] & ~is_known[docs]])
-            judged = docs[~is_done[groups]]
+            steps.append((groups, docs))
+            is_done[groups[~is_known[docs]]] = wait
+        for groups, docs in steps:
+            selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)
+            judged = docs[is_known[docs] & ~is_done[groups]]
             state.learn(judged, is_relevant[judged])
-        remaining[active] -= n
+        remaining[active] -= batch
         active = active[~is_done[active] & (remaining[active] > 0)]
-    docs = np.concatenate(selected)
-    if state.starts.size == 2:
-        return docs
-    return docs[np.argsort(state.pool.topic[docs], kind="stable")]
+    return np.concatenate(selected)

@@ -166,7 +166,7 @@ def sheets(
     check_integer("each", n_each, 1, len(names))
     frame = _read_pairs(documents)
     groups = frame.with_row_index("row").group_by("topic", maintain_order=True).agg("row")
-    rows_of_topic = {topic: np.array(rows) for topic, rows in groups.iter_rows()}
+    rows_of_topic = {str(topic): np.array(rows) for topic, rows in groups.iter_rows()}
     topics = topic_order(list(rows_of_topic))
     # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()

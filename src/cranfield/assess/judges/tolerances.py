@@ -237,7 +237,8 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
             results_by_table.setdefault(table, []).append(result)
     levels = {_level_of(result) for result in results}
     if len(levels) != 1:
-        raise PolicyError("expected results with the same confidence level")
+        listing = ", ".join(f"{level:g}" for level in sorted(levels)) or "no result"
+        raise PolicyError(f"expected results with the same confidence level, got {listing}")
     [level] = levels
     rows = []
     for name, tolerance in check_tolerances(tolerances, results_by_table).items():

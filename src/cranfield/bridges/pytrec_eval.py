@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES, trec_name
 from cranfield.measures.grammar import parse_measures
+from cranfield.scores.averages import FLOOR
 
 if TYPE_CHECKING:
     from cranfield.collection.policies import Unjudged
@@ -56,8 +56,6 @@ _ORDER.insert(_ORDER.index("P") + 1, "relstring")
 """Order of the results, regardless of the order of the requested names."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
-_MIN_SCORE = 1e-5
-"""Lower bound of scores in geometric means, as in trec_eval."""
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -256,18 +254,15 @@ class RelevanceEvaluator:
             )
             row_of = {topic: k for k, topic in enumerate(evaluation.topics)}
             rows = [row_of[topic] for topic in topics]
-            values_of = {item.definition: item.values[rows, 0] for item in evaluation.values()}
             for name, measure in self._measures.items():
-                values = values_of[measure]
+                values = evaluation[measure].values[rows, 0]
                 if name.startswith("gm_"):
-                    values = np.log(np.maximum(values, _MIN_SCORE))
+                    values = np.log(np.maximum(values, FLOOR))
                 by_name[name] = values.tolist()
         by_name |= {name: [value] * len(topics) for name, value in self._constants.items()}
-        columns = [by_name[name] for name in self._order]
-        value_rows = zip(*columns, strict=True) if columns else repeat((), len(topics))
         return {
-            topic: dict(zip(self._order, row, strict=True))
-            for topic, row in zip(topics, value_rows, strict=True)
+            topic: {name: by_name[name][k] for name in self._order}
+            for k, topic in enumerate(topics)
         }
 
 

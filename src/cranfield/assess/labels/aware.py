@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,8 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
     n_grades = labels.grades.size
-    shape = (len(labels.workers), n_grades, n_grades)
-    cells = np.ravel_multi_index((labels.worker[rows], labels.level[rows], truth[rows]), shape)
-    joint = np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.float64)
+    joint = np.zeros((len(labels.workers), n_grades, n_grades))
+    np.add.at(joint, (labels.worker[rows], labels.level[rows], truth[rows]), 1)
     tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
     coefficient = observed_agreement if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)

@@ -388,9 +388,8 @@ def _weighted_vote(
     shape = (len(labels.docs), labels.grades.size)
     check_size({"label": len(labels), "grade": shape[1]})
     label_weight = weight[labels.worker]
-    cells = labels.pair * np.int64(shape[1]) + labels.level
-    sums = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
-    votes = np.asarray(sums, dtype=np.float64).reshape(shape)
+    votes = np.zeros(shape)
+    np.add.at(votes, (labels.pair, labels.level), label_weight)
     posterior = proportions(votes, votes.sum(axis=1, keepdims=True), 1 / shape[1])
     return Consensus(
         labels=labels,

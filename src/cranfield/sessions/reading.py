@@ -57,7 +57,7 @@ def _parse_click_count(cell: Any) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "neither true or false nor a whole number from 0")
+CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")
 POSITIVE_INTEGER = Kind(_parse_positive_integer, pl.Int32, "not a positive integer")
 SECONDS = Kind(
     _parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME)

@@ -170,14 +170,10 @@ class LossState(WeightedSumState):
         return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        factor, topics, rows = (
-            np.where(relevant, -0.5, 0.5),
-            self.pool.topic[docs],
-            self.rows_of(docs),
-        )
+        factor, topics = np.where(relevant, -0.5, 0.5), self.pool.topic[docs]
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
-        changes = np.repeat(factor, self.pool.holders[docs]) * self.values[rows]
-        self._loss.ravel()[self.cells[rows]] += changes
+        rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.holders[docs])
+        self._loss.ravel()[self.cells[rows]] += row_factor * self.values[rows]
 
 
 class PlainLossState(MethodState):

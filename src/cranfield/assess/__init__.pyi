@@ -30,7 +30,7 @@ from .samples import EstimatedRelevant as EstimatedRelevant, Sample as Sample, s
 from .stops import Rule as Rule, parse_rule as parse_rule, rules as rules
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
-from .dealing import Sheets as Sheets, sheets as sheets
+from .assignment import Sheets as Sheets, sheets as sheets
 from .pools.method import Method as Method, methods as methods, parse_method as parse_method
 from .pools.orders import Order as Order, order as order
 from .pools.orders import NextDocuments as NextDocuments, next_documents as next_documents

@@ -90,33 +90,6 @@ class EstimatedRelevant(TableResult):
         return [f"{total}, from {n_relevant} relevant in a sample by {self.drawing}"]
 
 
-def estimate_relevant(sample: Sample, relevant: Bools, variance: str) -> EstimatedRelevant:
-    """Estimate numbers of relevant documents by topic from a sample."""
-    cells, topics = sample.cells, sample.pool.topics
-    sampled, n_relevant = (
-        np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
-        for documents in (sample.drawn, sample.drawn & relevant)
-    )
-    variances = VARIANCES[variance](cells, sampled.astype(float), n_relevant.astype(float))
-
-    def sum_by_topic(values: Floats | Ints) -> Floats:
-        return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
-
-    variance_by_topic = sum_by_topic(np.where(cells.is_estimable, variances, np.nan))
-    # If terms cancel, a rounding error may remain.
-    variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
-    error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
-    columns: dict[str, Any] = {"topic": pl.Series(topics, dtype=pl.String)}
-    counts = {"pooled": cells.size, "sampled": sampled, "relevant": n_relevant}
-    columns |= {name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()}
-    columns["estimate"] = sum_by_topic(n_relevant / cells.inclusion)
-    # An estimated variance of 0 contributes to the total, but is not informative by itself.
-    is_unknown = (error == 0) & (columns["sampled"] < columns["pooled"])
-    standard_error = np.where(is_unknown, np.nan, error)
-    columns["standard error"] = pl.Series(standard_error).fill_nan(None)
-    return EstimatedRelevant(pl.DataFrame(columns), topics, sample.drawing, variance, error)
-
-
 def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
     """Compute terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
@@ -363,8 +336,30 @@ class Sample(Result):
         """
         check_integer("rel", rel, 1)
         check_choice("variance", variance, VARIANCES)
-        relevant = self.judged(judgments, unjudged=unjudged) >= rel
-        return estimate_relevant(self, relevant, variance)
+        cells, topics = self.cells, self.pool.topics
+        # Documents outside the sample have grades below `rel`.
+        sampled, n_relevant = (
+            np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
+            for documents in (self.drawn, self.judged(judgments, unjudged=unjudged) >= rel)
+        )
+        variances = VARIANCES[variance](cells, sampled.astype(float), n_relevant.astype(float))
+
+        def sum_by_topic(values: Floats | Ints) -> Floats:
+            sums = np.bincount(cells.topic, weights=values, minlength=len(topics))
+            return sums.astype(np.float64)
+
+        variance_by_topic = sum_by_topic(np.where(cells.is_estimable, variances, np.nan))
+        # If terms cancel, a rounding error may remain.
+        variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
+        error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
+        columns: dict[str, Any] = {"topic": pl.Series(topics, dtype=pl.String)}
+        counts = {"pooled": cells.size, "sampled": sampled, "relevant": n_relevant}
+        columns |= {name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()}
+        columns["estimate"] = sum_by_topic(n_relevant / cells.inclusion)
+        # An estimated variance of 0 contributes to the total, but is not informative by itself.
+        is_unknown = (error == 0) & (columns["sampled"] < columns["pooled"])
+        columns["standard error"] = pl.Series(np.where(is_unknown, np.nan, error)).fill_nan(None)
+        return EstimatedRelevant(pl.DataFrame(columns), topics, self.drawing, variance, error)
 
     def __len__(self) -> int:
         return int(self.drawn.sum())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Cells:
     topic, label, size: topic, number within the topic from 1, and number of documents of each cell.
     mean_count, pairs: mean of the sample size k of each cell, and of k (k - 1).
     ratio: E(k h) / (E(k) E(h)) for the sample sizes of a cell and any earlier cell of its topic.
-    draw_counts: function that draws the sample size of each cell of a topic.
+    draw_counts: function that draws the sample size of each cell of a slice, those of a topic.
     """
 
     doc_cell: Ints
@@ -42,7 +43,7 @@ class Cells:
     mean_count: Floats
     pairs: Floats
     ratio: Floats
-    draw_counts: Callable[[int, Generator], Ints]
+    draw_counts: Callable[[slice, Generator], Ints]
 
     @cached_property
     def inclusion(self) -> Floats:
@@ -90,10 +91,11 @@ class Cells:
 
     def draw(self, generators: list[Generator]) -> Bools:
         """Draw a sample with a generator for each topic; shape (documents,)."""
-        n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators))
+        n_docs = np.bincount(self.topic[self.doc_cell], minlength=len(generators)).tolist()
+        starts = np.searchsorted(self.topic, range(len(generators) + 1)).tolist()
         draws = [
-            (self.draw_counts(t, generator), generator.random(n_docs[t]))
-            for t, generator in enumerate(generators)
+            (self.draw_counts(slice(*cells), generator), generator.random(size))
+            for cells, size, generator in zip(pairwise(starts), n_docs, generators, strict=True)
         ]
         # Within a cell, the documents with the smallest random numbers are sampled.
         counts, keys = map(np.concatenate, zip(*draws, strict=True))
@@ -105,23 +107,10 @@ class Cells:
         return selected
 
 
-def fixed_size_cells(doc_cell: Ints, topic: Ints, label: Ints, size: Ints, n_drawn: Ints) -> Cells:
-    """Return cells with fixed sample sizes."""
-
-    def draw_counts(t: int, generator: Generator) -> Ints:
-        return n_drawn[_topic_cells(topic, t)]
-
-    k = n_drawn.astype(np.float64)
-    return Cells(doc_cell, topic, label, size, k, k * (k - 1), np.ones(k.size), draw_counts)
-
-
 def multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Return cells that are drawn with replacement by mass.
-
-    Only the last cell of a topic may have fewer documents than `draws`.
-    """
+    """Return cells drawn with replacement by mass; only the last of a topic may be smaller."""
     m = float(draws)
     mean_count, pairs = m * mass, m * (m - 1) * mass**2
     ratios = np.full(mass.size, (m - 1) / m)
@@ -137,18 +126,11 @@ def multinomial_cells(
         cross = ((m - j) * probabilities * counts).sum(axis=1)
         ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * mean_count[short_topics])
 
-    def draw_counts(t: int, generator: Generator) -> Ints:
-        topic_cells = _topic_cells(topic, t)
-        sizes = size[topic_cells]
-        if not sizes.size:
-            return sizes
-        return np.minimum(generator.multinomial(draws, mass[topic_cells]), sizes)
+    def draw_counts(cells: slice, generator: Generator) -> Ints:
+        sizes = size[cells]
+        return np.minimum(generator.multinomial(draws, mass[cells]), sizes) if sizes.size else sizes
 
     return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
-
-
-def _topic_cells(topic: Ints, t: int) -> slice:
-    return slice(*np.searchsorted(topic, [t, t + 1]).tolist())
 
 
 SampleSize = int | float
@@ -157,10 +139,7 @@ SampleSize = int | float
 
 @dataclass(frozen=True)
 class Design:
-    """Function that returns the cells of a pool for a sample size, or for a mapping of strata.
-
-    columns: columns of judgments that are defined for the design.
-    """
+    """Function of a pool and a sample size, or strata, and the columns of its judgments."""
 
     cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
@@ -175,14 +154,16 @@ def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
             f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
             f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
-    (topic, label), doc_cell, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
+    (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     requested = list(strata.values())
     is_number = np.array([isinstance(n, (int, np.integer)) for n in requested])[label - 1]
     sizes = np.array(requested, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
     rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    n_drawn = np.where(is_number, np.minimum(sizes, size), rounded)
-    return fixed_size_cells(doc_cell, topic, label, size, n_drawn.astype(np.int64))
+    k = np.where(is_number, np.minimum(sizes, size), rounded)
+    moments = k, k * (k - 1), np.ones(k.size)
+    n_drawn = k.astype(np.int64)
+    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
 def _stat_cells(pool: Pool, size: int) -> Cells:
@@ -196,13 +177,13 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
     label = np.empty(order.size, dtype=np.int64)
     label[order] = (number_rows(pool.topic) - 1) // size + 1
-    (topic, label), doc_cell, sizes = _cells(pool, label)
+    (topic, label), doc_cell, sizes = _find_cells(pool, label)
     mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]
     return multinomial_cells(doc_cell, topic, label, sizes, mass, size)
 
 
-def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
+def _find_cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return topic and label of each nonempty cell, the cell of each document, and cell sizes."""
     n_cells = int(label.max(initial=0)) + 1
     code = pool.topic.astype(np.int64) * n_cells + label

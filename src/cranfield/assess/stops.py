@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,8 @@ from scipy.special import gammaln
 
 from cranfield.assess.pools.pool import Pool, read_judgments
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
-from cranfield.base.errors import PolicyError, as_numbers, check_integer
+from cranfield.base.errors import PolicyError, as_numbers
+from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
@@ -53,7 +54,7 @@ class JudgingState:
         return np.flatnonzero(self.relevant) + 1
 
 
-Decisions = tuple[Floats, Floats, Bools]
+RuleValues = tuple[Floats, Floats, Bools]
 """Value, bound and decision of a rule after each number of judgments."""
 
 
@@ -65,7 +66,7 @@ class Rule(Spec):
     words: ClassVar[str] = ""
     """Template of a sentence with the fields `value` and `bound`."""
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         """Apply the rule after each number of judgments."""
         raise NotImplementedError
 
@@ -143,7 +144,7 @@ class RecallTest(Rule):
     recall: float = parameter(0.95, OPEN_PROBABILITY, "target recall of the pool")
     confidence: float = parameter(0.95, OPEN_PROBABILITY, "1 minus the bound for the smallest p")
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = np.ones(after.size)
         # Among urns with equal numbers of relevant documents before them, the longest has the
         # smallest p; it starts at the first document or after a relevant one.
@@ -164,11 +165,7 @@ class RecallTest(Rule):
 def _compute_lower_tail(
     relevant_inside: Ints, relevant_outside: Ints, urn_size: Ints, n_outside: Ints
 ) -> Floats:
-    """Compute the hypergeometric probability of at most so many relevant documents in the urn.
-
-    `relevant_inside` is their number; `relevant_outside` documents are relevant and not in the urn,
-    of `n_outside` that are not in it.
-    """
+    """Compute the hypergeometric probability of at most so many relevant documents in the urn."""
     k, size = relevant_inside + relevant_outside, urn_size + n_outside
     probability = np.zeros(relevant_inside.size)
     is_possible = relevant_outside <= n_outside
@@ -213,7 +210,7 @@ class Knee(Rule):
     words = "bend {value:.4g} of the gain curve, stops at {bound:.4g} or more"
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = _compute_bend(state, after)
         bound = (156 - np.minimum(state.relevant_after[after], 150)).astype(np.float64)
         return value, bound, (value >= bound) & (after >= self.min_judgments)
@@ -231,7 +228,7 @@ class Target(Rule):
     words = "{value:g} of {bound:g} targets found"
     n_targets: int = parameter(10, integer(1), "number of targets")
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         if state.targets is None:
             raise PolicyError(f"{self} requires targets, a truth value for each judged document")
         value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
@@ -252,7 +249,7 @@ class Line(Rule):
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = after.astype(np.float64)
         bound = np.asarray(self.each * state.relevant_after[after] + self.more, dtype=np.float64)
         return value, bound, value >= bound
@@ -272,7 +269,7 @@ class Budget(Rule):
     draws: float = parameter(10.0, number(0), "number of relevant documents in a random sample")
     share: float = parameter(0.75, number(0, 1), "proportion of the pool at which it always stops")
 
-    def looks(self, state: JudgingState, after: Ints) -> Decisions:
+    def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         relevant = state.relevant_after[after]
         sufficient = np.full(after.size, np.inf)
         is_bent = (_compute_bend(state, after) >= self.bend) & (relevant > 0)
@@ -392,9 +389,9 @@ def stopping(
     labels: Any,
     rules: str | Rule | Iterable[str | Rule],
     *,
-    total: int,
-    rel: int = 1,
-    every: int = 1,
+    total: Annotated[int, Integer(1, DEEPEST)],
+    rel: Annotated[int, Integer(0)] = 1,
+    every: Annotated[int, Integer(1, DEEPEST)] = 1,
     targets: Any = None,
 ) -> Stopping:
     """Apply stopping rules to the judgments of a topic, after each judgment or every few.
@@ -430,11 +427,9 @@ def stopping(
     >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
     [0.1111, 12.0]
     """
+    check_arguments(stopping, locals())
     parsed = parse_rules(rules)
     grades = as_numbers(labels, "labels")
-    check_integer("total", total, 1, DEEPEST)
-    check_integer("every", every, 1, DEEPEST)
-    check_integer("rel", rel, 0)
     if grades.ndim != 1 or np.isnan(grades).any():
         raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
     if grades.size > total:
@@ -450,7 +445,7 @@ def stopping(
     state = JudgingState(grades >= rel, int(total), is_target)
     value, bound, stop = np.zeros((3, len(parsed), after.size))
     for k, rule in enumerate(parsed):
-        value[k], bound[k], stop[k] = rule.looks(state, after)
+        value[k], bound[k], stop[k] = rule.apply(state, after)
     return Stopping(parsed, int(total), after, state.relevant_after[after], value, bound, stop > 0)
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES, trec_name
 from cranfield.measures.grammar import parse_measures
+from cranfield.scores.averages import FLOOR
 
 if TYPE_CHECKING:
     from cranfield.collection.policies import Unjudged
@@ -56,8 +56,6 @@ _ORDER.insert(_ORDER.index("P") + 1, "relstring")
 """Order of the results, regardless of the order of the requested names."""
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
-_MIN_SCORE = 1e-5
-"""Lower bound of scores in geometric means, as in trec_eval."""
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -119,19 +117,17 @@ def _read_nested(
 ) -> dict[str, dict[str, Any]]:
     values: dict[str, dict[str, Any]] = {}
     for line, text in enumerate(lines, start=1):
+        error = partial(InputError, source="lines", line=line)
         cells = text.split()
         if len(cells) != columns:
-            reason = f"expected {columns} columns, got {len(cells)}"
-            raise InputError(reason, source="lines", line=line)
+            raise error(f"expected {columns} columns, got {len(cells)}")
         documents = values.setdefault(cells[0], {})
         if cells[2] in documents:
-            reason = f"document {quoted(cells[2])} occurs twice in a topic"
-            raise InputError(reason, source="lines", line=line)
+            raise error(f"document {quoted(cells[2])} occurs twice in a topic")
         try:
             documents[cells[2]] = number(cells[value])
         except ValueError:
-            reason = f"{quoted(cells[value])} is not a valid {number.__name__}"
-            raise InputError(reason, source="lines", line=line) from None
+            raise error(f"{quoted(cells[value])} is not a valid {number.__name__}") from None
     return values
 
 
@@ -258,18 +254,15 @@ class RelevanceEvaluator:
             )
             row_of = {topic: k for k, topic in enumerate(evaluation.topics)}
             rows = [row_of[topic] for topic in topics]
-            values_of = {item.definition: item.values[rows, 0] for item in evaluation.values()}
             for name, measure in self._measures.items():
-                values = values_of[measure]
+                values = evaluation[measure].values[rows, 0]
                 if name.startswith("gm_"):
-                    values = np.log(np.maximum(values, _MIN_SCORE))
+                    values = np.log(np.maximum(values, FLOOR))
                 by_name[name] = values.tolist()
         by_name |= {name: [value] * len(topics) for name, value in self._constants.items()}
-        columns = [by_name[name] for name in self._order]
-        value_rows = zip(*columns, strict=True) if columns else repeat((), len(topics))
         return {
-            topic: dict(zip(self._order, row, strict=True))
-            for topic, row in zip(topics, value_rows, strict=True)
+            topic: {name: by_name[name][k] for name in self._order}
+            for k, topic in enumerate(topics)
         }
 
 
@@ -292,17 +285,11 @@ def _parse_names(
         if name not in constants
     ]
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    by_name = {_key(trec_name(measure, rel)): measure for measure in definitions}
-    return (
-        constants,
-        by_name,
-        sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0])),
-    )
-
-
-def _key(name: str) -> str:
-    """Return the key of a result: pytrec_eval omits the parameter of `set_F`."""
-    return "set_F" if name.startswith("set_F_") else name
+    # pytrec_eval omits the parameter of `set_F`.
+    names = [re.sub("^set_F_.*", "set_F", trec_name(measure, rel)) for measure in definitions]
+    by_name = dict(zip(names, definitions, strict=True))
+    order = sorted([*by_name, *constants], key=lambda name: _ORDER.index(_split_name(name)[0]))
+    return constants, by_name, order
 
 
 def _split_name(name: str) -> tuple[str, list[str]]:

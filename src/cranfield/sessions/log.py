@@ -408,12 +408,12 @@ class ConcatenatedSessions(Sequence[Run]):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
         if policies.get("intents") is not None:
-            policies["intents"] = self._intents(read_intents(policies["intents"]))
+            policies["intents"] = self._intents_by_session(read_intents(policies["intents"]))
         if policies.get("lengths") is not None:
             policies["lengths"] = read_lengths(policies["lengths"])
         session_qrels = self.sessions.qrels(qrels)
         judged = judge(list(self), session_qrels, **policies)
-        queries = self._queries(judged)
+        queries = self._queries_of_documents(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
@@ -431,7 +431,7 @@ class ConcatenatedSessions(Sequence[Run]):
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
-    def _intents(self, table: IntentTable) -> IntentTable:
+    def _intents_by_session(self, table: IntentTable) -> IntentTable:
         """Return the intents by session: each session gets the intents of its topic."""
         topic_rows: dict[str, list[int]] = {}
         for row, topic in enumerate(table.topics):
@@ -450,9 +450,10 @@ class ConcatenatedSessions(Sequence[Run]):
             table.name,
         )
 
-    def _queries(self, judged: JudgedRuns) -> Rows:
+    def _queries_of_documents(self, judged: JudgedRuns) -> Rows:
         """Return the query of each document, in the order of the judged runs."""
-        topic = _topic_indices(self.sessions, judged)[self.rows["session"].to_numpy()]
+        positions = find_label_positions(self.sessions.names, judged.topics)
+        topic = positions[self.rows["session"].to_numpy()]
         cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
         rank, query = (self.rows[name].to_numpy() for name in ("rank", "query"))
         rows = np.flatnonzero(topic >= 0)
@@ -534,15 +535,21 @@ def match_clicks(
     sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
 ) -> Clicks:
     """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
+    positions = find_label_positions(sessions.names, judged.topics)
+    names = pl.Series(sessions.names, dtype=pl.String)
+    grades = qrels.flat().to_polars().select("grade", "doc", name="topic")
     snippet_length = pl.col("snippet").str.len_chars().cast(pl.Float64)
     # After a missing snippet, the length of the text read so far is unknown.
     text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
     results = sessions.results.with_columns(text=text_length)
     clicks = sessions.clicks.join(results, on=RESULT_KEY, how="left", maintain_order="left")
     clicks = clicks.with_columns(
-        topic=pl.Series(_topic_indices(sessions, judged)[clicks["session"].to_numpy()]),
+        topic=pl.Series(positions).gather(clicks["session"]),
+        name=names.gather(clicks["session"]),
         is_repeated=~first_occurrences(clicks, "system", "session", "doc"),
     ).filter(pl.col("topic") >= 0)
+    # Unjudged documents have grade 0.
+    clicks = clicks.join(grades, on=["name", "doc"], how="left", maintain_order="left")
     cell = clicks["system"].to_numpy() * judged.shape[0] + clicks["topic"].to_numpy()
     order = np.argsort(cell, kind="stable")
     clicks = clicks[order]
@@ -555,23 +562,10 @@ def match_clicks(
         clicks["query"].to_numpy(),
         clicks["rank"].to_numpy(),
         length,
-        _grades(clicks, sessions.names, qrels),
+        clicks["grade"].fill_null(0).cast(pl.Int64).to_numpy(),
         clicks["is_repeated"].to_numpy(),
         clicks["text"].to_numpy(),
     )
-
-
-def _topic_indices(sessions: Sessions, judged: JudgedRuns) -> Ints:
-    """Return the index of each session among the judged topics; -1 if it is not judged."""
-    return find_label_positions(sessions.names, judged.topics)
-
-
-def _grades(clicks: pl.DataFrame, names: tuple[str, ...], qrels: Qrels) -> Ints:
-    """Return the grade of each clicked document; 0 if it is unjudged."""
-    grades = qrels.flat().to_polars().select("topic", "doc", "grade")
-    docs = clicks.select(pl.Series("topic", names).gather(clicks["session"]), "doc")
-    table = docs.join(grades, on=["topic", "doc"], how="left", maintain_order="left")
-    return table["grade"].fill_null(0).cast(pl.Int64).to_numpy()
 
 
 def followed_by(
@@ -631,7 +625,7 @@ def followed_by(
     if not len(collection):
         raise InputError("expected at least one run, got none")
     run_list = list(collection)
-    rankings = [_ranking(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
+    rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
     ranked = {i for frame in rankings for i in frame["session"].unique().to_list()}
     indices = [i for i, query in enumerate(sessions.current) if query is not None or i in ranked]
     last_query = np.zeros(len(sessions.names), dtype=np.int64)
@@ -643,23 +637,18 @@ def followed_by(
     texts = pl.Series("text", [sessions.current[i] for i in indices], dtype=pl.String)
     session = pl.Series("session", indices, dtype=pl.Int64)
     current = pl.DataFrame([session, next_query.gather(indices), texts])
-    current = current.with_columns(start=pl.lit(None, pl.Float64))
+    queries = pl.concat([sessions.queries, current], how="diagonal")
     systems = pl.DataFrame({"system": pl.Series(range(len(run_list)), dtype=pl.Int64)})
 
     def repeat_rows(frame: pl.DataFrame) -> pl.DataFrame:
-        return systems.join(frame.drop("system", strict=False), how="cross")
+        return systems.join(frame.drop("system"), how="cross")
 
     def renumber(frame: pl.DataFrame) -> pl.DataFrame:
         part = frame.filter(pl.col("session").is_in(indices))
         code = pl.col("session").replace_strict(indices, range(len(indices)), return_dtype=pl.Int64)
         return part.with_columns(code)
 
-    def append_rows(
-        history: pl.DataFrame, extra: pl.DataFrame, schema: FrameSchema
-    ) -> pl.DataFrame:
-        frame = pl.concat([repeat_rows(history).select(*schema), extra.select(*schema)])
-        return renumber(frame).sort(*LIST_KEY, maintain_order=True)
-
+    results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     return replace(
         sessions,
@@ -668,14 +657,14 @@ def followed_by(
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(distinct_names([run.name for run in run_list], stems, stacklevel=3)),
         current=(None,) * len(indices),
-        queries=append_rows(sessions.queries, repeat_rows(current), QUERY_SCHEMA),
-        results=append_rows(sessions.results, results, RESULT_SCHEMA),
-        clicks=renumber(repeat_rows(sessions.clicks)).select(*CLICK_SCHEMA),
+        queries=renumber(repeat_rows(queries)).sort(*LIST_KEY, maintain_order=True),
+        results=renumber(results).sort(*LIST_KEY, maintain_order=True),
+        clicks=renumber(repeat_rows(sessions.clicks)),
         lost_clicks=sessions.lost_clicks * len(run_list),
     )
 
 
-def _ranking(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
+def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
     """Return the results of a run as rows of sessions, without their query."""
     session_codes = find_label_positions(run.topics, names)
     is_unknown = session_codes < 0

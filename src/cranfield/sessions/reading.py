@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import nan
 from os import PathLike, fspath
 from typing import Any
@@ -21,12 +21,11 @@ from cranfield.sessions.log import (
     QUERY_SCHEMA,
     RESULT_KEY,
     RESULT_SCHEMA,
-    FrameSchema,
     Sessions,
     first_occurrences,
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table, columns_of_mapping, read_table, two_columns
+from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.text import XmlReader
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
@@ -34,43 +33,45 @@ from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 _NO_TIME = frozenset({"", "na", "nan"})
 
 
-def _positive_integer(cell: Any) -> int | None:
+def _parse_positive_integer(cell: Any) -> int | None:
     number: int | None = GRADE.read(cell)
     return number if number is not None and number >= 1 else None
 
 
-def _seconds(cell: Any) -> float | None:
+def _parse_seconds(cell: Any) -> float | None:
     if absent(cell, _NO_TIME) or isinstance(cell, bool):
         return None
     return float(cell.timestamp()) if hasattr(cell, "timestamp") else finite(cell)
 
 
-def _query(cell: Any) -> str | None:
+def _parse_query(cell: Any) -> str | None:
     """Read a query id; an integer loses its decimals, so that 1.0 is 1."""
     number = None if isinstance(cell, bool) else finite(cell)
     is_integer = number is not None and number.is_integer() and "." in str(cell)
     return str(int(number)) if number is not None and is_integer else ID.read(cell)
 
 
-def _click_count(cell: Any) -> int | None:
+def _parse_click_count(cell: Any) -> int | None:
     truth = {"true": 1, "false": 0}.get(str(cell).strip().lower())
     number: int | None = GRADE.read(cell) if truth is None else truth
     return number if number is not None and number >= 0 else None
 
 
-CLICK_COUNT = Kind(_click_count, pl.Int64, "neither true or false nor a whole number from 0")
-POSITIVE_INTEGER = Kind(_positive_integer, pl.Int32, "not a positive integer")
-SECONDS = Kind(_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME))
+CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")
+POSITIVE_INTEGER = Kind(_parse_positive_integer, pl.Int32, "not a positive integer")
+SECONDS = Kind(
+    _parse_seconds, pl.Float64, "not a number of seconds", lambda cell: absent(cell, _NO_TIME)
+)
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
 TOPIC = Column("topic", ID, "topic of session")
-QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session")
+QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of session")
 RANK = Column("rank", POSITIVE_INTEGER, "clicked rank")
 
 
-def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         return two_columns("session", "topic")(data, source)
     return columns_of_mapping("table of session topics")(data, source)
@@ -105,15 +106,8 @@ TOPICS = Schema(
     (SESSION, TOPIC),
     formats=FRAMES,
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
-    mapping=_topics,
+    mapping=_topic_columns,
 )
-
-
-def read_results(data: Any) -> Table:
-    table = read_table(data, _SESSIONS)
-    if not {"rank", "score"} & {*table.names}:
-        raise InputError("expected a column rank or score, got neither", source=table.source)
-    return table
 
 
 _DOCUMENT_TAG = re.compile(r"clueweb\d+id|docid|docno|doc")
@@ -126,39 +120,17 @@ _INTERACTION_TAGS = {"interaction", *_ITEM_TAGS}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-@dataclass
-class LogRows:
-    """Rows of a log, with sessions as indices.
-
-    names, topics, current: name, topic and text of the current query of each session.
-    queries: session, query, text, start.
-    results: session, query, rank, document, title, snippet.
-    clicks: session, query, rank (None if missing), document, start, end.
-    """
-
-    names: list[str] = field(default_factory=list)
-    topics: list[str | None] = field(default_factory=list)
-    current: list[str | None] = field(default_factory=list)
-    queries: list[tuple[int, int, str, float]] = field(default_factory=list)
-    results: list[tuple[int, int, int, str, str, str]] = field(default_factory=list)
-    clicks: list[tuple[int, int, int | None, str, float, float]] = field(default_factory=list)
-
-
-def read_xml(source: Source) -> LogRows:
-    """Read a log of the TREC Session track."""
-    reader = _SessionLogReader(source)
-    reader.parse()
-    if not reader.rows.names:
-        raise InputError("has no session", source=source.name)
-    return reader.rows
-
-
 class _SessionLogReader(XmlReader):
-    """Parser of a log of the TREC Session track."""
+    """Parser of a log of the TREC Session track, with the rows of the data frames."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.rows = LogRows()
+        self.names: list[str] = []
+        self.topics: list[str | None] = []
+        self.current: list[str | None] = []
+        self.queries: list[list[Any]] = []
+        self.results: list[list[Any]] = []
+        self.clicks: list[list[Any]] = []
         self.path: list[str] = []
         self.text: list[str] | None = None
         self.keys: set[object] = set()
@@ -177,23 +149,23 @@ class _SessionLogReader(XmlReader):
         if tag == "session":
             name = self.required(attributes, "num", tag)
             self.check_new("session", name)
-            self.rows.names.append(name)
-            self.rows.topics.append(None)
-            self.rows.current.append(None)
+            self.names.append(name)
+            self.topics.append(None)
+            self.current.append(None)
             self.query = 0
-        elif not self.rows.names:
+        elif not self.names:
             return
         elif tag in _INTERACTION_TAGS and (outer := _ITEM_TAGS.intersection(self.path[:-1])):
             raise self.wrong(f"{tag} must not be inside a {min(outer)}")
         elif tag == "topic" and parent == "session":
-            self.rows.topics[-1] = attributes.get("num", "").strip() or None
+            self.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":
             number = attributes.get("num", str(self.query + 1))
             self.query = self.positive_integer(number, "query number")
             self.check_new("query", self.session, self.query)
             self.item = {}
             start = self.time(attributes.get("starttime", ""))
-            self.rows.queries.append((self.session, self.query, "", start))
+            self.queries.append([0, self.session, self.query, "", start])
         elif tag == "result":
             self.item = {"rank": self.required(attributes, "rank", tag)}
         elif tag == "click":
@@ -207,7 +179,7 @@ class _SessionLogReader(XmlReader):
 
     def end(self, tag: str) -> None:
         self.path.pop()
-        if not self.rows.names:
+        if not self.names:
             # Elements before the first session are ignored.
             return
         parent = self.path[-1] if self.path else ""
@@ -215,10 +187,9 @@ class _SessionLogReader(XmlReader):
             text = "".join(self.text)
             self.text = None
             if tag == "query" and parent == "currentquery":
-                self.rows.current[-1] = text.strip()
+                self.current[-1] = text.strip()
             elif tag == "query" and parent == "interaction":
-                session, query, _, start = self.rows.queries[-1]
-                self.rows.queries[-1] = (session, query, text.strip(), start)
+                self.queries[-1][3] = text.strip()
             elif tag != "query":
                 self.item["doc" if _DOCUMENT_TAG.fullmatch(tag) else tag] = text
         elif tag == "result":
@@ -233,7 +204,7 @@ class _SessionLogReader(XmlReader):
             raise self.wrong(f"result {rank} has no document")
         self.check_new("rank", self.session, self.query, rank)
         texts = self.item.get("title", ""), self.item.get("snippet", "")
-        self.rows.results.append((self.session, self.query, rank, doc, *texts))
+        self.results.append([0, self.session, self.query, rank, doc, *texts])
 
     def add_click(self) -> None:
         rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
@@ -241,11 +212,11 @@ class _SessionLogReader(XmlReader):
             raise self.wrong("a click must have a rank or a document")
         start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
         number = self.positive_integer(rank, "rank") if rank else None
-        self.rows.clicks.append((self.session, self.query, number, doc, start, end))
+        self.clicks.append([0, self.session, self.query, number, start, end, doc])
 
     @property
     def session(self) -> int:
-        return len(self.rows.names) - 1
+        return len(self.names) - 1
 
     def required(self, attributes: dict[str, str], name: str, tag: str) -> str:
         value = attributes.get(name, "").strip()
@@ -326,10 +297,10 @@ def read_sessions(
         if clicks is not None:
             reason = "has its own clicks and cannot be combined with a table of clicks"
             raise InputError(reason, source=source.name)
-        sessions = _sessions_of_xml(read_xml(source), source.name, topics)
+        sessions = _sessions_of_xml(source, topics)
     else:
         sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
-    for problem in _problems(sessions):
+    for problem in _describe_anomalies(sessions):
         warn(f"{sessions.source}: {problem}", stacklevel=2)
     return sessions
 
@@ -376,18 +347,15 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
     return values
 
 
-def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
+def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
+    log = _SessionLogReader(source)
+    log.parse()
+    if not log.names:
+        raise InputError("has no session", source=source.name)
     topic_of = {} if topics is None else read_session_topics(topics)
-    click_rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in log.clicks]
-    click_schema: FrameSchema = {**CLICK_SCHEMA, "doc": pl.String}
-    queries, results, clicks = (
-        pl.DataFrame([(0, *row) for row in rows], schema=schema, orient="row")
-        for rows, schema in (
-            (log.queries, QUERY_SCHEMA),
-            (log.results, RESULT_SCHEMA),
-            (click_rows, click_schema),
-        )
-    )
+    queries = pl.DataFrame(log.queries, QUERY_SCHEMA, orient="row")
+    results = pl.DataFrame(log.results, RESULT_SCHEMA, orient="row")
+    clicks = pl.DataFrame(log.clicks, CLICK_SCHEMA | {"doc": pl.String}, orient="row")
     # A click with a document but no rank is on the best rank of that document.
     best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
     clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
@@ -398,13 +366,15 @@ def _sessions_of_xml(log: LogRows, source: str, topics: Any) -> Sessions:
         systems=[DEFAULT_SYSTEM],
         current=log.current,
         frames=[queries, results, clicks],
-        source=source,
+        source=source.name,
     )
 
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
-    table = read_results(data)
+    table = read_table(data, _SESSIONS)
     source = table.source
+    if not {"rank", "score"} & {*table.names}:
+        raise InputError("expected a column rank or score, got neither", source=source)
     frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
     topic_of = _value_by_session(frame, "topic", source) if "topic" in table.names else {}
     if "user" in table.names:
@@ -459,12 +429,14 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
-        frames=[queries, results, _clicks(clicks, keys, names, systems)],
+        frames=[queries, results, _read_clicks(clicks, keys, names, systems)],
         source=source,
     )
 
 
-def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
+def _read_clicks(
+    clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]
+) -> pl.DataFrame:
     """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
         return pl.DataFrame(schema=CLICK_SCHEMA)
@@ -522,7 +494,7 @@ def _make_sessions(
     )
 
 
-def _problems(sessions: Sessions) -> list[str]:
+def _describe_anomalies(sessions: Sessions) -> list[str]:
     """Describe the anomalies of a log."""
     counts = sessions.counts
     problems = []

@@ -153,6 +153,7 @@ def test_divergence_refuses(arguments: Any, message: str) -> None:
         (([0, 1], [0], [0, 1]), "one gold class per item, got 2 and 1"),
         (([], [], [0, 1]), "got 0 and 0"),
         ((["2"], ["0"], ["0", "1"]), "unknown class '2'; expected one of: 0, 1"),
+        ((["1"], ["0"], ["0", "0", "1"]), "classes must be distinct, got 0, 0, 1"),
     ],
 )
 def test_cem_ord_refuses(arguments: Any, message: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assess.samples import VARIANCES, estimate_relevant
+from cranfield.assess.samples import VARIANCES
 from cranfield.base.arrays import Bools, Floats
 
 Sample = cf.assess.Sample
@@ -130,7 +130,9 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
 
 def estimate(drawn: Sample, docs: tuple[int, ...], relevant: Bools, variance: str) -> Any:
     taken = np.isin(np.arange(len(drawn.pool)), docs)
-    return estimate_relevant(replace(drawn, drawn=taken), relevant, variance)
+    pool = drawn.pool
+    judgments = cf.Qrels(pool.topics, pool.topic, pool.docs, relevant.astype(np.int32))
+    return replace(drawn, drawn=taken).relevant(judgments, variance=variance)
 
 
 @pytest.mark.parametrize("relevant", [[1, 1, 0, 0, 1, 0, 1], [1, 0, 0, 0, 0, 0, 0], [1] * 7])

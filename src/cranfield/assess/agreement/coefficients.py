@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
-from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 
@@ -51,10 +51,8 @@ def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None
     grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Other grades are first scaled to a range
     of 1. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels of measurement.
     """
-    check_choice("distance", name, DISTANCES)
     if name == "ordinal":
-        if frequencies is None:
-            raise PolicyError("ordinal distances require the frequency of each grade")
+        assert frequencies is not None
         # The ordinal distance is the squared difference of mean ranks.
         return _quadratic(np.cumsum(frequencies, axis=-1) - frequencies / 2)
     span = np.ptp(grades) if grades.size else 0.0
@@ -77,10 +75,7 @@ def negative_agreement(tables: Tables) -> Floats:
 
 
 def overlap(tables: Tables) -> Floats:
-    """Compute overlap, intersection over union of relevant documents: a / (a + b + c).
-
-    Source: Voorhees (2000).
-    """
+    """Compute overlap of relevant documents: a / (a + b + c) (Voorhees 2000)."""
     n_common = tables.units[..., 1, 1]
     return _divide(n_common, n_common + 2 * tables.units[..., 0, 1])
 
@@ -94,18 +89,16 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     with r and s the numbers of units by grade of the first and the second assessor.
     """
     joint = tables.joint
-    if joint is None:
-        raise PolicyError("Cohen's kappa requires two assessors")
+    assert joint is not None, "two assessors are required"
     expected = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     return _chance_corrected(joint, expected, _sum(joint), tables, distance)
 
 
 def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
-    """Compute Fleiss' kappa of several assessors, who may differ between units (Fleiss 1971).
+    """Compute Fleiss' kappa (1971), for two assessors Scott's pi (1955).
 
-    For two assessors it is Scott's pi (1955). With missing labels, observed agreement is over units
-    with two labels or more, and the proportion of a grade is the mean over all units with a label
-    (Gwet 2014).
+    With missing labels, observed agreement is over units with two labels or more, and the
+    proportion of a grade is the mean over all units with a label (Gwet 2014).
     """
     proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1, keepdims=True))
     expected = proportions[..., :, None] * proportions[..., None, :]
@@ -224,7 +217,8 @@ class Coefficient:
         """Compute the coefficient for tables along the leading axes."""
         if self.rel is not None:
             tables = tables.binarize(self.rel)
-        return self.formula.function(tables, *([self.distance] if self.distance else []))
+        options = {"distance": self.distance} if self.distance else {}
+        return self.formula.function(tables, **options)
 
     def __str__(self) -> str:
         # Unweighted kappa is usually written without its distance.

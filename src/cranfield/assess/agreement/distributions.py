@@ -166,7 +166,8 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     Raises
     ------
     PolicyError
-        For an unknown class, different numbers of assigned and gold classes, or no items.
+        For an unknown or repeated class, different numbers of assigned and gold classes, or no
+        items.
 
     References
     ----------
@@ -180,7 +181,10 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     """
     for name, values in {"assigned": assigned, "gold": gold, "classes": classes}.items():
         check_list(name, values)
-    index_of = {label: index for index, label in enumerate(classes)}
+    class_list = list(classes)
+    index_of = {label: index for index, label in enumerate(class_list)}
+    if len(index_of) < len(class_list):
+        raise PolicyError(f"classes must be distinct, got {', '.join(map(str, class_list))}")
     labels, gold_labels = list(assigned), list(gold)
     if len(labels) != len(gold_labels) or not labels:
         raise PolicyError(

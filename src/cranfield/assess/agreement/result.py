@@ -23,12 +23,11 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
-    check_integer,
     check_list,
     check_proportion,
     quoted,
 )
-from cranfield.base.kinds import Integer, OneOf
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
@@ -256,9 +255,9 @@ class Agreement(Result):
         """
         if not self.paired:
             raise PolicyError("a matrix requires pairwise comparisons; use pairs=True")
-        if measure is not None:
-            check_choice("measure", measure, self.measures)
-        column = 0 if measure is None else self.measures.index(measure)
+        measure = self.measures[0] if measure is None else measure
+        check_choice("measure", measure, self.measures)
+        column = self.measures.index(measure)
         names = list(dict.fromkeys(name for pair in self.comparisons for name in pair))
         values = np.full((len(names), len(names)), np.nan)
         for pair, value in zip(self.comparisons, self.value[:, column], strict=True):
@@ -305,9 +304,14 @@ class Agreement(Result):
         n_hidden = len(self.comparisons) - len(rows)
         remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []
         title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(f"{title} over {self._basis()}", head, rows, remarks=[*self.notes, *remarks])
+        return Table(
+            f"{title} over {self._describe_intervals()}",
+            head,
+            rows,
+            remarks=[*self.notes, *remarks],
+        )
 
-    def _basis(self) -> str:
+    def _describe_intervals(self) -> str:
         topics = counted(len(self.topic_names), "topic")
         if self.interval == "none":
             return topics
@@ -317,9 +321,9 @@ class Agreement(Result):
 
     def heading(self) -> list[str]:
         """Return one line: measures, number of topics, and the intervals."""
-        size = counted(len(self.comparisons), "comparison")
+        size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
-        return [f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._basis()}"]
+        return [f"{'difference of ' if self.difference else ''}{measures}: {size}"]
 
     def note_lines(self) -> list[str]:
         """Return no lines, as the table has the notes below it."""
@@ -344,7 +348,7 @@ def agreement_of(
     *,
     pairs: bool = False,
     against: str | None = None,
-    rel: int | None = None,
+    rel: Annotated[int, Integer(0)] | None = None,
     grades: Iterable[Any] | None = None,
     topics: Iterable[Any] | None = None,
     names: Iterable[Any] | None = None,
@@ -426,15 +430,11 @@ def agreement_of(
     assessors  units  topics  observed   kappa
     ann, bob       6       2    0.8333  0.6667
     """
+    check_arguments(agreement_of, locals())
+    check_proportion("confidence", confidence)
     check_list("grades", grades)
     check_list("topics", topics)
     check_list("names", names)
-    check_choice("interval", interval, INTERVAL_METHODS)
-    check_proportion("confidence", confidence)
-    check_integer("resamples", resamples, 1)
-    check_integer("seed", seed, 0)
-    if rel is not None:
-        check_integer("rel", rel, 0)
     ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
@@ -452,13 +452,12 @@ def agreement_of(
         replicates = formula(tables.leave_one_out())
     elif interval == "bootstrap":
         replicates = bootstrap(tables, formula, resamples, seed)
-    undefined = np.full(value.shape, np.nan)
     agreement = Agreement(
         measures=tuple(map(str, parsed)),
         comparisons=tuple(comparisons),
         value=value,
-        low=undefined,
-        high=undefined,
+        low=np.full(value.shape, np.nan),
+        high=np.full(value.shape, np.nan),
         units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
         topics=has_units.sum(axis=0),
         interval=interval,

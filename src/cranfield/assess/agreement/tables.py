@@ -78,17 +78,6 @@ def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
     return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
 
 
-def check_ratings(ratings: Any) -> Floats:
-    """Convert ratings to floats of shape (units, assessors)."""
-    message = "ratings must be numbers, of shape (units, assessors)"
-    table = np.asarray(as_array(ratings, message, np.float64))
-    if table.ndim != 2:
-        raise CranfieldError(message)
-    if np.isinf(table).any():
-        raise CranfieldError("ratings must be finite, or NaN if missing, got infinity")
-    return table
-
-
 def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     """Return the scale, and the index of each rating into it, -1 for NaN."""
     is_rated = ~np.isnan(ratings)
@@ -246,11 +235,7 @@ def read_ratings(
 
 
 def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
-    """Return assessors, ratings and topics of a data frame of numbers; None for labels.
-
-    Columns of topics and documents may identify the units. A data frame with a column of workers,
-    grades or orders has labels.
-    """
+    """Return assessors, ratings and topics of a data frame of numbers; None for labels."""
     import narwhals.stable.v1 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
@@ -297,7 +282,12 @@ def _ratings_from_labels(labels: Labels) -> Ratings:
 def _ratings_from_array(
     annotations: Any, topics: Any, grades: Any, names: Any, axis: Any
 ) -> Ratings:
-    ratings = check_ratings(annotations)
+    message = "ratings must be numbers, of shape (units, assessors)"
+    ratings = np.asarray(as_array(annotations, message, np.float64))
+    if ratings.ndim != 2:
+        raise CranfieldError(message)
+    if np.isinf(ratings).any():
+        raise CranfieldError("ratings must be finite, or NaN if missing, got infinity")
     n_rows, n_columns = ratings.shape
     if axis is None and n_rows != n_columns:
         # The number of names or of topics decides which axis has the assessors.

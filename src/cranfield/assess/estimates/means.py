@@ -183,81 +183,67 @@ def highest_grade(y: Floats, f: Floats) -> Floats:
     return np.where(is_integer & has_range, max_grade, np.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class MeanEstimates:
-    """Estimated means, with the degrees of freedom of their variances."""
-
-    estimate: Floats
-    variance: Floats
-    lambda_: Floats
-    freedom: Floats
-
-    def with_intervals(
-        self,
-        n_human: Ints,
-        items: int,
-        fit: Fit,
-        human_mean: HumanMean | None = None,
-        grade_intervals: GradeIntervals | None = None,
-        *,
-        is_complete: Any = False,
-        is_single: bool = False,
-    ) -> PPIMeans:
-        """Add confidence intervals.
-
-        The default is a t interval. With too few known errors of the judge, it is the interval of
-        the `human_mean` if that is wider; for grades, it is from `grade_intervals`. Means of
-        complete human labels are exact.
-        """
-        error, freedom, tail = np.sqrt(self.variance), self.freedom, 1 - fit.alpha / 2
-        half_width = stdtrit(freedom, tail) * error
-        is_graded, notes = np.zeros(error.shape, dtype=bool), []
-        if human_mean is not None:
-            is_wider = human_mean.has_few_errors & (human_mean.variance >= self.variance)
-            human_half_width = stdtrit(human_mean.freedom, tail) * np.sqrt(human_mean.variance)
-            half_width = np.where(is_wider, human_half_width, half_width)
-            freedom = np.where(is_wider, human_mean.freedom, freedom)
-            reason = "interval of human labels alone, as too few errors of the judge are known"
-            notes.append((is_wider & (human_half_width > 0), reason))
-        bounds: Any = (self.estimate - half_width, self.estimate + half_width)
-        if grade_intervals is not None:
-            is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
-            grade_bounds = grade_intervals.bounds(self.estimate, self.lambda_, fit.alpha)
-            bounds = np.where(is_graded, grade_bounds, bounds)
-            freedom = np.where(is_graded, grade_intervals.freedom, freedom)
-        is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(self.estimate))
-        low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
-        notes.append((is_unknown, "no interval can be computed, as all values are equal"))
-        counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
-        columns: Any = [self.estimate, error, low, high, self.lambda_, n_human, freedom]
-        estimate, error, low, high, lambda_, human, freedom = (
-            [column[0] for column in columns] if is_single else columns
-        )
-        return PPIMeans(
-            estimate,
-            error,
-            low,
-            high,
-            lambda_,
-            human,
-            items,
-            freedom,
-            alpha=fit.alpha,
-            folds=fit.folds if fit.lambda_ is None else 0,
-            seed=fit.seed,
-            notes=tuple(
-                f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
-                for count, note in counts
-                if count
-            ),
-        )
+def compute_intervals(
+    estimate: Floats,
+    variance: Floats,
+    freedom: Floats,
+    lambda_: Floats,
+    n_human: Ints,
+    n_items: int,
+    fit: Fit,
+    *,
+    human_mean: HumanMean | None = None,
+    grade_intervals: GradeIntervals | None = None,
+    is_complete: Any = False,
+    is_single: bool = False,
+) -> PPIMeans:
+    """Compute t intervals, or intervals of the human mean or of grades where these apply."""
+    tail, error = 1 - fit.alpha / 2, np.sqrt(variance)
+    half_width = stdtrit(freedom, tail) * error
+    is_graded, notes = np.zeros(error.shape, dtype=bool), []
+    if human_mean is not None:
+        is_wider = human_mean.has_few_errors & (human_mean.variance >= variance)
+        human_half_width = stdtrit(human_mean.freedom, tail) * np.sqrt(human_mean.variance)
+        half_width = np.where(is_wider, human_half_width, half_width)
+        freedom = np.where(is_wider, human_mean.freedom, freedom)
+        reason = "interval of human labels alone, as too few errors of the judge are known"
+        notes.append((is_wider & (human_half_width > 0), reason))
+    bounds: Any = (estimate - half_width, estimate + half_width)
+    # Means of complete human labels are exact.
+    if grade_intervals is not None:
+        is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
+        bounds = np.where(is_graded, grade_intervals.bounds(estimate, lambda_, fit.alpha), bounds)
+        freedom = np.where(is_graded, grade_intervals.freedom, freedom)
+    is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(estimate))
+    low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
+    notes.append((is_unknown, "no interval can be computed, as all values are equal"))
+    counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
+    columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
+    estimate, error, low, high, lambda_, n_human, freedom = (
+        [column[0] for column in columns] if is_single else columns
+    )
+    return PPIMeans(
+        estimate,
+        error,
+        low,
+        high,
+        lambda_,
+        n_human,
+        n_items,
+        freedom,
+        alpha=fit.alpha,
+        folds=fit.folds if fit.lambda_ is None else 0,
+        seed=fit.seed,
+        notes=tuple(
+            f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
+            for count, note in counts
+            if count
+        ),
+    )
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of a sum of variances; infinite if it is 0.
-
-    Each variance is estimated from `counts` values.
-    """
+    """Compute Satterthwaite's degrees of freedom of a sum of variances from `counts` values."""
     denominator = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(parts.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
@@ -279,10 +265,7 @@ def sum_rows(values: Any, code: Ints, size: int) -> Floats:
 def out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return covariance with labels and variance of the judge's labels outside each fold.
-
-    Both have shape (*shape, folds).
-    """
+    """Return covariance and variance of a judge's labels outside folds; shape (*shape, folds)."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
@@ -412,21 +395,18 @@ def estimate_means(
     label_variance = np.where(is_independent, label_variance * (count - 1) / count, label_variance)
     freedom_of_grades = np.where(is_independent, np.inf, freedom)
     max_grade = highest_grade(y, f) if has_grade_intervals else np.full(count.size, np.nan)
-    estimates = MeanEstimates(
-        means.estimate, np.where(is_constant, 0.0, variance), means.lambda_, freedom
-    )
-    return estimates.with_intervals(
+    has_few = has_few_errors(y, f, count, means.lambda_)
+    return compute_intervals(
+        means.estimate,
+        np.where(is_constant, 0.0, variance),
+        freedom,
+        means.lambda_,
         count,
         y.shape[1],
         fit,
-        HumanMean(has_few_errors(y, f, count, means.lambda_), human_variance, freedom),
-        GradeIntervals(
-            max_grade,
-            judge_mean,
-            label_variance,
-            other_variance,
-            inverse_size,
-            freedom_of_grades,
+        human_mean=HumanMean(has_few, human_variance, freedom),
+        grade_intervals=GradeIntervals(
+            max_grade, judge_mean, label_variance, other_variance, inverse_size, freedom_of_grades
         ),
         is_single=is_single,
     )
@@ -495,7 +475,11 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     other_units = np.unique(other_row * size + units[other_item]) // size
     # The judge's labels of a single unit have no variance.
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
-    check_counts(n_units, 3 if fit.lambda_ is None else 2)
+    min_units, hint = (3, " (2 if lambda_ is set)") if fit.lambda_ is None else (2, "")
+    if n_units.min(initial=min_units) < min_units:
+        raise PolicyError(
+            f"expected at least {min_units} independent human labels{hint}, got {n_units.min()}"
+        )
     if fit.lambda_ is None:
         folds = fit.n_folds(int(n_units.max()))
         fold = (number_rows(labelled_units // size) - 1)[unit_index] % folds
@@ -634,12 +618,19 @@ def stratified_mean(
     # The size of a simple random sample with the same variance, if all strata were alike.
     inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
     estimate = ratio(sums, count) @ size / size.sum()
-    return MeanEstimates(estimate, variance, mean_weight, freedom).with_intervals(
+    grade_intervals = GradeIntervals(
+        max_grade, judge_mean, variance, zeros, inverse_size, zeros + np.inf
+    )
+    return compute_intervals(
+        estimate,
+        variance,
+        freedom,
+        mean_weight,
         n_labels,
         y.shape[1],
         fit,
-        HumanMean(has_few, human_variance, human_freedom),
-        GradeIntervals(max_grade, judge_mean, variance, zeros, inverse_size, zeros + np.inf),
+        human_mean=HumanMean(has_few, human_variance, human_freedom),
+        grade_intervals=grade_intervals,
         is_complete=n_labels == y.shape[1],
         is_single=is_single,
     )
@@ -681,11 +672,3 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
     if names.shape != (items,):
         raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
-
-
-def check_counts(counts: Ints, min_labels: int) -> None:
-    if counts.min(initial=min_labels) < min_labels:
-        hint = " (2 if lambda_ is set)" if min_labels > 2 else ""
-        raise PolicyError(
-            f"expected at least {min_labels} independent human labels{hint}, got {counts.min()}"
-        )

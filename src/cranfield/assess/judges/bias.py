@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
+from cranfield.assess.agreement.coefficients import MIN_SPREAD
 from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, round_for_ranking
@@ -34,7 +35,7 @@ _FAMILIES = Schema(
 )
 
 
-def same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return whether another system is of a judge's family; shape (judges, systems)."""
     families_of = _read_families(families)
     families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
@@ -59,10 +60,6 @@ def _read_families(families: Any) -> dict[str, set[str]]:
             raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
     return families_of
-
-
-ROUNDING = 1e-12
-"""Maximum range of values that differ only by rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,7 +215,7 @@ def self_preference(
     check_proportion("confidence", confidence)
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = judge_scores.names["judge"]
-    is_family = same_family(names, judge_scores.systems, families)
+    is_family = is_same_family(names, judge_scores.systems, families)
     is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
     is_other = ~(is_family | is_own_run)
     is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
@@ -247,7 +244,7 @@ def self_preference(
                 (judge - people)[:, group].mean(axis=1) for group in (is_family[k], is_other[k])
             )
             family_shift[m, k], other_shift[m, k] = family.mean(), others.mean()
-            if size > 1 and np.ptp(family - others) > ROUNDING:
+            if size > 1 and np.ptp(family - others) > MIN_SPREAD:
                 error[m, k] = (family - others).std(ddof=1) / np.sqrt(size)
     bias = family_shift - other_shift
     if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
@@ -364,7 +361,7 @@ def score_bias(
     n_topics = differences.count(axis=2)
     bias = differences.mean(axis=2).filled(np.nan)
     spread = differences.std(axis=2, ddof=1).filled(0.0)
-    error = np.where(spread > ROUNDING, spread, np.nan) / np.sqrt(np.maximum(n_topics, 1))
+    error = np.where(spread > MIN_SPREAD, spread, np.nan) / np.sqrt(np.maximum(n_topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * error
     columns = {

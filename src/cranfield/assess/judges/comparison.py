@@ -88,8 +88,6 @@ COUNTS = {
 
 SIDES = ("over", "under")
 
-UNBOUNDED = ("bias",)
-"""Statistics that can exceed 1; intervals of other statistics end below 1."""
 
 PROPORTIONS = ("agreement", *SIDES)
 """Statistics that are proportions."""
@@ -412,7 +410,8 @@ def compare_judges(
     values, low, high = np.empty((3, len(functions), len(joint)))
     for k, (name, statistic) in enumerate(functions.items()):
         values[k], replicates = statistic(total), statistic(without)
-        on_scale = {"bounded": name not in UNBOUNDED, "are_proportions": name in PROPORTIONS}
+        # Only the bias can exceed 1.
+        on_scale = {"bounded": name != "bias", "are_proportions": name in PROPORTIONS}
         bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
         low[k], high[k] = np.clip(bounds, 0.0, 1.0) if name in PROPORTIONS else bounds
     names = tuple(judge.name for judge in panel.judges)

@@ -75,10 +75,7 @@ def score_by_judges(
     log_geometric: bool = False,
     **options: Any,
 ) -> JudgeScores:
-    """Score the runs by people and by each judge, reading each run once.
-
-    With `log_geometric`, scores of measures with a geometric mean are logarithms.
-    """
+    """Score the runs by people and by each judge, reading each run once."""
     parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
     if not parsed:
         raise PolicyError("expected at least one measure, got none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from math import prod
 from os import PathLike, fspath
 from typing import Any
@@ -23,6 +23,7 @@ from cranfield.collection.files.named_columns import QRELS, RequestedColumns, re
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
@@ -126,8 +127,8 @@ def read_judges(
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
-    if len(set(names)) < len(names):
-        duplicate = next(name for name in names if names.count(name) > 1)
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
         raise PolicyError(
             f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
         )
@@ -196,19 +197,18 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
-    rows = table.frame.select(is_parsed.arg_true()).to_series().to_numpy()
+    rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
-    if not rows.size:
+    if rows.is_empty():
         raise InputError(
             f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade",
             source=table.source,
         )
-    lines = None if table.lines is None else np.asarray(table.lines)[rows]
-    table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
-    table = map_grades(table, options["grades"])
+    table = map_grades(table.gather(rows), options["grades"])
+    table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(SystemTable(table, {}, ""), **in_memory)
-    return Judge(name or "judge", labels, unparsed=n_answers - rows.size)
+    return Judge(name or "judge", labels, unparsed=n_answers - len(rows))
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
@@ -293,16 +293,13 @@ def drop_unsampled(human: Qrels) -> Qrels:
 def read_panel(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, scale_of_judges: bool = False
 ) -> Panel:
-    """Read human judgments and labels of judges, and refuse or clip grades outside the scale.
-
-    The default scale ends at the highest human grade. With `scale_of_judges`, and without `cut`, it
-    ends at the highest grade of either.
-    """
+    """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
     scale = None if scale is None else read_scale(scale)
     human_labels = read_qrels(human, subtopics=False).flat()
     judge_list = read_judges(judges)
     if scale is None:
+        # With `scale_of_judges` and without `cut`, grades of judges may extend the scale.
         bounding_labels = judge_list if scale_of_judges and not cut else ()
         scale = GradeScale(
             0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
@@ -338,8 +335,7 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin:
             f"grade {labels.grades[row]} is outside the scale {scale} {origin}; use cut=True to"
             " clip grades, or scale='...' to set another scale"
         )
-        topic = labels.topics[int(labels.codes[row])]
-        raise labels.origin.wrong(message, row, topic, labels.docs[row])
+        raise row_error(labels, message, row)
     clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
     n_clipped = judge.cut + int(is_outside.sum())
     return replace(judge, labels=replace(labels, grades=clipped), cut=n_clipped)
@@ -347,13 +343,9 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, cut: bool, origin:
 
 def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:
     """Return a row of values for each combination of key labels, the last key varying fastest."""
-    indices = np.indices([len(labels) for labels in keys.values()])
-    key_columns = {
-        name: pl.Series(labels).gather(index.ravel())
-        for (name, labels), index in zip(keys.items(), indices, strict=True)
-    }
-    values = {name: column.ravel() for name, column in columns.items()}
-    return pl.DataFrame(key_columns | values).fill_nan(None)
+    rows = pl.DataFrame(list(product(*keys.values())), list(keys), orient="row")
+    values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
+    return rows.hstack(values).fill_nan(None)
 
 
 def find_judged_topics(qrels: Qrels) -> set[str]:

@@ -235,35 +235,36 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     for result in results:
         for table in result.frames():
             results_by_table.setdefault(table, []).append(result)
-    levels = {_level(result) for result in results}
+    levels = {_level_of(result) for result in results}
     if len(levels) != 1:
-        raise PolicyError("expected results with the same confidence level")
+        listing = ", ".join(f"{level:g}" for level in sorted(levels)) or "no result"
+        raise PolicyError(f"expected results with the same confidence level, got {listing}")
     [level] = levels
     rows = []
     for name, tolerance in check_tolerances(tolerances, results_by_table).items():
         table, comparison = quantity_of(name)
         settings = {"quantity": name, "comparison": comparison, "tolerance": tolerance}
         for result in results_by_table[table]:
-            estimates = _estimates(name.strip(), table, result)
+            estimates = _select_estimates(name.strip(), table, result)
             for _, group in estimates.group_by(["measure", "judge"], maintain_order=True):
-                row = _decision(group, tolerance, comparison, level)
+                row = _select_deciding_row(group, tolerance, comparison, level)
                 rows.append({"system": "", **row, **settings})
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
     return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level)
 
 
-def _level(result: Any) -> float:
+def _level_of(result: Any) -> float:
     """Return the confidence level of a result."""
     confidence = vars(result).get("confidence")
     return float(round(1 - result.means.alpha if confidence is None else confidence, 12))
 
 
-def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
+def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     """Return estimates and intervals of a quantity, by measure, judge and system if it has one."""
     frame: pl.DataFrame = result.frames()[table]
     if table == "ppi":
-        first, second = _systems(name, result.systems)
+        first, second = _parse_systems(name, result.systems)
         labels = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
         differences = result.differences(second).filter(system=first)
         frame = differences.drop("system").with_columns(**labels)
@@ -279,7 +280,7 @@ def _estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
-def _decision(
+def _select_deciding_row(
     estimates: pl.DataFrame, tolerance: float, comparison: str, level: float
 ) -> dict[str, Any]:
     """Return the deciding row: not met, else undecided, else with the largest estimate."""
@@ -296,7 +297,7 @@ def _decision(
     return row
 
 
-def _systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
+def _parse_systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
     """Parse A and B of `difference(A, B)`, whose names may contain commas."""
     text = name.removeprefix("difference(").removesuffix(")")
     pairs = [(text[: k.start()].strip(), text[k.end() :].strip()) for k in re.finditer(",", text)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,8 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
     n_grades = labels.grades.size
-    shape = (len(labels.workers), n_grades, n_grades)
-    cells = np.ravel_multi_index((labels.worker[rows], labels.level[rows], truth[rows]), shape)
-    joint = np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.float64)
+    joint = np.zeros((len(labels.workers), n_grades, n_grades))
+    np.add.at(joint, (labels.worker[rows], labels.level[rows], truth[rows]), 1)
     tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
     coefficient = observed_agreement if kind == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
@@ -88,7 +86,9 @@ def distances_from_random(
     for k, mask in enumerate(is_assessed):
         topics = np.flatnonzero(mask)
         if topics.size:
-            distance = _distances(values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by)
+            distance = _compute_distances(
+                values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by
+            )
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
@@ -96,11 +96,8 @@ def distances_from_random(
     return distances
 
 
-def _distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
-    """Return distances of scores from random ones; shape (kinds, draws, topics or 1).
-
-    Shapes of the scores are (topics, systems) and (kinds, draws, topics, systems).
-    """
+def _compute_distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
+    """Return distances of scores from random ones; shape (kinds, draws, topics or 1)."""
     if kind == "tau_ap":
         if by == "all":
             own_scores = own_scores.mean(axis=-2, keepdims=True)

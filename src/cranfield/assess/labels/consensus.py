@@ -19,6 +19,7 @@ from cranfield.base.errors import (
     as_numbers,
     check_choice,
     check_integer,
+    check_number,
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.streams import named_stream
@@ -302,12 +303,6 @@ def one_hot(labels: Labels, values: Any) -> Floats:
     return table
 
 
-def check_nonnegative(name: str, value: Any) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < np.inf:
-        raise PolicyError(f"{name} must be a finite number >= 0, got {value!r}")
-
-
 def _most_likely(values: Floats) -> Bools:
     """Return a mask of the most likely grades of each row."""
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
@@ -393,9 +388,8 @@ def _weighted_vote(
     shape = (len(labels.docs), labels.grades.size)
     check_size({"label": len(labels), "grade": shape[1]})
     label_weight = weight[labels.worker]
-    cells = labels.pair * np.int64(shape[1]) + labels.level
-    sums = np.bincount(cells, weights=label_weight, minlength=shape[0] * shape[1])
-    votes = np.asarray(sums, dtype=np.float64).reshape(shape)
+    votes = np.zeros(shape)
+    np.add.at(votes, (labels.pair, labels.level), label_weight)
     posterior = proportions(votes, votes.sum(axis=1, keepdims=True), 1 / shape[1])
     return Consensus(
         labels=labels,
@@ -451,10 +445,8 @@ class LeadRule:
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
-        check_nonnegative("c", self.c)
-        check_nonnegative("epsilon", self.epsilon)
-        if self.c == 0:
-            raise PolicyError(f"c must be a finite number > 0, got {self.c!r}")
+        check_number("c", self.c, above=0)
+        check_number("epsilon", self.epsilon, 0)
 
     def stops(self, votes: Any, squares: Any = None) -> Bools:
         """Return whether the rule stops, for each pair; shape (...).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
@@ -16,43 +16,38 @@ _VALUES = ("choices", "rating", "number", "text")
 """Kinds of answers of Label Studio that can be grades."""
 
 
-class _Label(NamedTuple):
-    """One label: the row of its task, its columns, and the answer by question."""
-
-    row: int
-    columns: Mapping[str, Any]
-    answers: Mapping[str, Any]
+_Label = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""Columns of a label, and its answer by question."""
 
 
 def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert an export to columns with a row for each label, and the index of each row's task.
-
-    Return None for data that are not an export. Skipped tasks are excluded, with a warning. Without
-    a document id, the id of a task is its document.
-    """
+    """Return the columns and tasks of the labels of an export; None for other data."""
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
     reader = _reader_of(data[0])
     if reader is None:
         return None
-    skipped: list[int] = []
-    labels: list[_Label] = []
+    n_skipped, rows, labels = 0, list[int](), list[_Label]()
     with in_source(source):
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
                 raise InputError(f"task {row + 1} is not a record")
-            labels += reader(task, row, skipped)
-    if skipped:
-        warn(f"{source}: {counted(len(skipped), 'skipped task')} excluded", stacklevel=5)
-    questions = [*dict.fromkeys(name for label in labels for name in label.answers)] or ["grade"]
-    columns: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(name for label in labels for name in label.columns):
-        columns[name] = [label.columns.get(name) for label in labels]
+            for label in reader(task, row + 1):
+                if label is None:
+                    n_skipped += 1
+                else:
+                    rows.append(row)
+                    labels.append(label)
+    if n_skipped:
+        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded", stacklevel=5)
+    questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
+    columns: dict[str, Cells] = {}
+    for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
+        columns[name] = [label_columns.get(name) for label_columns, _ in labels]
     for name in questions:
         keeps_name = len(questions) > 1 or GRADED.named_in([name])
-        answers = [label.answers.get(name) for label in labels]
-        columns[name if keeps_name else "grade"] = answers
-    return dict(columns), [label.row for label in labels]
+        columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
+    return columns, rows
 
 
 def _reader_of(task: Mapping[Any, Any]) -> Any:
@@ -89,15 +84,15 @@ def _single_value(values: Any, position: str) -> Any:
     return values[0] if values else None
 
 
-def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
+def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield a label for each annotation of a Label Studio task."""
-    position = f"task {quoted(task.get('id', row + 1))}"
+    position = f"task {quoted(task.get('id', number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected data and annotations")
     columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
     for annotation in task["annotations"]:
         if annotation.get("was_cancelled"):
-            skipped.append(row)
+            yield None
             continue
         worker = annotation.get("completed_by")
         if isinstance(worker, Mapping):
@@ -111,10 +106,10 @@ def _label_studio(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iter
             if question in answers:
                 raise InputError(f"{position}: {quoted(question)} is answered twice")
             answers[question] = _single_value(value[kind], position)
-        yield _Label(row, {**columns, WORKER: worker}, answers)
+        yield {**columns, WORKER: worker}, answers
 
 
-def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
+def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield the last label of each person for a Kili asset."""
     position = f"asset {quoted(task.get('externalId'))}"
     columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
@@ -123,7 +118,7 @@ def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_La
             continue
         if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
             # Predictions, and labels that were not submitted.
-            skipped.append(row)
+            yield None
             continue
         answers = {}
         for job, answer in (label.get("jsonResponse") or {}).items():
@@ -132,14 +127,14 @@ def _kili(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_La
                 names = [category.get("name") for category in categories]
                 answers[job] = _single_value(names, position)
         author = label.get("author") or {}
-        yield _Label(row, {**columns, WORKER: author.get("email") or author.get("id")}, answers)
+        yield {**columns, WORKER: author.get("email") or author.get("id")}, answers
 
 
-def _prodigy(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[_Label]:
+def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield the label of a Prodigy task: the accepted option, or 1 (accept) and 0 (reject)."""
     answer = task.get("answer")
     if answer == "ignore" or ("accept" in task and answer != "accept"):
-        skipped.append(row)
+        yield None
         return
     columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
     tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
@@ -148,15 +143,15 @@ def _prodigy(task: Mapping[Any, Any], row: int, skipped: list[int]) -> Iterator[
     worker = task.get("_annotator_id") or task.get("_session_id")
     grade: Any = int(answer == "accept")
     if "accept" in task:
-        grade = _single_value(task["accept"], f"task {row + 1}")
-    yield _Label(row, {**columns, WORKER: worker}, {"grade": grade})
+        grade = _single_value(task["accept"], f"task {number}")
+    yield {**columns, WORKER: worker}, {"grade": grade}
 
 
-def _doccano(task: Mapping[Any, Any], row: int, _: list[int]) -> Iterator[_Label]:
+def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     """Yield the label of a doccano document; an export is the file of one annotator."""
     columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
-    position = f"document {quoted(task.get('id', row + 1))}"
-    yield _Label(row, columns, {"grade": _single_value(task.get("label"), position)})
+    position = f"document {quoted(task.get('id', number))}"
+    yield columns, {"grade": _single_value(task.get("label"), position)}

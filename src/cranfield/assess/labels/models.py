@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from cranfield.assess.labels import crowd_model
 from cranfield.assess.labels.consensus import (
     Consensus,
     LabelCounts,
-    check_nonnegative,
     one_hot,
     proportions,
 )
@@ -24,9 +22,11 @@ from cranfield.base.errors import (
     as_array,
     check_choice,
     check_integer,
+    check_number,
     has_numbers,
     quoted,
 )
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 
@@ -56,17 +56,6 @@ COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0
 """Parameters of the Beta and the Dirichlet prior (Hovy et al., section 2.2)."""
 
 
-@dataclass(frozen=True)
-class Optimum:
-    """Result of the optimisation; `state` holds the parameters of the model."""
-
-    state: Any
-    posterior: Floats
-    evidence: Floats
-    objective: Floats
-    converged: bool
-
-
 Expectation = tuple[Floats, Floats, float]
 """Posterior, log evidence and objective, given the parameters of a model."""
 
@@ -78,7 +67,7 @@ class Crowd:
         self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
     ) -> None:
         check_integer("iterations", iterations, 1)
-        check_nonnegative("tolerance", tolerance)
+        check_number("tolerance", tolerance, 0)
         n_grades = labels.grades.size
         check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
         check_size({"label": len(labels), "grade": n_grades})
@@ -87,7 +76,7 @@ class Crowd:
         self.gold, self.notes = gold_levels(gold, labels)
         gold_pairs = np.flatnonzero(self.gold >= 0)
         self.gold_cells = gold_pairs, self.gold[gold_pairs]
-        self.fixed_prior = _prior(prior, n_grades)
+        self.fixed_prior = _parse_prior(prior, n_grades)
         self.tolerance, self.iterations = tolerance, iterations
 
     def run_em(
@@ -95,8 +84,8 @@ class Crowd:
         state: Any,
         expect: Callable[[Any], Expectation],
         maximise: Callable[[Floats, Any], Any],
-    ) -> Optimum:
-        """Run expectation-maximisation until the objective rises by less than the tolerance."""
+    ) -> tuple[Any, dict[str, Any]]:
+        """Run expectation-maximisation; return the parameters and the fields of the consensus."""
         objective, converged = list[float](), False
         while True:
             posterior, evidence, value = expect(state)
@@ -106,7 +95,8 @@ class Crowd:
                 min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
                 converged = value - objective[-2] < min_rise
             if converged or len(objective) >= self.iterations:
-                return Optimum(state, posterior, evidence, np.array(objective), converged)
+                fit = {"posterior": posterior, "evidence": evidence, "converged": converged}
+                return state, {**fit, "objective": np.array(objective)}
             state = maximise(posterior, state)
 
     def initial_posterior(self) -> Floats:
@@ -133,22 +123,15 @@ class Crowd:
         total = odds.sum(axis=1, keepdims=True)
         return odds / total, evidence, float((largest + np.log(total)).sum())
 
-    def consensus(self, optimum: Optimum, **values: Any) -> Consensus:
-        fitted = {name: value for name, value in vars(optimum).items() if name != "state"}
-        gold = self.gold >= 0
-        return Consensus(labels=self.labels, gold=gold, notes=self.notes, **(fitted | values))
+    def consensus(self, **values: Any) -> Consensus:
+        return Consensus(labels=self.labels, gold=self.gold >= 0, notes=self.notes, **values)
 
 
 def safe_log(probabilities: Floats) -> Floats:
     return np.log(np.maximum(probabilities, MIN_PROBABILITY))
 
 
-def correct_counts(counts: Floats) -> Floats:
-    """Return the counts of correct labels, by worker and grade."""
-    return np.asarray(np.diagonal(counts, axis1=1, axis2=2))
-
-
-def _prior(prior: Any, n_grades: int) -> Floats | None:
+def _parse_prior(prior: Any, n_grades: int) -> Floats | None:
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise PolicyError(
@@ -230,9 +213,7 @@ def dawid_skene(
     >>> dawid_skene(read_labels(rows)).qrels.grades.tolist()
     [1, 0, 1]
     """
-    check_nonnegative("smoothing", smoothing)
-    if smoothing > _MAX_SMOOTHING:
-        raise PolicyError(f"smoothing must be at most {_MAX_SMOOTHING:g}")
+    check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
     check_choice("unmet", unmet, UNMET)
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
 
@@ -251,10 +232,11 @@ def dawid_skene(
         posterior, evidence, value = crowd.posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
-    table, grade_prior = optimum.state
+    state, fit = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
+    table, grade_prior = state
+    fit["evidence"] = crowd.expect(table, grade_prior)[1]
     return crowd.consensus(
-        replace(optimum, evidence=crowd.expect(table, grade_prior)[1]),
+        **fit,
         method="dawid-skene",
         tie=tie,
         seed=seed,
@@ -303,7 +285,7 @@ def one_coin(
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        n_correct = correct_counts(crowd.counts.expected(posterior)).sum(axis=1)
+        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2).sum(axis=1)
         return proportions(n_correct, n_labels, 1 / size), crowd.prior(posterior)
 
     def table(accuracy: Floats) -> Floats:
@@ -313,10 +295,10 @@ def one_coin(
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(table(state[0]), state[1])
 
-    optimum = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
-    accuracy, grade_prior = optimum.state
+    state, fit = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
+    accuracy, grade_prior = state
     return crowd.consensus(
-        optimum,
+        **fit,
         method="one-coin",
         tie=tie,
         seed=seed,
@@ -382,9 +364,7 @@ def glad(
     from scipy.optimize import minimize
     from scipy.special import expit, log_expit
 
-    check_nonnegative("spread", spread)
-    if spread < _MIN_SPREAD:
-        raise PolicyError(f"spread must be at least {_MIN_SPREAD:g}")
+    check_number("spread", spread, _MIN_SPREAD)
     if isinstance(prior, str) and prior == "estimated":
         raise PolicyError(
             "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
@@ -433,7 +413,10 @@ def glad(
     posterior, evidence, _ = expect(result.x)
     (ease, logits), ability = ease_and_logits(result.x), result.x[:n_workers].copy()
     return crowd.consensus(
-        Optimum(result.x, posterior, evidence, np.array(objective), result.success),
+        posterior=posterior,
+        evidence=evidence,
+        objective=np.array(objective),
+        converged=result.success,
         method="glad",
         tie=tie,
         seed=seed,
@@ -449,12 +432,12 @@ def glad(
 def mace(
     labels: Labels,
     *,
-    inference: str = "variational",
-    restarts: int = 10,
+    inference: Annotated[str, OneOf(INFERENCES)] = "variational",
+    restarts: Annotated[int, Integer(1, 10_000)] = 10,
     gold: Any = None,
     prior: Any = "uniform",
     tie: str = "low",
-    seed: int = 0,
+    seed: Annotated[int, Integer(0)] = 0,
     tolerance: float = 1e-6,
     iterations: int = 1000,
 ) -> Consensus:
@@ -499,27 +482,25 @@ def mace(
     >>> mace(read_labels(rows), seed=1).qrels.grades.tolist()
     [1, 0, 1]
     """
-    check_choice("inference", inference, INFERENCES)
-    check_integer("restarts", restarts, 1, 10_000)
-    check_integer("seed", seed, 0)
+    check_arguments(mace, locals())
     crowd = Crowd(labels, gold, prior, tolerance, iterations)
     n_workers, size = len(labels.workers), labels.grades.size
     label_counts = np.zeros((n_workers, size))
     np.add.at(label_counts, (labels.worker, labels.level), 1.0)
-    fit = _variational_weights if inference == "variational" else _likelihood_weights
+    fit_weights = _variational_weights if inference == "variational" else _likelihood_weights
 
     # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
     # shape (workers, grades); contribution of their priors to the objective; prior of grades.
     def fit_state(copied: Floats, grade_prior: Floats) -> tuple[Floats, Floats, float, Floats]:
         spammed = label_counts - copied
         strategies = np.stack([copied.sum(axis=1), spammed.sum(axis=1)], axis=1)
-        copying, copying_prior = fit(strategies, COPYING_ALPHA)
-        spam, spam_prior = fit(spammed, SPAM_ALPHA)
+        copying, copying_prior = fit_weights(strategies, COPYING_ALPHA)
+        spam, spam_prior = fit_weights(spammed, SPAM_ALPHA)
         return copying, spam, copying_prior + spam_prior, grade_prior
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
-        n_correct = correct_counts(crowd.counts.expected(posterior))
+        n_correct = np.diagonal(crowd.counts.expected(posterior), axis1=1, axis2=2)
         copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
         copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
         copied = np.minimum(n_correct * copy_probability, label_counts)
@@ -540,23 +521,23 @@ def mace(
         draws = stream(seed, restart).random((n_workers, size))
         start = fit_state(label_counts * draws, grade_prior)
         optima.append(crowd.run_em(start, expect, maximise))
-    objectives = np.array([optimum.objective[-1] for optimum in optima])
-    optimum = optima[int(objectives.argmax())]
+    objectives = np.array([fit["objective"][-1] for _, fit in optima])
+    state, fit = optima[int(objectives.argmax())]
     if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
         crowd.notes += (
             f"{n_lower:,} of {counted(restarts, 'random start')} ended below the best objective"
             f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed or more restarts"
             " may reach a higher one",
         )
-    copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in optimum.state[:2])
+    copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in state[:2])
     return crowd.consensus(
-        optimum,
+        **fit,
         method="mace",
         tie=tie,
         seed=seed,
-        prior=optimum.state[3],
+        prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.parts(safe_log(table(optimum.state))),
+        parts=lambda: crowd.counts.parts(safe_log(table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )

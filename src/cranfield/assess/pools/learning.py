@@ -12,19 +12,12 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
+from cranfield.collection.judged.rows import ranges
 
 TIE_TOLERANCE = 1e-12
 """Values that differ by less are tied, so that rounding errors do not break ties."""
 
-
-def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
-    """Concatenate the ranges of `counts` integers from each start."""
-    offsets = np.cumsum(counts) - counts
-    return np.repeat(starts - offsets, counts) + np.arange(counts.sum())
-
-
-_WINDOW = 16
-"""Number of ranks searched at a time for the next document of a ranking."""
+_LARGEST = np.finfo(np.float64).max
 
 
 class DocumentState(MethodState):
@@ -36,62 +29,37 @@ class DocumentState(MethodState):
 
     def rows_of(self, docs: Indices) -> Ints:
         """Return the rows of documents in `cells`; document d has `pool.holders[d]` rows."""
-        return concatenate_ranges(self.pool.document_starts[docs], self.pool.holders[docs])
+        return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
 class WeightedSumState(DocumentState):
-    """State of methods that choose the document with the largest weighted sum over runs.
+    """State of methods that sum the value of a document's rank times the weight of the run."""
 
-    The sum is of the value of the document's rank in a run times the weight of the run.
-
-    Values and weights are nonnegative, so that sums lose no digits by cancellation.
-    """
+    values: Floats
+    """Value of each row of `cells`; nonnegative, like the weights."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self.ranks = pool.rank[pool.by_document].astype(np.int64)
         self.n_left = np.diff(pool.lists)
 
-    def set_values(self, values: Floats) -> None:
-        """Set the value of each document in each run, in the order of the pool's documents."""
-        self.values = values
-        self._restrict(np.arange(len(self.pool)))
-
     def weights(self) -> Floats:
         """Return the weight of each ranking; shape (topics * systems,)."""
         raise NotImplementedError
 
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        """Learn from judgments of documents, which have `rows` in rankings, `counts` rows each."""
-        raise NotImplementedError
-
     def choose(self, groups: Indices) -> Indices:
-        if self._steps == _RESTRICT_INTERVAL:
-            self._restrict(self._docs[self.is_free[self._docs]])
-        self._steps += 1
-        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
-        sums[~self.is_free[self._docs]] = -1.0
-        highest = np.maximum.reduceat(sums, self._first)
-        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), self._sizes)
+        starts, sizes = self.pool.starts[:-1], np.diff(self.pool.starts)
+        terms = self.values * self.weights()[self.cells]
+        sums = np.add.reduceat(terms, self.pool.document_starts[:-1])
+        sums[~self.is_free] = -1.0
+        highest = np.maximum.reduceat(sums, starts[sizes > 0])
+        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), sizes[sizes > 0])
         # Documents are in order of id, and the first of tied documents is chosen.
         best = np.flatnonzero(sums >= threshold)
-        topics, first = np.unique(self._topics[best], return_index=True)
-        docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
+        docs = best[np.searchsorted(best, starts[groups])]
         self.is_free[docs] = False
         self.n_left[self.cells[self.rows_of(docs)]] -= 1
         return docs
-
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        self.update(docs, relevant, self.rows_of(docs), self.pool.holders[docs])
-
-    def _restrict(self, docs: Indices) -> None:
-        """Compute later sums for these documents only, and restart the count of steps."""
-        self._steps, self._docs = 0, docs
-        counts, rows = self.pool.holders[docs], self.rows_of(docs)
-        self._begin = np.cumsum(counts) - counts
-        self._cells, self._values = self.cells[rows], self.values[rows]
-        self._topics = self.pool.topic[docs]
-        _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
 
 
 class RankBiased(Method):
@@ -126,7 +94,7 @@ class ResidualState(WeightedSumState):
 
     def __init__(self, pool: Pool, p: float, *, uses_base: bool) -> None:
         super().__init__(pool)
-        self.set_values(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
+        self.values = np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64)
         self._uses_base = uses_base
         self._unjudged_weights = (1 - p) * p ** (pool.rank - 1.0)
         self._tail = p ** np.diff(pool.lists).astype(np.float64)
@@ -138,14 +106,15 @@ class ResidualState(WeightedSumState):
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        rows = self.rows_of(docs)
         cells = self.cells[rows]
-        self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
+        self._base[cells] += self.values[rows] * np.repeat(relevant, self.pool.holders[docs])
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
-        start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
-        weights = self._unjudged_weights[concatenate_ranges(start, length)]
-        unjudged_weights = np.add.reduceat(weights, np.cumsum(length) - length)
+        start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
+        weights = self._unjudged_weights[ranges(start, stop)[1]]
+        unjudged_weights = np.add.reduceat(weights, np.cumsum(stop - start) - (stop - start))
         self._residual[cells] = unjudged_weights + self._tail[cells]
 
 
@@ -190,7 +159,7 @@ class LossState(WeightedSumState):
         mean_loss = log_size - total_log / np.maximum(n_missing, 1)
         self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
         ranked_loss = log_size[self.cells] - np.log(self.ranks)
-        self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
+        self.values = ranked_loss - self._missing_loss.ravel()[self.cells]
         self._log_beta = np.log(beta)
         self._loss = np.zeros(self._missing_loss.shape)
 
@@ -200,11 +169,11 @@ class LossState(WeightedSumState):
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
         return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
-    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        factor = np.where(relevant, -0.5, 0.5)
-        topics = self.pool.topic[docs]
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        factor, topics = np.where(relevant, -0.5, 0.5), self.pool.topic[docs]
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
-        self._loss.ravel()[self.cells[rows]] += np.repeat(factor, counts) * self.values[rows]
+        rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.holders[docs])
+        self._loss.ravel()[self.cells[rows]] += row_factor * self.values[rows]
 
 
 class PlainLossState(MethodState):
@@ -297,19 +266,14 @@ class QueueState(MethodState):
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
-            self._learn(doc, is_relevant)
-
-    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
-        if batch > 1:
-            return super().order_all(relevant, judged, batch)
-        order = []
-        relevance, is_judged = relevant.tolist(), judged.tolist()
-        for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
-            doc = self._choose(group)
-            order.append(doc)
-            if is_judged[doc]:
-                self._learn(doc, relevance[doc])
-        return np.array(order, dtype=np.intp)
+            cell = self._source[doc]
+            self._outcomes[doc] = 1 if is_relevant else -1
+            if not is_relevant:
+                self._move_back(cell)
+            elif self._penalties[cell]:
+                self._penalties[cell] = 0
+                if self._current[cell // self._n_rankings] != cell:
+                    heappush(self._queues[cell // self._n_rankings], cell)
 
     def _choose(self, group: int) -> int:
         while True:
@@ -338,16 +302,6 @@ class QueueState(MethodState):
                 # A finished ranking leaves the queue.
                 self._next[cell] = position
                 self._current[group] = -1
-
-    def _learn(self, doc: int, relevant: bool) -> None:
-        cell = self._source[doc]
-        self._outcomes[doc] = 1 if relevant else -1
-        if not relevant:
-            self._move_back(cell)
-        elif self._penalties[cell]:
-            self._penalties[cell] = 0
-            if self._current[cell // self._n_rankings] != cell:
-                heappush(self._queues[cell // self._n_rankings], cell)
 
     def _move_back(self, cell: int) -> None:
         group = cell // self._n_rankings
@@ -387,12 +341,10 @@ class BanditState(DocumentState):
         self.n_left = np.diff(pool.lists).reshape(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [named_stream(seed, topic) for topic in pool.topics]
-        self._next = pool.lists[:-1].copy()
+        self._next = pool.lists[:-1].tolist()
         self._source = np.full(len(pool), -1, dtype=np.int64)
-        # A window may extend beyond the last ranking, where documents count as free.
-        self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
-        self._free = np.ones(len(pool) + 1, dtype=bool)
-        self.is_free = self._free[:-1]
+        self._ranked = np.ascontiguousarray(pool.ranked).data
+        self._free = self.is_free.data
 
     def choose(self, groups: Indices) -> Indices:
         values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
@@ -438,16 +390,11 @@ class BanditState(DocumentState):
 
     def _next_free(self, cells: Indices) -> Indices:
         """Return the first free document of each ranking; each must have one."""
-        docs, pending = np.empty(cells.size, dtype=np.intp), np.arange(cells.size)
-        while pending.size:
-            window = self._ranked[self._next[cells[pending]][:, None] + np.arange(_WINDOW)]
-            is_free = self._free[window]
-            offset, rows = is_free.argmax(axis=1), np.arange(pending.size)
-            is_found = is_free[rows, offset]
-            docs[pending] = window[rows, offset]
-            self._next[cells[pending]] += np.where(is_found, offset, _WINDOW)
-            pending = pending[~is_found]
-        return docs
+        cell_list = cells.tolist()
+        for cell in cell_list:
+            while not self._free[self._ranked[self._next[cell]]]:
+                self._next[cell] += 1
+        return np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
 
 
 class Random(Bandit):
@@ -544,9 +491,3 @@ class MaxMean(Bandit):
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])
-
-
-_LARGEST = np.finfo(np.float64).max
-
-_RESTRICT_INTERVAL = 32
-"""Number of steps after which judged documents are removed from the sums."""

@@ -43,25 +43,6 @@ class MethodState:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
-    def order_all(self, relevant: Bools, judged: Bools, batch: int) -> Indices:
-        """Order all documents, learning from judged ones after each batch of a group."""
-        sizes = np.diff(self.starts)
-        longest_first = np.argsort(-sizes, kind="stable")
-        ends = sizes[longest_first]
-        order = np.empty(self.is_free.size, dtype=np.intp)
-        pending: list[Indices] = []
-        for step in range(int(sizes.max(initial=0))):
-            groups = longest_first[: np.searchsorted(-ends, -step)]
-            docs = self.choose(groups)
-            order[self.starts[groups] + step] = docs
-            pending.append(docs)
-            if len(pending) == batch:
-                for step_docs in pending:
-                    judged_docs = step_docs[judged[step_docs]]
-                    self.learn(judged_docs, relevant[judged_docs])
-                pending = []
-        return order
-
 
 class Method(Spec):
     """Pooling method: an order in which to judge the documents of a pool.
@@ -90,8 +71,14 @@ class Method(Spec):
         return self.draws or getattr(self, "ties", "") == "random"
 
     def ranking(self, pool: Pool, seed: int) -> Indices:
-        """Order the documents of each topic, topic by topic, by a method that does not learn."""
-        return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
+        """Order the documents of each topic by descending score, topic by topic; ties by id."""
+        scores = self.scores(pool) if len(pool) else np.zeros(0)
+        if scores.dtype != object:
+            return np.lexsort((-scores, pool.topic))
+        order, score_list = list[int](), scores.tolist()
+        for start, stop in pairwise(pool.starts.tolist()):
+            order += sorted(range(start, stop), key=score_list.__getitem__, reverse=True)
+        return np.array(order, dtype=np.intp)
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         """Compute the score of each document by a method that does not learn."""
@@ -100,16 +87,6 @@ class Method(Spec):
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         """Return the initial state of a method that learns."""
         raise NotImplementedError
-
-
-def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
-    """Order the documents of each topic by descending value; ties by ascending id."""
-    if values.dtype != object:
-        return np.lexsort((-values, pool.topic))
-    order, value_list = list[int](), values.tolist()
-    for start, stop in pairwise(pool.starts.tolist()):
-        order += sorted(range(start, stop), key=value_list.__getitem__, reverse=True)
-    return np.array(order, dtype=np.intp)
 
 
 class Depth(Method):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.method import Method, MethodState, parse_method
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_integer, check_list
+from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.qrels import Qrels
@@ -116,7 +117,6 @@ class Order(Result):
 
     def n_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
-        check_list("budgets", budgets)
         return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
     def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
@@ -172,11 +172,11 @@ def order(
     qrels: Any = None,
     *,
     depth: int | None = None,
-    seed: int = 0,
-    rel: int = 1,
-    unjudged: str = "nonrelevant",
+    seed: Annotated[int, Integer(0)] = 0,
+    rel: Annotated[int, Integer(1)] = 1,
+    unjudged: Annotated[str, OneOf(UNJUDGED_POLICIES)] = "nonrelevant",
     negative: str = "judged",
-    batch: int = 1,
+    batch: Annotated[int, Integer(1)] = 1,
 ) -> Order:
     """Order all documents of a pool by a method, so that a budget covers the first documents.
 
@@ -225,11 +225,8 @@ def order(
     >>> documents.to_polars()["doc"].to_list()
     ['x', 'z', 'y']
     """
+    check_arguments(order, locals())
     parsed_method = parse_method(method)
-    check_integer("seed", seed, 0)
-    check_integer("rel", rel, 1)
-    check_integer("batch", batch, 1)
-    check_choice("unjudged", unjudged, UNJUDGED_POLICIES)
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} learns from judgments, got none")
@@ -238,7 +235,7 @@ def order(
     if parsed_method.learns:
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
         state = parsed_method.initial_state(document_pool, int(seed))
-        sequence = state.order_all(grades >= rel, is_known, int(batch))
+        sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
         is_topicwise = np.array_equal(state.starts, document_pool.starts)
     else:
         sequence = parsed_method.ranking(document_pool, int(seed))
@@ -321,12 +318,12 @@ def next_documents(
     runs: Any,
     judged: Any,
     method: str | Method,
-    n: int = 1,
+    n: Annotated[int, Integer(1, DEEPEST)] = 1,
     *,
     depth: int | None = None,
-    seed: int = 0,
-    rel: int = 1,
-    negative: str = "judged",
+    seed: Annotated[int, Integer(0)] = 0,
+    rel: Annotated[int, Integer(1)] = 1,
+    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
 ) -> NextDocuments:
     """Choose the next documents to judge, from runs and the judgments so far.
 
@@ -370,11 +367,8 @@ def next_documents(
     >>> documents
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
+    check_arguments(next_documents, locals())
     parsed_method = parse_method(method)
-    check_integer("n", n, 1, DEEPEST)
-    check_integer("seed", seed, 0)
-    check_integer("rel", rel, 1)
-    check_choice("negative", negative, NEGATIVE)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
     grades = document_pool.graded(judgments)
@@ -384,7 +378,9 @@ def next_documents(
     n_ahead = 0
     if parsed_method.learns:
         state = parsed_method.initial_state(document_pool, int(seed))
-        documents = _next_batch(state, is_known, grades >= rel, int(n))
+        documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
+        if state.starts.size > 2:
+            documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:
         ranking = parsed_method.ranking(document_pool, int(seed))
@@ -404,25 +400,27 @@ def next_documents(
     )
 
 
-def _next_batch(state: MethodState, is_known: Bools, is_relevant: Bools, n: int) -> Indices:
-    """Choose batches and learn from judged documents, until each queue needs a judgment."""
+def _choose_documents(
+    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
+) -> Indices:
+    """Choose documents in batches, and learn from judged ones after each batch of a group.
+
+    With `wait`, stop at the first batch with unjudged documents, and return only these.
+    """
     remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]
     while active.size:
-        batch, is_done = [], np.zeros(remaining.size, dtype=bool)
-        for i in range(min(n, int(remaining[active].max()))):
+        steps, is_done = [], np.zeros(remaining.size, dtype=bool)
+        for i in range(min(batch, int(remaining[active].max()))):
             groups = active[remaining[active] > i]
             docs = state.choose(groups)
-            batch.append((groups, docs))
-            is_done[groups[~is_known[docs]]] = True
-        for groups, docs in batch:
-            selected.append(docs[is_done[groups] & ~is_known[docs]])
-            judged = docs[~is_done[groups]]
+            steps.append((groups, docs))
+            is_done[groups[~is_known[docs]]] = wait
+        for groups, docs in steps:
+            selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)
+            judged = docs[is_known[docs] & ~is_done[groups]]
             state.learn(judged, is_relevant[judged])
-        remaining[active] -= n
+        remaining[active] -= batch
         active = active[~is_done[active] & (remaining[active] > 0)]
-    docs = np.concatenate(selected)
-    if state.starts.size == 2:
-        return docs
-    return docs[np.argsort(state.pool.topic[docs], kind="stable")]
+    return np.concatenate(selected)

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice, check_integer, check_number, quoted
-from cranfield.base.kinds import OneOf
+from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
+from cranfield.collection.judged.rows import ranges
 from cranfield.collection.qrels import topic_order
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
@@ -117,7 +118,7 @@ def sheets(
     by: Annotated[str, OneOf(DISTRIBUTIONS)] = "document",
     overlap: float = 0.0,
     each: int | None = None,
-    seed: int = 0,
+    seed: Annotated[int, Integer(0)] = 0,
 ) -> Sheets:
     """Distribute documents among assessors.
 
@@ -158,60 +159,44 @@ def sheets(
     >>> sheets.sheet("ann").rows()
     [('q', 'y'), ('q', 'z')]
     """
-    check_choice("arranged", arranged, ARRANGEMENTS)
-    check_choice("by", by, DISTRIBUTIONS)
-    check_integer("seed", seed, 0)
+    check_arguments(sheets, locals())
     names = _check_assessors(assessors)
     check_number("overlap", overlap, 0, 1)
     n_each = len(names) if each is None else each
     check_integer("each", n_each, 1, len(names))
-    frame = _read_pairs(documents).with_row_index("position")
-    frames = {str(key[0]): rows for key, rows in frame.group_by("topic", maintain_order=True)}
-    topics = topic_order(list(frames))
+    frame = _read_pairs(documents)
+    groups = frame.with_row_index("row").group_by("topic", maintain_order=True).agg("row")
+    rows_of_topic = {str(topic): np.array(rows) for topic, rows in groups.iter_rows()}
+    topics = topic_order(list(rows_of_topic))
     # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
-    for topic in sorted(topics, key=lambda topic: -frames[topic].height):
+    for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
-        loads[assessor_of_topic[topic]] += frames[topic].height
-    assignments = []
+        loads[assessor_of_topic[topic]] += rows_of_topic[topic].size
+    # Columns are the assessor, the topic's and the document's position on the sheet, and the row.
+    assignments = [np.zeros((4, 0), dtype=np.int64)]
     for topic_index, topic in enumerate(topics):
-        rows, generator = frames[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
-        n_docs = rows.height
-        order = np.empty(n_docs, dtype=np.int64)
-        order[generator.permutation(n_docs)] = np.arange(n_docs)
+        rows, generator = rows_of_topic[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
+        order = np.argsort(generator.permutation(rows.size))
         first_assessor = (order + generator.integers(len(names))) % len(names)
-        counts = np.where(order < round(overlap * n_docs), n_each, 1)
+        counts = np.where(order < round(overlap * rows.size), n_each, 1)
         if by == "topic":
-            first_assessor = np.full(n_docs, assessor_of_topic[topic])
+            first_assessor[:] = assessor_of_topic[topic]
+        position = rows
         if arranged == "id":
-            rows = rows.with_columns(position=pl.col("doc").rank("ordinal"))
+            position = frame["doc"][rows].rank("ordinal").to_numpy()
         elif arranged == "shuffled":
-            shuffled = named_stream(seed, topic, _ORDER_STREAM).permutation(n_docs)
-            rows = rows.with_columns(position=pl.Series(shuffled))
-        row = np.repeat(np.arange(n_docs), counts)
-        repeat = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        assignments.append(
-            rows[row].select(
-                pl.Series("assessor", (first_assessor[row] + repeat) % len(names)),
-                pl.lit(0 if arranged == "judging" else topic_index, pl.Int64).alias("topic index"),
-                pl.col("position").cast(pl.Int64),
-                "topic",
-                "doc",
-            )
-        )
-    sheets = pl.concat([_NO_ROWS, *assignments]).sort("assessor", "topic index", "position")
-    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(sheets["assessor"])
-    repeated = (sheets.height - frame.height) // max(n_each - 1, 1)
-    sheets = sheets.select(assessor_names, "topic", "doc")
-    return Sheets(sheets, names, frame.height, repeated, arranged, int(seed))
-
-
-_NO_ROWS = pl.DataFrame(
-    schema={
-        **dict.fromkeys(("assessor", "topic index", "position"), pl.Int64),
-        **dict.fromkeys(("topic", "doc"), pl.String),
-    }
-)
+            position = named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
+        doc, repeat = ranges(np.zeros_like(counts), counts)
+        assessor = (first_assessor[doc] + repeat) % len(names)
+        topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
+        assignments.append(np.stack([assessor, topic_position, position[doc], rows[doc]]))
+    table = np.concatenate(assignments, axis=1)
+    assessor, _, _, row = table[:, np.lexsort(table[2::-1])]
+    assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(assessor)
+    repeated = (row.size - frame.height) // max(n_each - 1, 1)
+    sheet_rows = frame[row].select(assessor_names, "topic", "doc")
+    return Sheets(sheet_rows, names, frame.height, repeated, arranged, int(seed))
 
 
 def _read_pairs(documents: Any) -> pl.DataFrame:

@@ -126,10 +126,10 @@ def prefix(measure: str) -> str:
 
 
 def names_with_value(
-    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
+    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure"
 ) -> list[str]:
-    """Return the names of all rows with a value in a column."""
-    return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
+    """Return the names, from the column `noun`, of all rows with a value in a column."""
+    return frame.filter(frame[column] == value)[noun].to_list()
 
 
 def describe_extremes(
@@ -139,10 +139,7 @@ def describe_extremes(
     describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Describe the rows with the highest and lowest values of a column, including ties.
-
-    `describe` returns a long and a short text for the value of a row.
-    """
+    """Describe the extremes of a column; `describe` returns a long and a short text for a row."""
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     maximum, minimum = describe(first)[0], describe(last)[1]

@@ -95,11 +95,7 @@ def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study; it is created if missing.
-
-    about: settings that the results depend on, as JSON values. A `PolicyError` with the first
-        difference is raised if the folder contains parts of another study.
-    """
+    """A folder with a file for each finished part of a study with the settings `about`."""
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
@@ -138,12 +134,9 @@ class ResultsFolder:
                 f"{path} contains another study: {_describe_difference(recorded, expected)}"
             )
 
-    def _file(self, name: str) -> Path:
-        return self.path / f"{name}.parquet"
-
     def read(self, name: str) -> pl.DataFrame | None:
         """Read a finished part; None if it is missing, or damaged, which is recorded."""
-        path = self._file(name)
+        path = self.path / f"{name}.parquet"
         try:
             return parse_part(path.read_bytes(), self.study, name)
         except FileNotFoundError:
@@ -162,19 +155,16 @@ class ResultsFolder:
         n_parts = counted(len(self.damage_reports), "damaged part")
         example = f"{self.damage_reports[0]} (see {_DAMAGED})"
         warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
+        lines = [f"{problem}; it was computed again\n" for problem in self.damage_reports]
         with whole_file(self.path / _DAMAGED) as out:
-            out.write(
-                "".join(
-                    f"{problem}; it was computed again\n" for problem in self.damage_reports
-                ).encode()
-            )
+            out.write("".join(lines).encode())
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         """Write a part, with its study, its name and a hash of all bytes as metadata."""
         about = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
         content = BytesIO()
         part.write_parquet(content, metadata={_METADATA_KEY: about})
-        with whole_file(self._file(name)) as out:
+        with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
     def tidy(self) -> None:
@@ -201,11 +191,8 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
         return plain(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
-    name = next(
-        key
-        for key in {**expected, **recorded}
-        if recorded.get(key, missing) != expected.get(key, missing)
-    )
+    keys = {**expected, **recorded}
+    name = next(k for k in keys if recorded.get(k, missing) != expected.get(k, missing))
     return f"{quoted(name)[1:-1]} was {describe_value(recorded)}, now {describe_value(expected)}"
 
 
@@ -229,11 +216,10 @@ class WorkOptions(TypedDict, total=False):
 def with_work(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
     signature = inspect.signature(function)
-    work_params = [
-        param for name, param in _PARAMETERS.items() if name in WorkOptions.__annotations__
-    ]
-    study_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = signature.replace(parameters=[*study_params, *work_params])  # type: ignore[attr-defined]
+    work_parameters = inspect.signature(run_parts).parameters
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters += [work_parameters[name] for name in WorkOptions.__annotations__]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
@@ -326,6 +312,3 @@ def run_parts(
     if results is not None:
         results.tidy()
     return pl.concat([finished[name] for name in tasks])
-
-
-_PARAMETERS = inspect.signature(run_parts).parameters

@@ -21,7 +21,6 @@ from cranfield.meta.collection_studies.pools import (
     TracedRuns,
     count_judged,
     find_contributors,
-    judged_depths,
     pool_mask,
     pools,
     trace_runs,
@@ -114,9 +113,7 @@ class PoolDepths(Study):
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged only by the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
-        contributes = find_contributors(
-            self.runs, self.contributors, judged_depths(self.runs), None
-        )
+        contributes = np.isin(self.runs.judged.systems, self.contributors)
         return self.runs.restrict(pool_mask(self.runs, contributes, depth))
 
     @property
@@ -215,10 +212,7 @@ def pool_depths(
         sorted_depths = tuple(
             sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools"))
         )
-        run_depths = judged_depths(runs)
-        contributes = find_contributors(
-            runs, contributors, run_depths, pool_depth or sorted_depths[-1]
-        )
+        contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     judged_runs = runs.judged
     masks = [pool_mask(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.grade.size, dtype=bool))

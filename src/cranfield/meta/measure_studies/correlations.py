@@ -28,11 +28,7 @@ from cranfield.tabular import Table, format_number
 
 
 def read_measure_scores(data: Any) -> dict[str, Scores]:
-    """Read scores of several measures, by text form of the measure.
-
-    Accepts a mapping of measures to any input of :func:`cranfield.compare`, :class:`Scores` of one
-    measure, or any input of :func:`cranfield.read_scores_by_measure`.
-    """
+    """Read scores by measure: a mapping, `Scores`, a table or a file."""
     if isinstance(data, Scores):
         return {data.measure: data}
     if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
@@ -64,10 +60,9 @@ def pair_columns(names: Sequence[str]) -> dict[str, Any]:
 
 
 def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return the system of each pair that a measure prefers; shape (measures, pairs).
+    """Return 1 where a measure prefers the first system of a pair, -1 the second, 0 for a tie.
 
-    values: scores on a topic, higher is better; shape (measures, systems). The result is 1 for the
-        first system, -1 for the second, 0 for a tie and NaN for a missing score.
+    `values` are scores on a topic, higher is better, NaN if missing; shape (measures, systems).
     """
     tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
@@ -93,10 +88,7 @@ METHODS = {
 
 
 def number_levels(values: Floats, tolerance: Floats) -> Floats:
-    """Number the systems by ascending value, from 0; shape (measures, systems).
-
-    Neighbours in order that differ by at most the tolerance, shape (measures,), are tied.
-    """
+    """Number the systems by ascending value, from 0; differences up to the tolerance are ties."""
     order = np.argsort(values, axis=1, kind="stable")
     is_step = np.diff(np.take_along_axis(values, order, axis=1), axis=1) > tolerance[:, None]
     levels = np.zeros(values.shape)

@@ -30,13 +30,9 @@ Signs = NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Decisions of a test on one set of topics; arrays of shape (pairs of systems,).
+    """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: sign of the difference of means, 1 where the first system is above the second.
-    significant: whether the pair differs significantly.
-    """
-
-    order: Signs
+    order: Signs  # of the difference of means, 1 where the first system is above the second
     significant: Bools
 
 
@@ -199,16 +195,12 @@ ALL_SYSTEMS = "all systems"
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """Compatible scores and tests of a study.
-
-    by_shard: scores of the same topics and systems in the same order, or None. groups: indices of
-        the systems of each group.
-    """
+    """Compatible scores and tests of a study."""
 
     scores: Scores
-    by_shard: Scores | None
+    by_shard: Scores | None  # of the same topics and systems in the same order
     tests: tuple[TestChoice, ...]
-    groups: dict[str, Indices]
+    groups: dict[str, Indices]  # the systems of each group
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -251,8 +243,8 @@ class StudyInputs:
             "scores": hash_scores(*all_scores),
         }
 
-    def select(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
-        """Select the scores that a test requires, of some topics and systems."""
+    def select(self, test: TestChoice, topics: Indices | None, systems: Indices) -> Scores:
+        """Select the scores that a test requires, of some or all topics and some systems."""
         shard_scores = self.by_shard if test.by_shard else None
         return (shard_scores or self.scores).select(topics, systems)
 
@@ -295,10 +287,9 @@ def read_inputs(
         if not (shard_scores := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
         shard_scores = shard_scores.aligned(table, ("by_shard", "scores"))
-    options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
     choices: dict[str, TestChoice] = {}
     for text in tests:
-        test = read_choice(text, **options)
+        test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
         if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shard_scores is None:

@@ -42,19 +42,15 @@ def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2"
 
 @dataclass(frozen=True, eq=False)
 class AllTopics:
-    """Complete scores on all topics, shape (topics, systems), the test, and its results.
-
-    ranks: twice the mid-rank of each system, the best first. signs: sign of each significant
-        difference, 0 for others; shape (pairs,).
-    """
+    """Complete scores on all topics, shape (topics, systems), the test, and its results."""
 
     values: Floats
     lower_is_better: bool
     choice: TestChoice
     replace: bool
     seed: int
-    ranks: Ints
-    signs: Ints
+    ranks: Ints  # twice the mid-rank of each system, the best first
+    signs: Ints  # of significant differences, 0 for others; shape (pairs,)
 
 
 def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
@@ -101,10 +97,9 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
-    ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(
-        ranks, order, doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1
-    )
+    sorted_ranks = doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64)
+    ranks = np.empty_like(sorted_ranks)
+    np.put_along_axis(ranks, order, sorted_ranks, axis=1)
     return ranks
 
 

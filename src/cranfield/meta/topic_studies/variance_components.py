@@ -90,19 +90,11 @@ class Generalizability(Study):
             **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "relative": _COEFFICIENTS["relative"],
-            "relative low": Column(
-                "Lower bound of the confidence interval of `relative`.", decimals=3
-            ),
-            "relative high": Column(
-                "Upper bound of the confidence interval of `relative`.", decimals=3
-            ),
+            "relative low": Column("Lower confidence bound of `relative`.", decimals=3),
+            "relative high": Column("Upper confidence bound of `relative`.", decimals=3),
             "absolute": _COEFFICIENTS["absolute"],
-            "absolute low": Column(
-                "Lower bound of the confidence interval of `absolute`.", decimals=3
-            ),
-            "absolute high": Column(
-                "Upper bound of the confidence interval of `absolute`.", decimals=3
-            ),
+            "absolute low": Column("Lower confidence bound of `absolute`.", decimals=3),
+            "absolute high": Column("Upper confidence bound of `absolute`.", decimals=3),
         },
         "topics needed": {
             **MEASURE_COLUMN,

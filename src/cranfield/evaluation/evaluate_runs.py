@@ -43,28 +43,20 @@ class RandomShardOptions(ShardOptions, total=False):
     seed: int
 
 
-_JUDGE_PARAMETERS = inspect.signature(judge).parameters
-_SHARD_DEFAULTS = {"unmapped": "error", "rel": None, "seed": 0}
+def _shard_options(*, unmapped: str = "error", rel: int | None = None, seed: int = 0) -> None:
+    """Declare the options for shards, with their defaults."""
+
+
+_PARAMETERS = [p for f in (judge, _shard_options) for p in inspect.signature(f).parameters.values()]
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that replaces `**options` in a signature by the options with defaults."""
-    # The options are in the order of the parameters of `judge`, followed by those for shards.
-    order = [*_JUDGE_PARAMETERS, *_SHARD_DEFAULTS]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        parameters += [
-            _JUDGE_PARAMETERS.get(name)
-            or inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=_SHARD_DEFAULTS[name],
-                annotation=options.__annotations__[name].__forward_arg__,
-            )
-            for name in sorted(options.__annotations__, key=order.index)
-        ]
+        parameters += [p for p in _PARAMETERS if p.name in options.__annotations__]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 

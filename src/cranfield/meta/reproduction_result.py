@@ -111,8 +111,8 @@ def effect_ratio_interval(
         weights = scaled_variance**2 / (x.size - 1) + variance2**2 / (y.size - 1)
         df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
     squared_quantile = t_quantile(CONFIDENCE, df) ** 2
-    arguments = (effect, effect2, variance, variance2, covariance, squared_quantile)
-    low, high = fieller_interval(*(np.asarray(value, dtype=np.float64) for value in arguments))
+    estimates = np.array([effect, effect2, variance, variance2, covariance, squared_quantile])
+    low, high = fieller_interval(*estimates)
     return float(low), float(high)
 
 
@@ -398,7 +398,7 @@ def compare_sides(
         for role in roles:
             [x], [y] = _common_scores(sides, (role,), measure, notes, paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
-            row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
+            row |= dict(zip(SIDES, (x.mean(), y.mean()), strict=True))
             if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
@@ -439,8 +439,7 @@ def _nrmse_or_none(
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
     schema = schema_of(Reproduction.columns[table], ["topics", "other topics"])
-    columns = {name: [row.get(name) for row in rows] for name in schema}
-    return pl.DataFrame(columns, schema=schema).fill_nan(None)
+    return pl.DataFrame(rows, schema).fill_nan(None)
 
 
 def _common_scores(

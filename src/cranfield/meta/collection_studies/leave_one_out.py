@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_integer, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
@@ -350,10 +350,7 @@ class LeaveOneOut(Study):
 
     def judged_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team."""
-        if team not in self.pools.teams:
-            raise PolicyError(
-                f"unknown team {quoted(team)}; expected one of: {some_of(self.pools.teams, 10)}"
-            )
+        check_choice("team", team, self.pools.teams)
         mask = self.pools.without(self.pools.teams.index(team), self.others)
         return self.pools.runs.restrict(mask)
 
@@ -407,10 +404,7 @@ class LeaveOneOut(Study):
 def _compare(
     team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare systems and rankings with and without the unique documents of each team.
-
-    Scores have shape (kinds of score, systems), those without each team (teams, kinds, systems).
-    """
+    """Compare systems and rankings with and without the unique documents of each team."""
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         scores_with_all, scores = full_scores[k], scores_without[:, k]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
@@ -93,13 +93,10 @@ class InnateOrders(Study):
         if max_against == 0:
             measure_sentence = " No measure in this study contradicts that order."
         elif max_against is not None:
-            worst_names = names_or_count(
-                names_with_value(self.agreement, "against", max_against), "measure"
-            )
-            n_ordered = self.agreement["ordered"][0]
+            worst_names = names_with_value(self.agreement, "against", max_against)
             measure_sentence = (
-                f" That order is contradicted most often by {worst_names}:"
-                f" {max_against:,} of {n_ordered:,}."
+                f" That order is contradicted most often by {names_or_count(worst_names, 'measure')}:"
+                f" {max_against:,} of {self.agreement['ordered'][0]:,}."
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better by all measures; in"
@@ -417,10 +414,7 @@ def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> s
         with suppress(KeyError):
             scores = data[name]
             name = next(label for label, table in candidates.items() if table is scores)
-    if name not in candidates:
-        raise PolicyError(
-            f"unknown measure {quoted(name)}; expected one of: {', '.join(candidates)}"
-        )
+    check_choice("measure", name, candidates)
     return name
 
 
@@ -452,6 +446,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     n_compared, n_disagree, n_first, n_second, n_both = (
         matrix[i, j].astype(np.int64) for matrix in matrices
     )
+    first_wins, second_wins = n_first - n_both, n_second - n_both
     with np.errstate(invalid="ignore"):
         proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
@@ -464,10 +459,10 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second concordant": n_second,
             "first proportion": proportions[0],
             "second proportion": proportions[1],
-            "first wins": n_first - n_both,
-            "second wins": n_second - n_both,
+            "first wins": first_wins,
+            "second wins": second_wins,
             "both": n_both,
-            "neither": n_disagree - n_first - n_second + n_both,
-            "p": compute_sign_pvalues(n_first - n_both, n_second - n_both),
+            "neither": n_disagree - first_wins - n_second,
+            "p": compute_sign_pvalues(first_wins, second_wins),
         }
     ).fill_nan(None)

@@ -27,7 +27,7 @@ from cranfield.meta.test_studies.fast_tests import (
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns, readable_table
-from cranfield.tabular import Table, format_number
+from cranfield.tabular import Table, table_from_frame
 
 COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""
@@ -434,14 +434,10 @@ class SplitStudy(Study):
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
                 tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
-            largest, columns = max(self.sizes), ["test", *COUNTS, "bias"]
-            counts_by_test = diagonal.filter(pl.col("size") == largest).select(columns)
-            rows = [
-                [test, *(format_number(count, 1) for count in counts), percent(bias)]
-                for test, *counts, bias in counts_by_test.iter_rows()
-            ]
+            largest, declared = max(self.sizes), self.columns["cross"]
+            counts = diagonal.filter(pl.col("size") == largest).select("test", *COUNTS, "bias")
             title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
-            tables.append(Table(f"{title}; {subject}", columns, rows))
+            tables.append(readable_table(counts, f"{title}; {subject}", declared))
             tables += self._cross_tables(group, subject)
         return tables
 
@@ -469,11 +465,9 @@ def _table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
-    table, n_keys = frame.pivot("size", index=keys, values=column), len(keys)
-    cells = [
-        [*row[:n_keys], *(format_number(x, decimals) for x in row[n_keys:])] for row in table.rows()
-    ]
-    return Table(title, table.columns, cells, range(n_keys))
+    return table_from_frame(
+        frame.pivot("size", index=keys, values=column), title, left=keys, places=decimals
+    )
 
 
 @with_work

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_list
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
@@ -360,11 +360,7 @@ def extrapolate(
     call = check_arguments(extrapolate, locals())
     check_list("sizes", sizes)
     correction_name = CORRECTIONS.find(correction)
-    if correction_name not in SCORE_FREE_CORRECTIONS:
-        raise PolicyError(
-            f"unknown correction {quoted(correction)}; expected one of:"
-            f" {', '.join(SCORE_FREE_CORRECTIONS)}"
-        )
+    check_choice("correction", correction_name, SCORE_FREE_CORRECTIONS)
     Options(alpha=alpha)
     complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)

@@ -29,7 +29,7 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import ranked_documents
-from cranfield.meta.study import SYSTEM_PAIR, Study, percent
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
@@ -38,6 +38,7 @@ from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
 from cranfield.online.interleaving.preference import TIE
 from cranfield.result import Column, Columns
+from cranfield.significance.differences import PAIR_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> l
 
 
 USER_METHOD = ("user", "method")
-PAIR = ("first", "second")
+PAIR = tuple(PAIR_COLUMNS)
 
 
 class Sensitivity(Study):
@@ -221,7 +222,7 @@ class Sensitivity(Study):
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
-            **SYSTEM_PAIR,
+            **PAIR_COLUMNS,
             "difference": Column("Difference of the scores by the measure, first minus second."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"

@@ -281,7 +281,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of topics that have all of them, and notes."""
     if table["system"].null_count():
-        all_systems = pl.lit(pl.Series(scores.systems, dtype=pl.String).implode())
+        all_systems = pl.lit(list(scores.systems), dtype=pl.List(pl.String))
         table = table.with_columns(system=all_systems).explode("system")
     predicted_systems = set(table["system"])
     systems = tuple(system for system in scores.systems if system in predicted_systems)

@@ -28,11 +28,7 @@ MEASURE_PAIR = {
     "first": Column("First measure of the pair.", key=True),
     "second": Column("Second measure of the pair.", key=True),
 }
-SYSTEM_PAIR = {
-    "first": Column("First system of the pair.", key=True),
-    "second": Column("Second system of the pair.", key=True),
-}
-"""Key columns of tables with a row for each pair of measures or systems."""
+"""Key columns of tables with a row for each pair of measures."""
 
 WORK_OPTIONS = ("jobs", "backend", "folder", "progress")
 """Options that do not change results."""

@@ -16,16 +16,17 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    compute_sign_pvalues,
     oriented_values,
     pair_columns,
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, SYSTEM_PAIR, Study, names_with_value, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, names_with_value, percent
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
+from cranfield.significance.differences import PAIR_COLUMNS
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.preferences import OPEN, order_pairs
 from cranfield.tabular import Table
 
@@ -53,7 +54,7 @@ class InnateOrders(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
-            **SYSTEM_PAIR,
+            **PAIR_COLUMNS,
             "better": Column("Number of topics on which the first is innately better."),
             "worse": Column("Number of topics on which the first is innately worse."),
             "same": Column("Number of topics on which both have the same grades, rank by rank."),
@@ -93,9 +94,10 @@ class InnateOrders(Study):
         if max_against == 0:
             measure_sentence = " No measure in this study contradicts that order."
         elif max_against is not None:
-            worst_names = names_with_value(self.agreement, "against", max_against)
+            worst_measures = names_with_value(self.agreement, "against", max_against)
             measure_sentence = (
-                f" That order is contradicted most often by {names_or_count(worst_names, 'measure')}:"
+                " That order is contradicted most often by"
+                f" {names_or_count(worst_measures, 'measure')}:"
                 f" {max_against:,} of {self.agreement['ordered'][0]:,}."
             )
         return (
@@ -196,7 +198,7 @@ def innate_orders(
             {
                 **pair_columns(judged.systems),
                 **counts,
-                "p": compute_sign_pvalues(counts["better"], counts["worse"]),
+                "p": binomial_pvalues(counts["better"], counts["worse"]),
             }
         ),
         agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
@@ -463,6 +465,6 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second wins": second_wins,
             "both": n_both,
             "neither": n_disagree - first_wins - n_second,
-            "p": compute_sign_pvalues(first_wins, second_wins),
+            "p": binomial_pvalues(first_wins, second_wins),
         }
     ).fill_nan(None)

@@ -14,7 +14,6 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
-    compute_sign_pvalues,
     oriented_values,
     pair_columns,
     preference_signs,
@@ -26,6 +25,7 @@ from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, label_indices
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.sources.columns import read_table
 
 
@@ -285,7 +285,7 @@ def _summarise(
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": compute_sign_pvalues(n_correct, n_wrong),
+            "p": binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
@@ -304,6 +304,6 @@ def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl
             **pair_columns(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
-            "p": compute_sign_pvalues(n_only[i, j], n_only[j, i]),
+            "p": binomial_pvalues(n_only[i, j], n_only[j, i]),
         }
     )

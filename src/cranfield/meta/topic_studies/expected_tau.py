@@ -53,9 +53,8 @@ class ExpectedTau(Study):
     }
 
     def _table(self) -> pl.DataFrame:
-        table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
-        columns = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
-        return pl.DataFrame({"method": list(self.tau)}).with_columns(**columns)
+        rows = [(method, tau, self.tau_ap[method]) for method, tau in self.tau.items()]
+        return pl.DataFrame(rows, list(self.columns), orient="row").fill_nan(None)
 
     def heading(self) -> list[str]:
         return [

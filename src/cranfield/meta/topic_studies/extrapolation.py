@@ -22,12 +22,9 @@ from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.differences import ROUNDING
+from cranfield.significance.differences import ROUNDING, all_pairs
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.registry import CORRECTIONS, Options
-
-NODES = ((50, 256), (math.inf, 48))
-"""Maximum degrees of freedom, with the number of quadrature nodes up to there."""
 
 
 def power(shift: Floats, df: int, critical_value: float) -> Floats:
@@ -43,7 +40,7 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(next(n_nodes for max_df, n_nodes in NODES if df <= max_df))
+    nodes, weights = _nodes(256 if df <= 50 else 48)
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
@@ -388,7 +385,7 @@ def extrapolate(
             {"topics": size, "means": name, **row}
             for name, row in zip(MEANS, expected, strict=True)
         ]
-    differences = np.abs(_pair_differences(means))
+    differences = np.abs(all_pairs(means[None]).subtract(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
     return Extrapolation(
@@ -410,7 +407,7 @@ def _expect_means(
 ) -> dict[str, float]:
     """Compute expected numbers and correlations for known true means."""
     n_systems = means.size
-    shift = np.abs(_pair_differences(means)) / np.sqrt(2 * error / n_topics)
+    shift = np.abs(all_pairs(means[None]).subtract(means)) / np.sqrt(2 * error / n_topics)
     p_correct = 2 * ndtr(shift) - 1
     return {
         "significant": float(power(shift, (n_topics - 1) * (n_systems - 1), critical_value).sum()),
@@ -434,13 +431,8 @@ def _expect_normal(
 
 
 def _critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
-    """Return the critical value of |t|."""
+    """Return the critical value of the absolute t statistic."""
     if correction == "tukey":
         return studentised_range_isf(alpha, n_systems, df) / float(np.sqrt(2))
     n_tests = n_systems * (n_systems - 1) // 2 if correction == "bonferroni" else 1
     return float(-stdtrit(df, alpha / n_tests / 2))
-
-
-def _pair_differences(means: Floats) -> Floats:
-    first, second = np.triu_indices(means.size, 1)
-    return np.asarray(means[first] - means[second])

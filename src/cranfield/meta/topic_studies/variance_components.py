@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
 from typing import Any, ClassVar
 
@@ -165,14 +165,12 @@ class Generalizability(Study):
         """
         check_list("sizes", sizes)
         parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
-        rows = []
-        for size in parsed_sizes:
-            row: dict[str, Any] = {"topics": size}
-            for name in ("relative", "absolute"):
-                result = getattr(self, name)(size)
-                row |= {name: result.value, f"{name} low": result.low, f"{name} high": result.high}
-            rows.append(row)
-        return pl.DataFrame(rows)
+        rows = [
+            (size, *astuple(self.relative(size)), *astuple(self.absolute(size)))
+            for size in parsed_sizes
+        ]
+        columns = [name for name in self.columns["coefficients"] if name != "measure"]
+        return pl.DataFrame(rows, columns, orient="row")
 
     def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
         n = self.topics if topics is None else topics

@@ -28,7 +28,7 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import ranked_documents
+from cranfield.meta.collection_studies.rankings import rank_documents
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
@@ -61,7 +61,7 @@ def cut_rankings(
     """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
     rankings = [
-        ranked_documents(run, ties, length).with_columns(system=pl.lit(index))
+        rank_documents(run, ties, length).with_columns(system=pl.lit(index))
         for index, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(

@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, InputError, check_choice, chec
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.measure_studies.correlations import correlation_matrix
-from cranfield.meta.study import Study, names_with_value, prefix
+from cranfield.meta.study import Study, find_names, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import encode_scores
@@ -121,7 +121,7 @@ class Prediction(Study):
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
         baseline = f"random predictions have {format_number(self.random, 4)} on average."
         low, high = (
-            f"{names_or_count(names_with_value(means, 'sMARE', value, 'predictor'), 'predictor')},"
+            f"{names_or_count(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {format_number(value, 4)}"
             for value in (means["sMARE"].min(), means["sMARE"].max())
         )

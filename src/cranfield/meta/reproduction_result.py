@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
-from cranfield.meta.study import Study, schema_of
+from cranfield.meta.study import Study, make_schema
 from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -127,7 +127,7 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
+def find_scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
     """Return the scores outside the bounds by more than rounding."""
     scores = np.concatenate([x, y])
     tolerance = ROUNDING * max(map(abs, bounds))
@@ -428,7 +428,7 @@ def _nrmse_or_none(
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
         notes.add("nRMSE requires a lowest and a highest possible score; pass bounds", measure)
-    elif scores_outside(x, y, score_range).size:
+    elif find_scores_outside(x, y, score_range).size:
         problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
         notes.add(f"nRMSE is not defined: {problem}", measure)
     else:
@@ -438,7 +438,7 @@ def _nrmse_or_none(
 
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
-    schema = schema_of(Reproduction.columns[table], ["topics", "other topics"])
+    schema = make_schema(Reproduction.columns[table], ["topics", "other topics"])
     return pl.DataFrame(rows, schema).fill_nan(None)
 
 
@@ -451,32 +451,32 @@ def _common_scores(
     paired: bool,
 ) -> tuple[Floats, Floats]:
     """Return the scores of topics with scores of all roles, if paired on both sides."""
-    scores_by_side: list[dict[str, Floats]] = []
+    tables = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
-        values = scores.select(systems=roles).values
-        check_size(values)
-        is_missing = np.isnan(values)
+        selected = scores.select(systems=roles)
+        check_size(selected.values)
+        is_missing = np.isnan(selected.values)
         is_complete = ~is_missing.any(axis=1)
-        scores_by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
+        tables.append(selected.select(is_complete))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
             notes.add(f"effects: {gap}, excluded", measure)
     if paired:
-        common = scores_by_side[0].keys() & scores_by_side[1].keys()
-        for topics, side in zip(scores_by_side, NOTE_SIDES, strict=True):
-            n_topics = len(topics) - len(common)
+        other_topics = set(tables[1].topics)
+        common = [topic for topic in tables[0].topics if topic in other_topics]
+        for table, side in zip(tables, NOTE_SIDES, strict=True):
+            n_topics = len(table.topics) - len(common)
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 gap = f"{counted(n_topics, 'topic')} with scores on the {side} side only"
                 notes.add(f"{roles[0]}: {gap}, excluded", measure)
-        order = [topic for topic in scores_by_side[0] if topic in common]
-        scores_by_side = [{topic: topics[topic] for topic in order} for topics in scores_by_side]
-    if not all(scores_by_side):
+        tables = [table.select(common) for table in tables]
+    if not all(table.topics for table in tables):
         suffix = " on both sides" if paired else ""
         raise CranfieldError(
             f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
         )
-    x, y = (np.array(list(side.values())).T for side in scores_by_side)
+    x, y = (table.values.T for table in tables)
     return x, y
 
 

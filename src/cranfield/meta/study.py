@@ -108,7 +108,7 @@ class Study(Result):
         return tables
 
 
-def schema_of(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
+def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
     """Return the types of declared columns: text for keys, integers, and floats for the others."""
     import polars as pl
 
@@ -121,9 +121,7 @@ def prefix(measure: str) -> str:
     return f"{measure}: " if measure else ""
 
 
-def names_with_value(
-    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure"
-) -> list[str]:
+def find_names(frame: pl.DataFrame, column: str, value: Any, noun: str = "measure") -> list[str]:
     """Return the names, from the column `noun`, of all rows with a value in a column."""
     return frame.filter(frame[column] == value)[noun].to_list()
 
@@ -139,7 +137,7 @@ def describe_extremes(
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     maximum, minimum = describe(first)[0], describe(last)[1]
-    top, bottom = (names_with_value(frame, column, row[column], noun) for row in (first, last))
+    top, bottom = (find_names(frame, column, row[column], noun) for row in (first, last))
     if len(rows) == 1:
         return f"{capitalised(quantity)}: {top[0]}, {maximum}."
     if len(top) == len(rows):

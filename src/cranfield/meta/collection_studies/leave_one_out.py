@@ -21,7 +21,7 @@ from cranfield.meta.collection_studies.pools import (
     TracedRuns,
     count_judged,
     find_contributors,
-    pool_mask,
+    mask_pool,
     pools,
     trace_runs,
 )
@@ -30,14 +30,14 @@ from cranfield.meta.collection_studies.rankings import (
     LISTS,
     Scoring,
     Teams,
+    compute_overall_scores,
     join_tables,
-    overall_scores,
     rank_correlation,
     rank_systems,
     read_scoring,
 )
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import Depth, Rel, whole_numbers
+from cranfield.meta.study_options import Depth, Rel, check_integers
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
@@ -114,7 +114,7 @@ class PoolDepths(Study):
         """Return all runs, judged only by the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
         contributes = np.isin(self.runs.judged.systems, self.contributors)
-        return self.runs.restrict(pool_mask(self.runs, contributes, depth))
+        return self.runs.restrict(mask_pool(self.runs, contributes, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -210,13 +210,13 @@ def pool_depths(
         contributes = team_pools.contributes
     else:
         sorted_depths = tuple(
-            sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools"))
+            sorted(check_integers("depth", depths, pool_depth or DEEPEST, " of pools"))
         )
         contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     judged_runs = runs.judged
-    masks = [pool_mask(runs, contributes, depth) for depth in sorted_depths]
+    masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.grade.size, dtype=bool))
-    scores = np.array([overall_scores(runs.blocks(mask), scoring) for mask in masks])
+    scores = np.array([compute_overall_scores(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
@@ -566,7 +566,7 @@ def leave_one_out(
         raise PolicyError(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
-    before = overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
+    before = compute_overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
     after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
@@ -599,5 +599,7 @@ def leave_one_out(
 
 def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
     team_pools, scoring, others = shared
-    scores = overall_scores(team_pools.runs.blocks(team_pools.without(team, others)), scoring)
+    scores = compute_overall_scores(
+        team_pools.runs.blocks(team_pools.without(team, others)), scoring
+    )
     return pl.DataFrame({"score": scores.ravel()})

@@ -34,8 +34,8 @@ from cranfield.meta.collection_studies.rankings import (
     read_scoring,
     score_blocks,
 )
-from cranfield.meta.study import Study, names_with_value, percent
-from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, split_texts, whole_numbers
+from cranfield.meta.study import Study, find_names, percent
+from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_integers, split_texts
 from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice, verdict_or_none
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
@@ -103,7 +103,7 @@ def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
 
 
-def significant_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
+def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return the sign of significant differences by pair, 0 for others; None if not testable."""
     verdict, is_tested = verdict_or_none(choice, scores, seed)
     return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
@@ -181,7 +181,7 @@ def _compare_with_full(
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
     orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
     full_signs = inputs.signs[kind]
-    new_signs = significant_signs(inputs.choice, scores, inputs.seed)
+    new_signs = compute_signs(inputs.choice, scores, inputs.seed)
     pairs: dict[str, int] = {}
     if full_signs is not None and new_signs is not None:
         in_full, in_new, products = full_signs != 0, new_signs != 0, full_signs * new_signs
@@ -341,7 +341,7 @@ class Pooling(Study):
         top = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if top["of pool"] is None:
             return ()
-        names = names_with_value(rows, "relevant", top["relevant"], "method")
+        names = find_names(rows, "relevant", top["relevant"], "method")
         return (
             f"With {counted(top['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {names_or_count(names, 'method')}: {percent(top['of pool'])}"
@@ -538,7 +538,7 @@ def pooling(
     call = check_arguments(pooling, locals(), trace_runs)
     parsed_methods = {str(method): method for method in parse_methods(methods)}
     scoring = read_scoring(measures, lists, compat)
-    parsed_budgets = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
+    parsed_budgets = None if budgets is None else sorted(check_integers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
@@ -570,7 +570,7 @@ def pooling(
         choice=choice,
         seed=int(seed),
         full_scores=full_scores,
-        signs=[significant_signs(choice, scores, int(seed)) for scores in full_scores],
+        signs=[compute_signs(choice, scores, int(seed)) for scores in full_scores],
     )
     # Names of parts contain the method, so that later calls can add methods.
     tasks: dict[str, Task] = {

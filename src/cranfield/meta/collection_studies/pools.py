@@ -181,7 +181,7 @@ def count_unjudged(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
     return np.asarray(np.minimum(runs.retrieved, depth).sum(axis=0) * contributes - n_judged)
 
 
-def pool_mask(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+def mask_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
     """Return a mask of the judgments of documents in a pool; shape (judgments,)."""
     mask = np.zeros(runs.grade.size, dtype=bool)
     mask[runs.number[is_pooled(runs, contributes, depth)]] = True

@@ -170,7 +170,7 @@ def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) 
     return Scoring(parsed, kinds)
 
 
-def overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
+def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
     scores = [[table.overall() for table in _score_kinds(block, scoring)] for block in blocks]
     return np.concatenate(scores, axis=-1)
@@ -225,7 +225,7 @@ def rank_correlation(before: Floats, after: Floats) -> float:
     return float(kendall_tau(*rounded))
 
 
-def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
     """Return columns `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
     frame = pl.DataFrame(
         {

@@ -16,12 +16,12 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    oriented_values,
-    pair_columns,
+    name_pairs,
+    orient_values,
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, names_with_value, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, find_names, percent
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
@@ -94,7 +94,7 @@ class InnateOrders(Study):
         if max_against == 0:
             measure_sentence = " No measure in this study contradicts that order."
         elif max_against is not None:
-            worst_measures = names_with_value(self.agreement, "against", max_against)
+            worst_measures = find_names(self.agreement, "against", max_against)
             measure_sentence = (
                 " That order is contradicted most often by"
                 f" {names_or_count(worst_measures, 'measure')}:"
@@ -183,7 +183,7 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = preference_signs(oriented_values([scores])[0], first, second)
+        preferred = preference_signs(orient_values([scores])[0], first, second)
         products = (preferred * pair_orders)[is_ordered]
         n_decided = (np.abs(preferred[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
@@ -196,7 +196,7 @@ def innate_orders(
         depth=int(depth),
         pairs=pl.DataFrame(
             {
-                **pair_columns(judged.systems),
+                **name_pairs(judged.systems),
                 **counts,
                 "p": binomial_pvalues(counts["better"], counts["worse"]),
             }
@@ -424,7 +424,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     """Compare pairs of candidates; `scores` are of the candidates, then of the gold measures."""
     # Counts are sums of products of indicators over pairs of runs: matrix products, which are exact
     # in floats below 2**53. Rows are the first candidate, columns the second.
-    values = oriented_values(scores)
+    values = orient_values(scores)
     n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
@@ -453,7 +453,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
         {
-            **pair_columns(names),
+            **name_pairs(names),
             "compared": n_compared,
             "missing": values.shape[1] * first.size - n_compared,
             "disagreements": n_disagree,

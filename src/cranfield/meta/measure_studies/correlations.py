@@ -46,12 +46,12 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     return scores
 
 
-def oriented_values(scores: Iterable[Scores]) -> Floats:
+def orient_values(scores: Iterable[Scores]) -> Floats:
     """Stack the values of measures, negated if lower is better; the first axis is measures."""
     return np.stack([-table.values if table.lower_is_better else table.values for table in scores])
 
 
-def pair_columns(names: Sequence[str]) -> dict[str, pl.Series]:
+def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
     return pair_names(names, *np.triu_indices(len(names), 1)).to_dict()
 
@@ -176,7 +176,7 @@ class Correlations(Study):
         coefficients = self.topicwise[:, *indices]
         lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
-            **pair_columns(self.measures),
+            **name_pairs(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
@@ -322,7 +322,7 @@ def correlate(
     is_lower_better = np.array([table.lower_is_better for table in scores.values()])
     overall_values = np.array([table.overall() for table in scores.values()])
     overall_values[is_lower_better] *= -1
-    topic_values = np.ascontiguousarray(np.swapaxes(oriented_values(scores.values()), 0, 1))
+    topic_values = np.ascontiguousarray(np.swapaxes(orient_values(scores.values()), 0, 1))
     rounded_values = round_for_ranking(overall_values)
     overall_levels = np.stack([np.unique(row, return_inverse=True)[1] for row in rounded_values])
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))

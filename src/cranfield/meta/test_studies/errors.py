@@ -16,16 +16,16 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
-from cranfield.meta.study import Study, describe_extremes, names_with_value, percent, prefix
+from cranfield.meta.study import Study, describe_extremes, find_names, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
     TestChoice,
     Verdict,
+    check_topic_sizes,
     explain_tests,
     label_scores,
     read_inputs,
-    topic_sizes,
     verdict_or_none,
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
@@ -178,7 +178,7 @@ class FalseAlarms(Study):
         if rows.is_empty():
             return ()
         highest: Any = rows["any pair"].max()
-        worst_names = names_or_count(names_with_value(rows, "any pair", highest, "test"), "test")
+        worst_names = names_or_count(find_names(rows, "any pair", highest, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
@@ -271,7 +271,7 @@ def false_alarms(
     n_topics = len(inputs.scores.topics)
     check_null(inputs.tests, null)
     max_topics = n_topics if null == "swapped" else MAX_TOPICS
-    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, max_topics)
+    parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
     source: Source = partial(_draw_swapped, inputs, members, seed)
     if null != "swapped":
@@ -416,7 +416,7 @@ class PowerOfTests(Study):
 
         text = describe_extremes(rows, "power", "true differences found", describe, "test")
         highest: Any = rows["any reversed"].max()
-        names = names_or_count(names_with_value(rows, "any reversed", highest, "test"), "test")
+        names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
         by = f" at most, by {names}" if len(rows) > 1 else ""
         return (
             f"{prefix(self.measure)}on {counted(size, 'topic')} {text[0].lower()}{text[1:]}",
@@ -495,7 +495,7 @@ def power_of_tests(
     if not parsed_edges or min(np.diff((0.0, *parsed_edges))) <= 0:
         raise PolicyError(f"edges must be above 0 and ascending, got {list(parsed_edges)}")
     n_topics = len(inputs.scores.topics)
-    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
+    parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
         # Sets differences within rounding to 0.

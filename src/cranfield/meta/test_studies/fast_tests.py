@@ -14,7 +14,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
-from cranfield.meta.study_options import whole_numbers
+from cranfield.meta.study_options import check_integers
 from cranfield.meta.work import hash_scores
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_indices
@@ -225,7 +225,7 @@ class StudyInputs:
             raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
         if requested is None:
             return tuple(size for size in SIZES if size <= largest) or (largest,)
-        return topic_sizes(requested, largest)
+        return check_topic_sizes(requested, largest)
 
     def about(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""
@@ -261,9 +261,9 @@ def draw_topic_sets(
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
+def check_topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
     """Check distinct sizes of topic sets, from 2 to a maximum."""
-    return whole_numbers("size", sizes, largest, " of topic sets", 2)
+    return check_integers("size", sizes, largest, " of topic sets", 2)
 
 
 def read_inputs(

@@ -17,7 +17,7 @@ from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
 from cranfield.meta.study_options import Proportion
-from cranfield.meta.test_studies.fast_tests import topic_sizes
+from cranfield.meta.test_studies.fast_tests import check_topic_sizes
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
@@ -362,7 +362,7 @@ def extrapolate(
     complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
-    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MAX_TOPICS))
+    parsed_sizes = sorted({*SIZES, n} if sizes is None else check_topic_sizes(sizes, MAX_TOPICS))
     error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(

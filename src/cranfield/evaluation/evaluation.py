@@ -307,7 +307,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self.coverage.notes + self._score_notes()
+        return self.whole.coverage.notes + self._score_notes()
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged

@@ -457,7 +457,7 @@ def _common_scores(
         check_size(selected.values)
         is_missing = np.isnan(selected.values)
         is_complete = ~is_missing.any(axis=1)
-        tables.append(selected.select(is_complete))
+        tables.append(selected.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
             notes.add(f"effects: {gap}, excluded", measure)

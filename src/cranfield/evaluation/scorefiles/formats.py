@@ -181,11 +181,7 @@ class ScoreTable:
 
 
 def read_table(table: ScoreTable) -> ScorePart:
-    """Read the scores of a wide or long table.
-
-    Columns without a role are ignored in a long table; in a wide one they are systems or measures,
-    except columns of text. Raises an `InputError` if the role of a column is ambiguous.
-    """
+    """Read a long table, or a wide one, whose numeric columns are systems or measures."""
     roles = find_roles(table.names, table.source.name)
     score_columns = [k for k in range(len(table.names)) if k not in roles.values()]
     if not {"system", "score"} <= roles.keys():

@@ -214,32 +214,31 @@ def pool_depths(
         )
         contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     judged_runs = runs.judged
+    all_depths = (*sorted_depths, None)
     masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.grade.size, dtype=bool))
     scores = np.array([compute_overall_scores(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
-        is_scored = ~np.isnan(before)
         full_ranks = rank_systems(before, lower_is_better)
-        for depth, after in zip((*sorted_depths, None), scores[:, k], strict=True):
+        for depth, after in zip(all_depths, scores[:, k], strict=True):
             rank = rank_systems(after, lower_is_better)
             column = pl.Series([depth] * len(judged_runs.systems), dtype=pl.Int64)
             columns = {"depth": column, "system": judged_runs.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
-                changes = (after - before)[is_scored]
                 row = {
                     "depth": [depth],
-                    "mean score": [after[is_scored].mean() if is_scored.any() else None],
-                    "difference": [changes.mean() if is_scored.any() else None],
+                    "mean score": [_reduce(np.mean, after)],
+                    "difference": [_reduce(np.mean, after - before)],
                     "tau": [rank_correlation(before, after)],
-                    "largest rank change": [np.abs(rank - full_ranks)[is_scored].max(initial=0)],
+                    "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
                 rankings.append(scoring.frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
-        for depth, mask in zip((*sorted_depths, None), masks, strict=True)
+        for depth, mask in zip(all_depths, masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
     # The last row has all judgments, of which the others are proportions.

@@ -323,8 +323,8 @@ def correlate(
     overall_values = np.array([table.overall() for table in scores.values()])
     overall_values[is_lower_better] *= -1
     topic_values = np.ascontiguousarray(np.swapaxes(orient_values(scores.values()), 0, 1))
-    rounded_values = round_for_ranking(overall_values)
-    overall_levels = np.stack([np.unique(row, return_inverse=True)[1] for row in rounded_values])
+    codes = [np.unique(row, return_inverse=True)[1] for row in round_for_ranking(overall_values)]
+    overall_levels = np.array(codes, dtype=np.float64)
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)

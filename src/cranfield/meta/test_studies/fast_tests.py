@@ -23,7 +23,7 @@ from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
 from cranfield.significance.models.glm import correct_testable, excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
+from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find_test
 
 Signs = NDArray[np.int8]
 
@@ -153,7 +153,7 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 @lru_cache(maxsize=4096)
 def critical_value(alpha: float, n_systems: int, df: float) -> float:
-    """Return the critical value of the studentised range; cached, as topic sets share values."""
+    """Return the critical value of the studentised range; topic sets share cached values."""
     return studentised_range_isf(alpha, n_systems, df)
 
 
@@ -327,5 +327,5 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
 def explain_tests(tests: Iterable[str]) -> list[str]:
     """Return a line with the names and titles of the tests."""
     names = dict.fromkeys(label.partition("+")[0] for label in tests)
-    infos = [find_test(name).info for name in names if name.partition("(")[0] in TESTS]
-    return ["; ".join(f"{info.name}: {info.title}" for info in infos)] if infos else []
+    infos = (find_test(name).info for name in names)
+    return ["; ".join(f"{info.name}: {info.title}" for info in infos)]

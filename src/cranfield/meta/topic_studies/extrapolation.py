@@ -253,8 +253,6 @@ class Extrapolation(Study):
         size = self.curve["topics"].max()
         curve = self.curve.filter(pl.col("topics") == size)
         rows = curve.rows_by_key("means", named=True, unique=True)
-        if not rows:
-            return ()
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
             f"{prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
@@ -376,15 +374,12 @@ def extrapolate(
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
     coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
     ratios = [r / (1 - r) for r in coefficients]
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
         expected = [_expect_means(mu, error, size, critical_value) for mu in (means, shrunk)]
         expected += [_expect_normal(ratio, m, size, critical_value) for ratio in ratios]
-        rows += [
-            {"topics": size, "means": name, **row}
-            for name, row in zip(MEANS, expected, strict=True)
-        ]
+        rows += [(size, name, *values) for name, values in zip(MEANS, expected, strict=True)]
     differences = np.abs(all_pairs(means[None]).subtract(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
@@ -396,7 +391,7 @@ def extrapolate(
         correction=correction_name,
         pairs=int(differences.size),
         significant=int((is_different & (differences >= threshold)).sum()),
-        curve=pl.DataFrame(rows),
+        curve=pl.DataFrame(rows, list(Extrapolation.columns["extrapolation"])[1:], orient="row"),
         generalizability=study,
         notes=(*complete_scores.notes, *study.notes),
     )
@@ -404,30 +399,23 @@ def extrapolate(
 
 def _expect_means(
     means: Floats, error: float, n_topics: int, critical_value: float
-) -> dict[str, float]:
-    """Compute expected numbers and correlations for known true means."""
-    n_systems = means.size
+) -> tuple[float, float, float]:
+    """Compute the expected significant pairs, tau and repeated tau for known true means."""
     shift = np.abs(all_pairs(means[None]).subtract(means)) / np.sqrt(2 * error / n_topics)
     p_correct = 2 * ndtr(shift) - 1
-    return {
-        "significant": float(power(shift, (n_topics - 1) * (n_systems - 1), critical_value).sum()),
-        "tau truth": float(p_correct.mean()),
-        "tau repeat": float((p_correct**2).mean()),
-    }
+    n_significant = power(shift, (n_topics - 1) * (means.size - 1), critical_value).sum()
+    return float(n_significant), float(p_correct.mean()), float((p_correct**2).mean())
 
 
 def _expect_normal(
     ratio: float, n_systems: int, n_topics: int, critical_value: float
-) -> dict[str, float]:
-    """Compute expected numbers and correlations if the true means are a normal sample."""
+) -> tuple[float, float, float]:
+    """Compute the expected significant pairs and taus if the true means are a normal sample."""
     df = (n_topics - 1) * (n_systems - 1)
     p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + n_topics * ratio)))
     coefficient = n_topics * ratio / (1 + n_topics * ratio)
-    return {
-        "significant": p_significant * n_systems * (n_systems - 1) / 2,
-        "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
-        "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
-    }
+    tau_truth, tau_repeat = 2 / np.pi * np.arcsin([np.sqrt(coefficient), coefficient])
+    return p_significant * n_systems * (n_systems - 1) / 2, float(tau_truth), float(tau_repeat)
 
 
 def _critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:

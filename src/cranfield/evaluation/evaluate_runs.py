@@ -145,14 +145,13 @@ def evaluate(
     >>> ev.by_system().rows()
     [('run', 0.5, 0.7601...)]
     """
-    if more:
-        listed = ", ".join(repr(str(item)) for item in (measures, *more) if _is_measure(item))
+    if more and not all(isinstance(item, (str, Measure)) for item in (measures, *more)):
         raise PolicyError(
-            f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
-            if all(map(_is_measure, (measures, *more)))
-            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by"
-            " name"
+            "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by name"
         )
+    if more:
+        listed = [str(item) for item in (measures, *more)]
+        raise PolicyError(f"pass several measures as a list: cf.evaluate(runs, qrels, {listed})")
     check_keywords(evaluate, options)
     check_list("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
@@ -168,10 +167,6 @@ def evaluate(
     sharding = as_sharding(shards, policies.pop("seed", 0))
     [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
-
-
-def _is_measure(value: Any) -> bool:
-    return isinstance(value, (str, Measure))
 
 
 @with_options(ShardOptions)

@@ -248,11 +248,11 @@ class Reproduction(Study):
         The columns are `measure`; `RMSE` (except for replications) and `p` followed by the role;
         with both roles also `ER`, its bounds and `DRI`.
         """
-        table = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
+        columns = {"measure": pl.Series(self.measures, dtype=pl.String)}
         for name in ["p"] if self.kind == "replication" else ["RMSE", "p"]:
             for role in self.roles:
-                values = self.scores.filter(pl.col("role") == role)[name]
-                table = table.with_columns(values.alias(f"{name} {role}"))
+                columns[f"{name} {role}"] = self.scores.filter(role=role)[name]
+        table = pl.DataFrame(columns)
         return table.with_columns(self.effects.select(*RATIO)) if len(self.roles) > 1 else table
 
     @property
@@ -269,13 +269,12 @@ class Reproduction(Study):
                 f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
                 f" {row['original']:.4f}{p})"
             )
-        effect = ""
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
-        for row in ratios.iter_rows(named=True):
-            effect = (
-                f" The improvement is {row['ER']:.2f} times the original improvement (95%"
-                f" confidence interval {row['ER low']:.2f} to {row['ER high']:.2f})."
-            )
+        effect = "".join(
+            f" The improvement is {row['ER']:.2f} times the original improvement (95% confidence"
+            f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
+            for row in ratios.iter_rows(named=True)
+        )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
             f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",

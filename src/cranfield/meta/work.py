@@ -103,7 +103,6 @@ class ResultsFolder:
             raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
-        self.damage_reports: list[str] = []
         expected = json.loads(json.dumps({"cranfield": __version__, **about}))
         self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
         settings = self.path / "study.json"
@@ -134,30 +133,27 @@ class ResultsFolder:
                 f"{path} contains another study: {_describe_difference(recorded, expected)}"
             )
 
-    def read(self, name: str) -> pl.DataFrame | None:
-        """Read a finished part; None if it is missing, or damaged, which is recorded."""
-        path = self.path / f"{name}.parquet"
-        try:
-            return parse_part(path.read_bytes(), self.study, name)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        except InputError as error:
-            reason = error.reason
-        self.damage_reports.append(f"{path.name} {reason}")
-        return None
-
-    def warn_about_damage(self) -> None:
-        """Warn about damaged parts, which are computed again, and list them in `damaged.txt`."""
-        if not self.damage_reports:
-            return
-        n_parts = counted(len(self.damage_reports), "damaged part")
-        example = f"{self.damage_reports[0]} (see {_DAMAGED})"
-        warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
-        lines = [f"{problem}; it was computed again\n" for problem in self.damage_reports]
-        with whole_file(self.path / _DAMAGED) as out:
-            out.write("".join(lines).encode())
+    def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
+        """Read finished parts; warn about damaged ones, and list them in `damaged.txt`."""
+        parts, damage = {}, []
+        for name in names:
+            path = self.path / f"{name}.parquet"
+            try:
+                parts[name] = parse_part(path.read_bytes(), self.study, name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                damage.append(f"{path.name} cannot be read: {reason}")
+            except InputError as error:
+                damage.append(f"{path.name} {error.reason}")
+        if damage:
+            n_parts = counted(len(damage), "damaged part")
+            example = f"{damage[0]} (see {_DAMAGED})"
+            warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
+            with whole_file(self.path / _DAMAGED) as out:
+                out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
+        return parts
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         """Write a part, with its study, its name and a hash of all bytes as metadata."""
@@ -296,10 +292,7 @@ def run_parts(
     """
     check_integer("jobs", jobs, 1, MAX_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
-    finished = {}
-    if results is not None:
-        finished = {name: part for name in tasks if (part := results.read(name)) is not None}
-        results.warn_about_damage()
+    finished = {} if results is None else results.read(tasks)
     if progress is not None:
         progress(len(finished), len(tasks))
     pending = ((name, task) for name, task in tasks.items() if name not in finished)

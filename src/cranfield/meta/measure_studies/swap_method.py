@@ -114,10 +114,9 @@ class Swaps(Study):
         for size in self.sizes:
             bins = self._join_bins(size, 1 / error)
             top_bins = list(takewhile(lambda b: b[2] <= error * b[1], bins))
-            result: tuple[float | None, ...] = (None, None)
-            if top_bins:
-                result = top_bins[-1][0], sum(b[1] for b in top_bins) / sum(b[1] for b in bins)
-            rows.append((size, *result))
+            low = top_bins[-1][0] if top_bins else None
+            proportion = sum(b[1] for b in top_bins) / sum(b[1] for b in bins) if top_bins else None
+            rows.append((size, low, proportion))
         schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
 
@@ -343,11 +342,10 @@ def swap_method(
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = choose_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
-    options = None
     if test is not None:
         names = {"test": find_test(test).info.name, "correction": CORRECTIONS.find(correction)}
         test_facts = {**names, "alpha": alpha, "resamples": resamples}
-        options = {**test_facts, "seed": seed}
+    options = None if test is None else {**test_facts, "seed": seed}
     parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
     about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     table = run_parts(

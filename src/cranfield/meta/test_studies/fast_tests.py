@@ -25,14 +25,14 @@ from cranfield.significance.models.glm import correct_testable, excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find_test
 
-Signs = NDArray[np.int8]
-
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: Signs  # of the difference of means, 1 where the first system is above the second
+    order: NDArray[
+        np.int8
+    ]  # sign of the difference of means, 1 where the first system is above the second
     significant: Bools
 
 

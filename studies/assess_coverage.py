@@ -29,7 +29,7 @@ from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import tables_from_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.judges.comparison import PROPORTIONS, UNBOUNDED, calibration, statistics
+from cranfield.assess.judges.comparison import PROPORTIONS, calibration, statistics
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
@@ -205,7 +205,7 @@ def judges(folder: Path, samples: int) -> None:
             )
             has = some.sum(axis=(2, 3)) > 0
             for name, law in of_all.items():
-                options: dict[str, Any] = {"bounded": name not in UNBOUNDED}
+                options: dict[str, Any] = {"bounded": name != "bias"}
                 low, high = jackknife(
                     law(tables), law(without), has, 0.95, are_proportions=name in shares, **options
                 )

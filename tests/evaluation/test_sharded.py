@@ -141,6 +141,7 @@ def test_one_shard_is_the_whole_collection() -> None:
         np.testing.assert_array_equal(ev[name].values[:, :, 0], expected)
         np.testing.assert_array_equal(ev.whole[name].values, plain[name].values)
     assert ev.whole.coverage.to_polars().equals(plain.coverage.to_polars())
+    assert ev.notes == ev.whole.notes == plain.notes
 
 
 @settings(max_examples=10)

@@ -46,8 +46,8 @@ def fronts(found: cf.CostEffectiveness) -> dict[str, list[str]]:
 def test_rates_are_no_costs(name: str) -> None:
     scores = cf.read_scores({"a": [0.5, 1.0], "b": [0.25, 1.0]})
     with pytest.raises(cf.InputError, match=f"got '{name}'; pass its inverse"):
-        cf.significance.cost_effectiveness(scores, {"system": ["a", "b"], name: [200, 10]})
-    assert cf.significance.cost_effectiveness(scores, {"system": ["a", "b"], "seconds": [2, 1]})
+        cf.cost_effectiveness(scores, {"system": ["a", "b"], name: [200, 10]})
+    assert cf.cost_effectiveness(scores, {"system": ["a", "b"], "seconds": [2, 1]})
 
 
 def test_reference_fronts(tmp_path: Any) -> None:

@@ -43,28 +43,20 @@ class RandomShardOptions(ShardOptions, total=False):
     seed: int
 
 
-_JUDGE_PARAMETERS = inspect.signature(judge).parameters
-_SHARD_DEFAULTS = {"unmapped": "error", "rel": None, "seed": 0}
+def _shard_options(*, unmapped: str = "error", rel: int | None = None, seed: int = 0) -> None:
+    """Declare the options for shards, with their defaults."""
+
+
+_PARAMETERS = [p for f in (judge, _shard_options) for p in inspect.signature(f).parameters.values()]
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that replaces `**options` in a signature by the options with defaults."""
-    # The options are in the order of the parameters of `judge`, followed by those for shards.
-    order = [*_JUDGE_PARAMETERS, *_SHARD_DEFAULTS]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        parameters += [
-            _JUDGE_PARAMETERS.get(name)
-            or inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=_SHARD_DEFAULTS[name],
-                annotation=options.__annotations__[name].__forward_arg__,
-            )
-            for name in sorted(options.__annotations__, key=order.index)
-        ]
+        parameters += [p for p in _PARAMETERS if p.name in options.__annotations__]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
@@ -153,14 +145,13 @@ def evaluate(
     >>> ev.by_system().rows()
     [('run', 0.5, 0.7601...)]
     """
-    if more:
-        listed = ", ".join(repr(str(item)) for item in (measures, *more) if _is_measure(item))
+    if more and not all(isinstance(item, (str, Measure)) for item in (measures, *more)):
         raise PolicyError(
-            f"pass several measures as a list: cf.evaluate(runs, qrels, [{listed}])"
-            if all(map(_is_measure, (measures, *more)))
-            else "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by"
-            " name"
+            "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by name"
         )
+    if more:
+        listed = [str(item) for item in (measures, *more)]
+        raise PolicyError(f"pass several measures as a list: cf.evaluate(runs, qrels, {listed})")
     check_keywords(evaluate, options)
     check_list("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
@@ -176,10 +167,6 @@ def evaluate(
     sharding = as_sharding(shards, policies.pop("seed", 0))
     [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return evaluation
-
-
-def _is_measure(value: Any) -> bool:
-    return isinstance(value, (str, Measure))
 
 
 @with_options(ShardOptions)

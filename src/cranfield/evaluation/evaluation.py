@@ -76,7 +76,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
-    orders = tuple(extreme_orders(judged))
+    orders = tuple(order_ties(judged))
     effects = np.array([_tie_effect(scores[name], m, orders) for name, m in measures.items()])
     largest, names = effects.max(axis=0), np.array([*measures])[effects.argmax(axis=0)].tolist()
     n_tied = [coverage.tied for coverage in judged.coverage.systems]
@@ -95,7 +95,7 @@ def depends_on_grades(measure: Measure) -> bool:
     return measure.data_class is JudgedRuns and not needs_more
 
 
-def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
+def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     """Yield the runs with ties in descending order of grades (best), then in ascending (worst)."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
@@ -307,7 +307,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self.coverage.notes + self._score_notes()
+        return self.whole.coverage.notes + self._score_notes()
 
     def _score_notes(self) -> list[str]:
         judged = self.whole.judged

@@ -107,7 +107,8 @@ class _Ties:
 
     def empty_score(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
-        return self._scores(np.empty((0, 1), dtype=np.int64), np.empty((0, 1), dtype=np.int64))
+        no_documents = np.empty((0, 1), dtype=np.int64)
+        return self._scores(no_documents, no_documents)
 
     def gains(self) -> Floats:
         """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
@@ -117,10 +118,9 @@ class _Ties:
         return self._scores(rank[None], code[None]).reshape(shape) - self.empty_score()[:, :, None]
 
     def adjacent_scores(self, upper: int) -> Floats:
-        """Score rankings of two adjacent documents, by grade and rank of the lower one.
+        """Score rankings of a document below one of grade `upper`; shape (topics, grades, ranks).
 
-        The upper document has the grade `upper`; it is not retrieved if the lower one is at rank 1.
-        The shape is (topics, grades, ranks).
+        At rank 1, the upper document is not retrieved.
         """
         ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
         lower = np.repeat(self.grades, self.deepest)
@@ -219,15 +219,16 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected value of the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
-    untied_rows = _find_untied(ties, np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    is_tied = np.isin(rows.cell << 32 | rows.rank, ties.doc_cell << 32 | ties.doc_rank)
+    untied = rows.where(~is_tied & np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
     # In cells with ties, each untied document is a group of its own.
-    ones = np.ones(untied_rows.size, dtype=np.int64)
-    cell = np.concatenate([ties.cell, rows.cell[untied_rows]])
-    first = np.concatenate([ties.first, rows.rank[untied_rows]])
-    last = np.concatenate([ties.last, rows.rank[untied_rows]])
+    ones = np.ones(untied.cell.size, dtype=np.int64)
+    cell = np.concatenate([ties.cell, untied.cell])
+    first = np.concatenate([ties.first, untied.rank])
+    last = np.concatenate([ties.last, untied.rank])
     size = np.concatenate([ties.size, ones])
-    group = np.concatenate([ties.group, ties.first.size + np.arange(untied_rows.size)])
-    grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, rows.grade[untied_rows])])
+    group = np.concatenate([ties.group, ties.first.size + np.arange(untied.cell.size)])
+    grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, untied.grade)])
     count = np.concatenate([ties.count, ones])
 
     gains = ties.gains()
@@ -250,9 +251,10 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     np.multiply.at(passing, group, row_survival**count)
     # The probability of reaching a group is the product of those of passing the groups above.
     order = np.lexsort((first, cell))
-    cumulative = scan(passing[order], number_rows(cell[order]), np.multiply)
+    numbers = number_rows(cell[order])
+    cumulative = scan(passing[order], numbers, np.multiply)
     reach = np.empty(cell.size)
-    reach[order] = np.where(number_rows(cell[order]) == 1, 1.0, np.append(1.0, cumulative[:-1]))
+    reach[order] = np.where(numbers == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
     can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
     stops, n_ranks = _stop_probabilities(
@@ -262,15 +264,8 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     rank = first[groups] + offset
     stop_gains = worth[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
     expected = ties.empty_score() + ties.total(cell[groups], stop_gains)
-    is_tied = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
-    return np.where(is_tied, expected, actual)
-
-
-def _find_untied(ties: _Ties, is_selected: Bools) -> Ints:
-    """Return the selected rows of documents that are not tied."""
-    rows = np.flatnonzero(is_selected)
-    keys = ties.judged.documents.cell[rows] << 32 | ties.judged.documents.rank[rows]
-    return rows[~np.isin(keys, ties.doc_cell << 32 | ties.doc_rank)]
+    has_ties = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
+    return np.where(has_ties, expected, actual)
 
 
 def _stop_probabilities(

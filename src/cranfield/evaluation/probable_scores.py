@@ -67,7 +67,7 @@ class ProbableRuns:
         return measure(judged_only=False), rows, self.row[rows.judgment]
 
 
-def exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
+def compute_exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
     """Return the exact moments of a measure; None if they have to be simulated."""
     uncondensed = measure(judged_only=False)
     if getattr(uncondensed, "max_grade", None) == "topic":
@@ -451,7 +451,7 @@ def _compute_moments(
     modal_runs = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
     if is_certain.all():
         return [(measure.score(modal_runs), np.zeros(runs.judged.shape), 0) for measure in measures]
-    exact = [exact_moments(runs, measure) for measure in measures]
+    exact = [compute_exact_moments(runs, measure) for measure in measures]
     sampled = [measure for measure, values in zip(measures, exact, strict=True) if values is None]
     estimates = iter(simulate(runs, sampled, draws, seed) if sampled else [])
     moments = []

@@ -38,7 +38,7 @@ EXPOSURE = ("EEL", "EED", "EER")  # measures of expected exposure
 EQUITY = ("IAA(browsing='geometric')",)  # the measure of equity of attention
 
 
-def document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:
+def make_document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:
     """Return a table of groups in which each document of runs or judgments is its own group."""
     docs = pl.concat([*(run.docs.unique() for run in runs), qrels.docs.unique()]).unique().sort()
     numbers = np.arange(len(docs))
@@ -125,7 +125,7 @@ def _judge_by_measure(
     run_list, judgments = read_runs(runs), read_qrels(qrels)
     judged_by_unit = {}
     for unit in dict.fromkeys(measure.by for measure in measures):
-        groups = {"groups": document_groups(run_list, judgments)} if unit == "document" else {}
+        groups = {"groups": make_document_groups(run_list, judgments)} if unit == "document" else {}
         judged_by_unit[unit] = judge(run_list, judgments, **(options | groups))
     for measure in measures:
         measure.require_complete()

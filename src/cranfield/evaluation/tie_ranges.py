@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.evaluation.evaluation import Evaluation, depends_on_grades, extreme_orders
+from cranfield.evaluation.evaluation import Evaluation, depends_on_grades, order_ties
 from cranfield.evaluation.expected_scores import expected_scores, has_bounds, with_trec_ties
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
@@ -88,7 +88,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     run     P@1      0.0000  0.0000    0.3333   1.0000  100.0%
     """
     judged = with_trec_ties(evaluation.judged)
-    orders = tuple(extreme_orders(judged))
+    orders = tuple(order_ties(judged))
     retrieved = judged.retrieved.sum(axis=0).clip(1)
     tied = np.array([coverage.tied for coverage in judged.coverage.systems]) / retrieved
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied}

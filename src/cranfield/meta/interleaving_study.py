@@ -28,8 +28,8 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import ranked_documents
-from cranfield.meta.study import SYSTEM_PAIR, Study, percent
+from cranfield.meta.collection_studies.rankings import rank_documents
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
@@ -38,26 +38,17 @@ from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
 from cranfield.online.interleaving.preference import TIE
 from cranfield.result import Column, Columns
+from cranfield.significance.differences import PAIR_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
 class ResultLists:
-    """Results of each system for each topic.
-
-    Attributes
-    ----------
-    systems, topics
-        Names of systems and topics.
-    docs
-        Code of the document at each rank, shape (systems, topics, ranks); -1 after the last one.
-    grade
-        Grade of each pair of topic and document, by code; 0 if it is unjudged or below 0.
-    """
+    """Results of each system for each topic."""
 
     systems: tuple[str, ...]
     topics: tuple[str, ...]
-    docs: Indices
-    grade: Ints
+    docs: Indices  # codes of documents, shape (systems, topics, ranks); -1 after the last one
+    grade: Ints  # of each pair of topic and document, by code; 0 if unjudged or below 0
 
     def grades(self, docs: Indices) -> Ints:
         """Return the grades of documents by code; -1 after the end of a list."""
@@ -70,7 +61,7 @@ def cut_rankings(
     """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
     rankings = [
-        ranked_documents(run, ties, length).with_columns(system=pl.lit(index))
+        rank_documents(run, ties, length).with_columns(system=pl.lit(index))
         for index, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(
@@ -121,11 +112,7 @@ class Simulation:
 
 
 def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
-    """Simulate the clicks of all users on a pair of systems; return a row of counts per user.
-
-    Counts are wins, losses and ties for interleaving. For A/B tests, in which each list is shown
-    on the same number of pages, they are the sums of clicks per page and of their squares.
-    """
+    """Simulate the clicks of all users on a pair of systems; return a row of counts per user."""
     method, first, second = task
     count = _count_clicks if method == AB else _count_wins
     topics = [count(simulation, task, topic) for topic in range(len(simulation.lists.topics))]
@@ -150,24 +137,19 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     interleaved = interleave(lists, method, docs.shape[1], topic=name)
     codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
     all_docs = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
-    outcomes = np.array(
-        [
-            interleaved.outcomes(codes, clicked, teams)
-            for clicked in _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
-        ]
-    )
+    clicks = _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
+    outcomes = np.array([interleaved.outcomes(codes, clicked, teams) for clicked in clicks])
     n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
     return np.stack([n_wins, n_losses, simulation.impressions - n_wins - n_losses], axis=1)
 
 
 def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
     """Return the sums of clicks per page on each list, and of their squares; shape (users, 4)."""
-    clicks_by_side = []
+    pages = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
-        clicked = _simulate_clicks(simulation, docs, (topic, *task[1:], side))
-        clicks_by_side.append([page.sum(axis=1) for page in clicked])
-    clicks = np.array(clicks_by_side)
+        pages.append(_simulate_clicks(simulation, docs, (topic, *task[1:], side)))
+    clicks = np.sum(pages, axis=3)  # shape (lists, users, pages)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
@@ -181,7 +163,7 @@ def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> l
 
 
 USER_METHOD = ("user", "method")
-PAIR = ("first", "second")
+PAIR = tuple(PAIR_COLUMNS)
 
 
 class Sensitivity(Study):
@@ -240,7 +222,7 @@ class Sensitivity(Study):
         "interleaving pairs": {
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
-            **SYSTEM_PAIR,
+            **PAIR_COLUMNS,
             "difference": Column("Difference of the scores by the measure, first minus second."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
@@ -498,13 +480,14 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(system_pairs):,}")
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
-    labels, docs = "\n".join([*lists.systems, "", *lists.topics]), lists.docs.astype(np.int64)
+    labels = "\n".join([*lists.systems, "", *lists.topics])
     about = {
         "study": "interleaving",
         "users": {name: repr(user) for name, user in simulation.users.items()},
         "impressions": simulation.impressions,
         "length": int(length),
         "seed": simulation.seed,
+        "lists": hash_values(labels, lists.docs.astype(np.int64), lists.grade),
     }
     rows = run_parts(
         simulate_pair,
@@ -515,7 +498,7 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about={} if folder is None else {**about, "lists": hash_values(labels, docs, lists.grade)},
+        about=about,
         jobs=jobs,
         backend=backend,
         folder=folder,

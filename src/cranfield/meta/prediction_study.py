@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted
+from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, names_or_count, some_of
+from cranfield.base.text import counted, names_or_count
 from cranfield.meta.measure_studies.correlations import correlation_matrix
-from cranfield.meta.study import Study, names_with_value, prefix
+from cranfield.meta.study import Study, find_names, prefix
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import encode_scores
@@ -121,7 +121,7 @@ class Prediction(Study):
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
         baseline = f"random predictions have {format_number(self.random, 4)} on average."
         low, high = (
-            f"{names_or_count(names_with_value(means, 'sMARE', value, 'predictor'), 'predictor')},"
+            f"{names_or_count(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {format_number(value, 4)}"
             for value in (means["sMARE"].min(), means["sMARE"].max())
         )
@@ -214,11 +214,8 @@ def prediction(
     negated_predictors = tuple(lower_is_better)
     table = as_scores(scores).finite().over_shards()
     data, notes = _align(table, _read_predictions(predictions))
-    if unknown := [name for name in negated_predictors if name not in data.predictors]:
-        raise PolicyError(
-            f"unknown predictor in lower_is_better={unknown[0]!r}; expected one of:"
-            f" {some_of(data.predictors, 10)}"
-        )
+    for name in negated_predictors:
+        check_choice("predictor in lower_is_better", name, data.predictors)
     if table.lower_is_better:
         notes.append("lower scores are better; predictions are expected to increase with scores")
     signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)
@@ -284,8 +281,8 @@ def _read_predictions(data: Any) -> pl.DataFrame:
 def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of topics that have all of them, and notes."""
     if table["system"].null_count():
-        all_systems = pl.DataFrame({"system": scores.systems}, schema={"system": pl.String})
-        table = table.drop("system").join(all_systems, how="cross")
+        all_systems = pl.lit(list(scores.systems), dtype=pl.List(pl.String))
+        table = table.with_columns(system=all_systems).explode("system")
     predicted_systems = set(table["system"])
     systems = tuple(system for system in scores.systems if system in predicted_systems)
     if not systems:
@@ -319,14 +316,13 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     )
     notes = [f"{counted(n, noun)} {reason} excluded" for n, noun, reason in exclusions if n]
     is_common = has_scores & is_complete
-    if is_common.sum() < 2:
-        raise CranfieldError(
-            f"expected at least two topics with all scores and predictions, got {is_common.sum()}"
-        )
     topics = tuple(compress(scores.topics, is_common))
-    common_scores = system_scores[:, is_common]
-    data = _PredictionData(predictors, systems, topics, cube[:, :, is_common], common_scores)
-    return data, notes
+    if len(topics) < 2:
+        raise CranfieldError(
+            f"expected at least two topics with all scores and predictions, got {len(topics)}"
+        )
+    cube, common_scores = cube[:, :, is_common], system_scores[:, is_common]
+    return _PredictionData(predictors, systems, topics, cube, common_scores), notes
 
 
 def _evaluate(
@@ -377,11 +373,10 @@ def _count_tied_pairs(levels: Floats) -> int:
 def _note_constants(summary: pl.DataFrame, n_topics: int) -> list[str]:
     """Return a note for each predictor and system with constant predictions or scores."""
     n_pairs = n_topics * (n_topics - 1) // 2
-    constant_rows = summary.filter(pl.col("tied predictions") == n_pairs)
-    pairs = constant_rows.select("predictor", "system").iter_rows()
-    names = [f"predictions of {predictor} for {system}" for predictor, system in pairs]
-    constant_rows = summary.filter(pl.col("tied scores") == n_pairs)
-    names += [f"scores of {name}" for name in constant_rows["system"].unique(maintain_order=True)]
+    pairs = summary.filter(pl.col("tied predictions") == n_pairs).select("predictor", "system")
+    names = [f"predictions of {predictor} for {system}" for predictor, system in pairs.rows()]
+    constant_scores = summary.filter(pl.col("tied scores") == n_pairs)["system"]
+    names += [f"scores of {name}" for name in constant_scores.unique(maintain_order=True)]
     effect = "correlations are undefined, and sMARE carries no information"
     return [f"{name} are constant: {effect}" for name in names]
 

@@ -28,7 +28,7 @@ from cranfield.correlation import rbo
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import ranked_documents
+from cranfield.meta.collection_studies.rankings import rank_documents
 from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
@@ -112,8 +112,8 @@ def order_agreement(
     """
     check_arguments(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
-    documents = ranked_documents(first, ties, depth).join(
-        ranked_documents(second, ties, depth),
+    documents = rank_documents(first, ties, depth).join(
+        rank_documents(second, ties, depth),
         on=["topic", "doc"],
         how="full",
         coalesce=True,
@@ -177,12 +177,10 @@ def _position_tau(x: Floats, y: Floats) -> float:
     n_ranks = min(first.size, second.size)
     if n_ranks and np.array_equal(first, second):
         return 1.0
-    if n_ranks < 2:
-        return np.nan
-    return _compute_tau(first[:n_ranks].astype(np.float64), second[:n_ranks].astype(np.float64))
+    return _compute_tau(first[:n_ranks], second[:n_ranks]) if n_ranks > 1 else np.nan
 
 
-def _compute_tau(x: Floats, y: Floats) -> float:
+def _compute_tau(x: NDArray[Any], y: NDArray[Any]) -> float:
     # SciPy needs O(n log n) time, but cranfield.correlation O(n^2), too much for long rankings.
     from scipy.stats import kendalltau
 
@@ -298,8 +296,7 @@ def reproduce(
         agreement = order_agreement(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
-        n_missing = int(agreement["RBO"].null_count())
-        if n_missing:
+        if n_missing := agreement["RBO"].null_count():
             notes.add(f"{role}: {counted(n_missing, 'topic')} with documents in one run only")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)

@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
-from cranfield.meta.study import Study, schema_of
+from cranfield.meta.study import Study, make_schema
 from cranfield.result import Column, Columns, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -111,8 +111,8 @@ def effect_ratio_interval(
         weights = scaled_variance**2 / (x.size - 1) + variance2**2 / (y.size - 1)
         df = (scaled_variance + variance2) ** 2 / weights if weights > 0 else df
     squared_quantile = t_quantile(CONFIDENCE, df) ** 2
-    arguments = (effect, effect2, variance, variance2, covariance, squared_quantile)
-    low, high = fieller_interval(*(np.asarray(value, dtype=np.float64) for value in arguments))
+    estimates = np.array([effect, effect2, variance, variance2, covariance, squared_quantile])
+    low, high = fieller_interval(*estimates)
     return float(low), float(high)
 
 
@@ -127,7 +127,7 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
+def find_scores_outside(x: Floats, y: Floats, bounds: tuple[float, float]) -> Floats:
     """Return the scores outside the bounds by more than rounding."""
     scores = np.concatenate([x, y])
     tolerance = ROUNDING * max(map(abs, bounds))
@@ -248,11 +248,11 @@ class Reproduction(Study):
         The columns are `measure`; `RMSE` (except for replications) and `p` followed by the role;
         with both roles also `ER`, its bounds and `DRI`.
         """
-        table = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
+        columns = {"measure": pl.Series(self.measures, dtype=pl.String)}
         for name in ["p"] if self.kind == "replication" else ["RMSE", "p"]:
             for role in self.roles:
-                values = self.scores.filter(pl.col("role") == role)[name]
-                table = table.with_columns(values.alias(f"{name} {role}"))
+                columns[f"{name} {role}"] = self.scores.filter(role=role)[name]
+        table = pl.DataFrame(columns)
         return table.with_columns(self.effects.select(*RATIO)) if len(self.roles) > 1 else table
 
     @property
@@ -269,13 +269,12 @@ class Reproduction(Study):
                 f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
                 f" {row['original']:.4f}{p})"
             )
-        effect = ""
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
-        for row in ratios.iter_rows(named=True):
-            effect = (
-                f" The improvement is {row['ER']:.2f} times the original improvement (95%"
-                f" confidence interval {row['ER low']:.2f} to {row['ER high']:.2f})."
-            )
+        effect = "".join(
+            f" The improvement is {row['ER']:.2f} times the original improvement (95% confidence"
+            f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
+            for row in ratios.iter_rows(named=True)
+        )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
             f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
@@ -398,7 +397,7 @@ def compare_sides(
         for role in roles:
             [x], [y] = _common_scores(sides, (role,), measure, notes, paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
-            row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
+            row |= dict(zip(SIDES, (x.mean(), y.mean()), strict=True))
             if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
@@ -428,7 +427,7 @@ def _nrmse_or_none(
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
         notes.add("nRMSE requires a lowest and a highest possible score; pass bounds", measure)
-    elif scores_outside(x, y, score_range).size:
+    elif find_scores_outside(x, y, score_range).size:
         problem = f"scores outside {score_range[0]:g} to {score_range[1]:g}"
         notes.add(f"nRMSE is not defined: {problem}", measure)
     else:
@@ -438,9 +437,8 @@ def _nrmse_or_none(
 
 def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
-    schema = schema_of(Reproduction.columns[table], ["topics", "other topics"])
-    columns = {name: [row.get(name) for row in rows] for name in schema}
-    return pl.DataFrame(columns, schema=schema).fill_nan(None)
+    schema = make_schema(Reproduction.columns[table], ["topics", "other topics"])
+    return pl.DataFrame(rows, schema).fill_nan(None)
 
 
 def _common_scores(
@@ -452,32 +450,32 @@ def _common_scores(
     paired: bool,
 ) -> tuple[Floats, Floats]:
     """Return the scores of topics with scores of all roles, if paired on both sides."""
-    scores_by_side: list[dict[str, Floats]] = []
+    tables = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
-        values = scores.select(systems=roles).values
-        check_size(values)
-        is_missing = np.isnan(values)
+        selected = scores.select(systems=roles)
+        check_size(selected.values)
+        is_missing = np.isnan(selected.values)
         is_complete = ~is_missing.any(axis=1)
-        scores_by_side.append({scores.topics[t]: values[t] for t in np.flatnonzero(is_complete)})
+        tables.append(selected.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             gap = f"{counted(n_topics, 'topic')} of the {side} side with scores of one role only"
             notes.add(f"effects: {gap}, excluded", measure)
     if paired:
-        common = scores_by_side[0].keys() & scores_by_side[1].keys()
-        for topics, side in zip(scores_by_side, NOTE_SIDES, strict=True):
-            n_topics = len(topics) - len(common)
+        other_topics = set(tables[1].topics)
+        common = [topic for topic in tables[0].topics if topic in other_topics]
+        for table, side in zip(tables, NOTE_SIDES, strict=True):
+            n_topics = len(table.topics) - len(common)
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 gap = f"{counted(n_topics, 'topic')} with scores on the {side} side only"
                 notes.add(f"{roles[0]}: {gap}, excluded", measure)
-        order = [topic for topic in scores_by_side[0] if topic in common]
-        scores_by_side = [{topic: topics[topic] for topic in order} for topics in scores_by_side]
-    if not all(scores_by_side):
+        tables = [table.select(common) for table in tables]
+    if not all(table.topics for table in tables):
         suffix = " on both sides" if paired else ""
         raise CranfieldError(
             f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
         )
-    x, y = (np.array(list(side.values())).T for side in scores_by_side)
+    x, y = (table.values.T for table in tables)
     return x, y
 
 

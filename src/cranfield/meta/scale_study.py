@@ -21,8 +21,8 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, schema_of
-from cranfield.meta.study_options import whole_numbers
+from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, make_schema
+from cranfield.meta.study_options import check_integers
 from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
 from cranfield.meta.work import WorkOptions, hash_judged_runs, run_parts, with_work
 from cranfield.result import Column, Columns
@@ -113,7 +113,7 @@ def scale_options(
     if not texts:
         raise PolicyError("expected at least one measure, got none")
     parsed = tuple(_without_cutoff(measure) for measure in texts)
-    lengths = whole_numbers("cutoff", cutoffs)
+    lengths = check_integers("cutoff", cutoffs)
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
         choice.prepare(_TRIAL_SCORES)
@@ -463,7 +463,7 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
 
 _KEYS = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
-_CHANGE = schema_of(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
+_CHANGE = make_schema(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
 _PART: dict[str, Any] = {
     **_KEYS,
     **dict.fromkeys(_TAUS, pl.Float64),
@@ -515,7 +515,7 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
             )
             change = 100 * (scaled / original - 1) if original else np.nan
             rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
-    schema = schema_of(ScaleStudy.columns["pairs"], ["cutoff"])
+    schema = make_schema(ScaleStudy.columns["pairs"], ["cutoff"])
     return pl.DataFrame(rows, schema, orient="row")
 
 
@@ -544,7 +544,7 @@ def average_changes(
             half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
-    schema = schema_of(ScaleStudy.columns["headline"], ["results", "undefined"])
+    schema = make_schema(ScaleStudy.columns["headline"], ["results", "undefined"])
     return pl.DataFrame(rows, schema, orient="row")
 
 

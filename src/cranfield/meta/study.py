@@ -28,11 +28,7 @@ MEASURE_PAIR = {
     "first": Column("First measure of the pair.", key=True),
     "second": Column("Second measure of the pair.", key=True),
 }
-SYSTEM_PAIR = {
-    "first": Column("First system of the pair.", key=True),
-    "second": Column("Second system of the pair.", key=True),
-}
-"""Key columns of tables with a row for each pair of measures or systems."""
+"""Key columns of tables with a row for each pair of measures."""
 
 WORK_OPTIONS = ("jobs", "backend", "folder", "progress")
 """Options that do not change results."""
@@ -112,7 +108,7 @@ class Study(Result):
         return tables
 
 
-def schema_of(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
+def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any]:
     """Return the types of declared columns: text for keys, integers, and floats for the others."""
     import polars as pl
 
@@ -125,11 +121,9 @@ def prefix(measure: str) -> str:
     return f"{measure}: " if measure else ""
 
 
-def names_with_value(
-    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
-) -> list[str]:
-    """Return the names of all rows with a value in a column."""
-    return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
+def find_names(frame: pl.DataFrame, column: str, value: Any, noun: str = "measure") -> list[str]:
+    """Return the names, from the column `noun`, of all rows with a value in a column."""
+    return frame.filter(frame[column] == value)[noun].to_list()
 
 
 def describe_extremes(
@@ -139,14 +133,11 @@ def describe_extremes(
     describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Describe the rows with the highest and lowest values of a column, including ties.
-
-    `describe` returns a long and a short text for the value of a row.
-    """
+    """Describe the extremes of a column; `describe` returns a long and a short text for a row."""
     rows = frame.sort(column, descending=True, maintain_order=True)
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
     maximum, minimum = describe(first)[0], describe(last)[1]
-    top, bottom = (names_with_value(frame, column, row[column], noun) for row in (first, last))
+    top, bottom = (find_names(frame, column, row[column], noun) for row in (first, last))
     if len(rows) == 1:
         return f"{capitalised(quantity)}: {top[0]}, {maximum}."
     if len(top) == len(rows):

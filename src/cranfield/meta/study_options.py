@@ -23,7 +23,7 @@ Depth = Annotated[int | None, Integer(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
-def whole_numbers(
+def check_integers(
     name: str, values: Any, highest: int | None = None, suffix: str = "", lowest: int = 1
 ) -> tuple[int, ...]:
     """Check one or more integers; raise an error for duplicates and integers out of range."""

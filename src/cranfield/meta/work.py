@@ -95,11 +95,7 @@ def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study; it is created if missing.
-
-    about: settings that the results depend on, as JSON values. A `PolicyError` with the first
-        difference is raised if the folder contains parts of another study.
-    """
+    """A folder with a file for each finished part of a study with the settings `about`."""
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
@@ -107,7 +103,6 @@ class ResultsFolder:
             raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
-        self.damage_reports: list[str] = []
         expected = json.loads(json.dumps({"cranfield": __version__, **about}))
         self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
         settings = self.path / "study.json"
@@ -138,43 +133,34 @@ class ResultsFolder:
                 f"{path} contains another study: {_describe_difference(recorded, expected)}"
             )
 
-    def _file(self, name: str) -> Path:
-        return self.path / f"{name}.parquet"
-
-    def read(self, name: str) -> pl.DataFrame | None:
-        """Read a finished part; None if it is missing, or damaged, which is recorded."""
-        path = self._file(name)
-        try:
-            return parse_part(path.read_bytes(), self.study, name)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        except InputError as error:
-            reason = error.reason
-        self.damage_reports.append(f"{path.name} {reason}")
-        return None
-
-    def warn_about_damage(self) -> None:
-        """Warn about damaged parts, which are computed again, and list them in `damaged.txt`."""
-        if not self.damage_reports:
-            return
-        n_parts = counted(len(self.damage_reports), "damaged part")
-        example = f"{self.damage_reports[0]} (see {_DAMAGED})"
-        warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
-        with whole_file(self.path / _DAMAGED) as out:
-            out.write(
-                "".join(
-                    f"{problem}; it was computed again\n" for problem in self.damage_reports
-                ).encode()
-            )
+    def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
+        """Read finished parts; warn about damaged ones, and list them in `damaged.txt`."""
+        parts, damage = {}, []
+        for name in names:
+            path = self.path / f"{name}.parquet"
+            try:
+                parts[name] = parse_part(path.read_bytes(), self.study, name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                damage.append(f"{path.name} cannot be read: {reason}")
+            except InputError as error:
+                damage.append(f"{path.name} {error.reason}")
+        if damage:
+            n_parts = counted(len(damage), "damaged part")
+            example = f"{damage[0]} (see {_DAMAGED})"
+            warn(f"{quoted(self.path)}: {n_parts} computed again: {example}")
+            with whole_file(self.path / _DAMAGED) as out:
+                out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
+        return parts
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         """Write a part, with its study, its name and a hash of all bytes as metadata."""
         about = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
         content = BytesIO()
         part.write_parquet(content, metadata={_METADATA_KEY: about})
-        with whole_file(self._file(name)) as out:
+        with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
     def tidy(self) -> None:
@@ -201,11 +187,8 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
         return plain(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
-    name = next(
-        key
-        for key in {**expected, **recorded}
-        if recorded.get(key, missing) != expected.get(key, missing)
-    )
+    keys = {**expected, **recorded}
+    name = next(k for k in keys if recorded.get(k, missing) != expected.get(k, missing))
     return f"{quoted(name)[1:-1]} was {describe_value(recorded)}, now {describe_value(expected)}"
 
 
@@ -229,11 +212,10 @@ class WorkOptions(TypedDict, total=False):
 def with_work(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
     signature = inspect.signature(function)
-    work_params = [
-        param for name, param in _PARAMETERS.items() if name in WorkOptions.__annotations__
-    ]
-    study_params = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = signature.replace(parameters=[*study_params, *work_params])  # type: ignore[attr-defined]
+    work_parameters = inspect.signature(run_parts).parameters
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters += [work_parameters[name] for name in WorkOptions.__annotations__]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
@@ -310,10 +292,7 @@ def run_parts(
     """
     check_integer("jobs", jobs, 1, MAX_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
-    finished = {}
-    if results is not None:
-        finished = {name: part for name in tasks if (part := results.read(name)) is not None}
-        results.warn_about_damage()
+    finished = {} if results is None else results.read(tasks)
     if progress is not None:
         progress(len(finished), len(tasks))
     pending = ((name, task) for name, task in tasks.items() if name not in finished)
@@ -326,6 +305,3 @@ def run_parts(
     if results is not None:
         results.tidy()
     return pl.concat([finished[name] for name in tasks])
-
-
-_PARAMETERS = inspect.signature(run_parts).parameters

@@ -31,7 +31,7 @@ def tables(draw: st.DrawFn) -> str:
     return "\n".join(draw(st.lists(row, min_size=1, max_size=5)))
 
 
-@pytest.mark.filterwarnings("ignore:.*(columns not used|read as systems)")
+@pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 @pytest.mark.parametrize("suffix", ["", ".csv", ".tsv", ".json", ".jsonl"])
 @given(
     content=tables() | st.lists(st.sampled_from(JSON), max_size=9).map("".join),

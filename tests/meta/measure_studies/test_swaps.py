@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from cranfield.meta.measure_studies.swap_method import Swaps, default_bins, swap_method
+from cranfield.meta.measure_studies.swap_method import Swaps, choose_bins, swap_method
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets
 from cranfield.scores import Scores
 from tests.significance.helpers import scored
@@ -151,10 +151,10 @@ def test_few_comparisons_with_large_differences_are_joined() -> None:
 
 
 def test_bins_by_default() -> None:
-    assert default_bins(np.array([[0.0, 1.0]])) == (*BINS, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8)
-    assert default_bins(np.array([[0.1, 0.1]])) == (0.0,)
-    assert default_bins(np.array([[0.0, 0.05], [0.3, 0.3]])) == tuple(k / 200 for k in range(10))
-    assert default_bins(np.array([[0.0, 100.0]]))[-3:] == (50.0, 60.0, 80.0)
+    assert choose_bins(np.array([[0.0, 1.0]])) == (*BINS, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8)
+    assert choose_bins(np.array([[0.1, 0.1]])) == (0.0,)
+    assert choose_bins(np.array([[0.0, 0.05], [0.3, 0.3]])) == tuple(k / 200 for k in range(10))
+    assert choose_bins(np.array([[0.0, 100.0]]))[-3:] == (50.0, 60.0, 80.0)
 
 
 def test_extrapolation_against_curve_fit() -> None:

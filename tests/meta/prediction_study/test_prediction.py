@@ -173,7 +173,7 @@ def test_bad_predictions_are_refused(tmp_path: Path) -> None:
     path.write_text("topic,query\nq1,a b\n")
     with pytest.raises(InputError, match="expected a column for each predictor"):
         prediction(SCORES, path)
-    with pytest.raises(PolicyError, match="unknown predictor in lower_is_better='nope'"):
+    with pytest.raises(PolicyError, match="unknown predictor in lower_is_better 'nope'"):
         prediction(SCORES, WIDE, lower_is_better=["nope"])
     with pytest.raises(PolicyError, match="ties"):
         prediction(SCORES, WIDE, ties="first")

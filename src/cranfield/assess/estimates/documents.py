@@ -102,14 +102,40 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
         raise InputError(f"a document of the pool has {reason}", topic=topic, doc=pool.docs[row])
 
 
-def _check_sample(topics: tuple[str, ...], topic: Ints, inclusion: Floats, stratum: Ints) -> None:
-    """Raise an error for a topic without a sampled document, or a stratum with a single one."""
-    count = np.bincount(topic, minlength=len(topics))
+@dataclass(frozen=True, eq=False)
+class SampledDocuments:
+    """Sampled documents; each stratum other than -1 has a fixed sample size.
+
+    people, judge: contributions to the score of each system; shape (systems, sampled).
+    judge_scores: scores by the judge's labels of all documents; shape (topics, systems).
+    is_complete: whether people judged all documents of a system; shape (systems,).
+    """
+
+    topic: Ints
+    inclusion: Floats
+    stratum: Ints
+    people: Floats
+    judge: Floats
+    judge_scores: Floats
+    is_complete: Bools
+
+
+def sample_documents(
+    judged: JudgedRuns, measure: Measure, labels: PooledLabels
+) -> SampledDocuments:
+    """Collect the sampled documents; `judged` are the runs, judged by the judge's labels."""
+    n_topics, n_systems = judged.shape
+    pool_index = judged.column("pool index", str(measure))
+    rows = labels.is_sampled[pool_index]
+    # Documents are in the order of the topics of the judged runs.
+    sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
+    inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
+    count = np.bincount(topic, minlength=n_topics)
     if not count.all():
         raise InputError(
             "expected at least one sampled document judged by people, got none for this topic; use"
             " unit='topic' if people judged only some of the topics",
-            topic=topics[int(count.argmin())],
+            topic=judged.topics[int(count.argmin())],
         )
     _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
     has_one_document = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
@@ -117,8 +143,22 @@ def _check_sample(topics: tuple[str, ...], topic: Ints, inclusion: Floats, strat
         raise InputError(
             "the variance requires at least two sampled documents in each stratum,"
             " got a stratum with one",
-            topic=topics[int(topic[has_one_document.argmax()])],
+            topic=judged.topics[int(topic[has_one_document.argmax()])],
         )
+    sample_index = np.full(len(labels.pool), -1)
+    sample_index[sampled_docs] = np.arange(sampled_docs.size)
+    view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
+    incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
+    is_complete = np.bincount(incomplete_systems, minlength=n_systems) == 0
+    view = view.where(labels.is_sampled[pool_index[view.judgment]])
+    document = pool_index[view.judgment]
+    scores = np.zeros((2, n_systems, sampled_docs.size))
+    for k, grades in enumerate((labels.human[document], view.grade)):
+        terms = contributions(measure, judged, view.rank, grades)
+        scores[k, view.cell // n_topics, sample_index[document]] = terms
+    people, judge = scores
+    judge_scores = measure.score(judged)
+    return SampledDocuments(topic, inclusion, stratum, people, judge, judge_scores, is_complete)
 
 
 def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
@@ -204,33 +244,17 @@ class DocumentEstimates:
 
 
 def estimate_scores(
-    judged: JudgedRuns, measure: Measure, labels: PooledLabels, fixed_topics: bool, fit: Fit
-) -> tuple[DocumentEstimates, Floats]:
+    sample: SampledDocuments, n_documents: int, fixed_topics: bool, fit: Fit
+) -> DocumentEstimates:
     r"""Estimate the scores of each topic from the judge's labels and people's sampled grades.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
-
-    The runs are judged by the judge's labels; their scores are returned, too.
     """
-    n_topics, n_systems = judged.shape
-    pool_index = judged.column("pool index", str(measure))
-    rows = labels.is_sampled[pool_index]
-    # Documents are in the order of the topics of the judged runs.
-    sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
-    inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
-    _check_sample(judged.topics, topic, inclusion, stratum)
-    view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
-    incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
-    view = view.where(labels.is_sampled[pool_index[view.judgment]])
-    document = pool_index[view.judgment]
-    sample_index = np.full(len(labels.pool), -1)
-    sample_index[sampled_docs] = np.arange(sampled_docs.size)
-    # Contributions of the sampled documents to the score of each system, by people and judge.
-    parts = np.zeros((2, n_systems, sampled_docs.size))
-    for part, grades in zip(parts, (labels.human[document], view.grade), strict=True):
-        terms = contributions(measure, judged, view.rank, grades)
-        part[view.cell // n_topics, sample_index[document]] = terms
-    human_errors, judge_errors = (error_terms(inclusion, stratum, part) for part in parts)
+    n_topics, n_systems = sample.judge_scores.shape
+    human_errors, judge_errors = (
+        error_terms(sample.inclusion, sample.stratum, values)
+        for values in (sample.people, sample.judge)
+    )
     if fit.lambda_ is not None:
         weight = np.full((n_topics, n_systems), float(fit.lambda_))
     elif n_topics < 2:
@@ -240,20 +264,22 @@ def estimate_scores(
         n_folds = fit.n_folds(n_topics)
         fold = stream(fit.seed).permutation(n_topics) % n_folds
         numerator, denominator = (
-            (total := sum_rows(part, fold[topic], n_folds)).sum(axis=1, keepdims=True) - total
+            (total := sum_rows(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
+            - total
             for part in (human_errors * judge_errors, judge_errors**2)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
-    people_sums, judge_sums = (sum_rows(part / inclusion, topic, n_topics).T for part in parts)
-    judge_scores = measure.score(judged)
-    estimates = DocumentEstimates(
-        values=people_sums + weight * (judge_scores - judge_sums),
-        errors=human_errors - weight.T[:, topic] * judge_errors,
+    people_sums, judge_sums = (
+        sum_rows(part / sample.inclusion, sample.topic, n_topics).T
+        for part in (sample.people, sample.judge)
+    )
+    return DocumentEstimates(
+        values=people_sums + weight * (sample.judge_scores - judge_sums),
+        errors=human_errors - weight.T[:, sample.topic] * judge_errors,
         lambda_=weight,
         human_errors=human_errors,
-        is_complete=np.bincount(incomplete_systems, minlength=n_systems) == 0,
-        n_documents=len(labels.pool),
+        is_complete=sample.is_complete,
+        n_documents=n_documents,
         fixed_topics=fixed_topics,
         fit=fit,
     )
-    return estimates, judge_scores

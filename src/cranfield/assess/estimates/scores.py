@@ -18,6 +18,7 @@ from cranfield.assess.estimates.documents import (
     check_additive,
     estimate_scores,
     match_labels,
+    sample_documents,
 )
 from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
 from cranfield.assess.judges.reading import (
@@ -424,12 +425,13 @@ def _estimate_by_document(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
             " judgments"
         )
+    sample = sample_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
         raise PolicyError(
             "the variance over topics requires two topics, got one; use fixed_topics=True"
         )
-    estimates, judge_scores = estimate_scores(judged, measure, labels, fixed_topics, fit)
-    scores = Scores(judge_scores, judged.topics, judged.systems, definition=measure)
+    estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
+    scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
     return estimates, scores
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, MeasureError, in_source, quoted, warn
+from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -55,13 +55,13 @@ def has_decimal_comma(cell: Any) -> bool:
 def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> float:
     """Read a score; NaN for a missing one."""
     score = finite(cell)
-    if score is None and is_missing(cell):
+    if score is not None:
+        return score
+    if is_missing(cell):
         return math.nan
-    if score is None:
-        comma = has_decimal_comma(cell)
-        reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
-        raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
-    return score
+    comma = has_decimal_comma(cell)
+    reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
+    raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
 
 
 def read_label(cell: Any, kind: str, line: int | None = None) -> str:
@@ -97,7 +97,7 @@ def measure_of(name: str) -> Measure | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             [measure] = parse_measures(name)
-    except (MeasureError, ValueError):
+    except ValueError:
         return None
     return measure
 
@@ -130,11 +130,9 @@ def resembles_measure(name: str) -> bool:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
-    """Return True if names are measures rather than systems or topics.
+    """Return True if a name is requested, or most are common names of measures or have a cutoff.
 
-    They are measures if one of them is requested, or if most of them are common names of measures
-    or have a cutoff. If only some do, they are ambiguous: an `InputError` is raised if `kind`
-    describes the names, otherwise the result is False.
+    If only some are, an `InputError` is raised if `kind` describes the names; else it is False.
     """
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
@@ -164,10 +162,7 @@ def same_measure(name: str, other: str) -> bool:
 
 
 def choose_measure(names: Sequence[str], measure: str | None) -> str:
-    """Choose the requested measure, or the only one; refuse unknown and ambiguous ones.
-
-    The exact name is tried first, then names of the same measure, then the name in any case.
-    """
+    """Choose the requested measure by its name, another name, or in any case; or the only one."""
     if measure is None and len(names) == 1:
         return names[0]
     listed = some_of(names, 10)

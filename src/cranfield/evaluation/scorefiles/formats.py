@@ -181,11 +181,7 @@ class ScoreTable:
 
 
 def read_table(table: ScoreTable) -> ScorePart:
-    """Read the scores of a wide or long table.
-
-    Columns without a role are ignored in a long table; in a wide one they are systems or measures,
-    except columns of text. Raises an `InputError` if the role of a column is ambiguous.
-    """
+    """Read a long table, or a wide one, whose numeric columns are systems or measures."""
     roles = find_roles(table.names, table.source.name)
     score_columns = [k for k in range(len(table.names)) if k not in roles.values()]
     if not {"system", "score"} <= roles.keys():
@@ -559,7 +555,7 @@ def _describe_value(value: Any) -> str:
     return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
 
 
-def scores_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
+def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """Read a data frame, and its index unless it numbers the rows; lines are rows, from 1."""
     columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
@@ -580,7 +576,7 @@ def scores_from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     return _prepend_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
 
 
-def scores_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
+def read_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; columns that pandas saved as the index of a frame become its index again."""
     frame = parquet_frame(raw, source.name)
     with reading_parquet(source.name):
@@ -591,10 +587,10 @@ def scores_from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     except (ValueError, KeyError, TypeError, RecursionError):
         index = []
     if not index or frame.is_empty():
-        return scores_from_frame(frame, source)
+        return read_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [frame[name].to_list() for name in index]
-    return _prepend_index(scores_from_frame(frame.drop(index), source), levels, labels)
+    return _prepend_index(read_frame(frame.drop(index), source), levels, labels)
 
 
 def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:

@@ -26,12 +26,12 @@ from cranfield.evaluation.scorefiles.cells import (
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
     is_score_line,
+    read_frame,
     read_json,
     read_lines,
     read_mapping,
+    read_parquet,
     read_table,
-    scores_from_frame,
-    scores_from_parquet,
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -182,7 +182,7 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
                 return [_from_scores({str(name): scores for name, scores in data.items()})]
             return [read_mapping(data, source)]
         if is_frame(data):
-            return [replace(read_table(scores_from_frame(data, source)), source=source.name)]
+            return [replace(read_table(read_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for item in data for part in _read_parts(item, layout, requested)]
         if parts:
@@ -235,7 +235,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         # Files with lines of trec_eval may also have the suffix of TSV.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
-        return read_table(scores_from_parquet(raw, source))
+        return read_table(read_parquet(raw, source))
     text = decode_text(raw, source.name)
     head = next((line for _, line in split_lines(text)), "")
     if not head:

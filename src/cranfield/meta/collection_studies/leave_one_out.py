@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_integer, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, quoted
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
@@ -21,8 +21,7 @@ from cranfield.meta.collection_studies.pools import (
     TracedRuns,
     count_judged,
     find_contributors,
-    judged_depths,
-    pool_mask,
+    mask_pool,
     pools,
     trace_runs,
 )
@@ -31,14 +30,14 @@ from cranfield.meta.collection_studies.rankings import (
     LISTS,
     Scoring,
     Teams,
+    compute_overall_scores,
     join_tables,
-    overall_scores,
     rank_correlation,
     rank_systems,
     read_scoring,
 )
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import Depth, Rel, whole_numbers
+from cranfield.meta.study_options import Depth, Rel, check_integers
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
@@ -114,10 +113,8 @@ class PoolDepths(Study):
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged only by the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
-        contributes = find_contributors(
-            self.runs, self.contributors, judged_depths(self.runs), None
-        )
-        return self.runs.restrict(pool_mask(self.runs, contributes, depth))
+        contributes = np.isin(self.runs.judged.systems, self.contributors)
+        return self.runs.restrict(mask_pool(self.runs, contributes, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -213,39 +210,35 @@ def pool_depths(
         contributes = team_pools.contributes
     else:
         sorted_depths = tuple(
-            sorted(whole_numbers("depth", depths, pool_depth or DEEPEST, " of pools"))
+            sorted(check_integers("depth", depths, pool_depth or DEEPEST, " of pools"))
         )
-        run_depths = judged_depths(runs)
-        contributes = find_contributors(
-            runs, contributors, run_depths, pool_depth or sorted_depths[-1]
-        )
+        contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     judged_runs = runs.judged
-    masks = [pool_mask(runs, contributes, depth) for depth in sorted_depths]
+    all_depths = (*sorted_depths, None)
+    masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.grade.size, dtype=bool))
-    scores = np.array([overall_scores(runs.blocks(mask), scoring) for mask in masks])
+    scores = np.array([compute_overall_scores(runs.blocks(mask), scoring) for mask in masks])
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         before = scores[-1, k]
-        is_scored = ~np.isnan(before)
         full_ranks = rank_systems(before, lower_is_better)
-        for depth, after in zip((*sorted_depths, None), scores[:, k], strict=True):
+        for depth, after in zip(all_depths, scores[:, k], strict=True):
             rank = rank_systems(after, lower_is_better)
             column = pl.Series([depth] * len(judged_runs.systems), dtype=pl.Int64)
             columns = {"depth": column, "system": judged_runs.systems, "score": after, "rank": rank}
             systems.append(scoring.frame(k, columns))
             if depth is not None:
-                changes = (after - before)[is_scored]
                 row = {
                     "depth": [depth],
-                    "mean score": [after[is_scored].mean() if is_scored.any() else None],
-                    "difference": [changes.mean() if is_scored.any() else None],
+                    "mean score": [_reduce(np.mean, after)],
+                    "difference": [_reduce(np.mean, after - before)],
                     "tau": [rank_correlation(before, after)],
-                    "largest rank change": [np.abs(rank - full_ranks)[is_scored].max(initial=0)],
+                    "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
                 rankings.append(scoring.frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
-        for depth, mask in zip((*sorted_depths, None), masks, strict=True)
+        for depth, mask in zip(all_depths, masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
     # The last row has all judgments, of which the others are proportions.
@@ -356,10 +349,7 @@ class LeaveOneOut(Study):
 
     def judged_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team."""
-        if team not in self.pools.teams:
-            raise PolicyError(
-                f"unknown team {quoted(team)}; expected one of: {some_of(self.pools.teams, 10)}"
-            )
+        check_choice("team", team, self.pools.teams)
         mask = self.pools.without(self.pools.teams.index(team), self.others)
         return self.pools.runs.restrict(mask)
 
@@ -413,10 +403,7 @@ class LeaveOneOut(Study):
 def _compare(
     team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare systems and rankings with and without the unique documents of each team.
-
-    Scores have shape (kinds of score, systems), those without each team (teams, kinds, systems).
-    """
+    """Compare systems and rankings with and without the unique documents of each team."""
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
         scores_with_all, scores = full_scores[k], scores_without[:, k]
@@ -578,7 +565,7 @@ def leave_one_out(
         raise PolicyError(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
-    before = overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
+    before = compute_overall_scores(team_pools.runs.blocks(team_pools.judgments(others)), scoring)
     after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
@@ -611,5 +598,7 @@ def leave_one_out(
 
 def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
     team_pools, scoring, others = shared
-    scores = overall_scores(team_pools.runs.blocks(team_pools.without(team, others)), scoring)
+    scores = compute_overall_scores(
+        team_pools.runs.blocks(team_pools.without(team, others)), scoring
+    )
     return pl.DataFrame({"score": scores.ravel()})

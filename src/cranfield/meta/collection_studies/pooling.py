@@ -34,8 +34,8 @@ from cranfield.meta.collection_studies.rankings import (
     read_scoring,
     score_blocks,
 )
-from cranfield.meta.study import Study, names_with_value, percent
-from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, split_texts, whole_numbers
+from cranfield.meta.study import Study, find_names, percent
+from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_integers, split_texts
 from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice, verdict_or_none
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
@@ -76,26 +76,21 @@ _ROW: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class PoolingInputs:
-    """Inputs of all parts of a study of pooling.
-
-    judgment, is_evaluated: index of the judgment of each document of the pool, or -1, and whether
-        its topic is evaluated; shape (documents,). full_scores, signs: scores by all judgments, and
-        signs of significant differences by pair, None if not testable; by kind of score.
-    """
+    """Inputs of all parts of a study of pooling."""
 
     team_pools: Pools
     scoring: Scoring
     pool: Pool
     qrels: Qrels
-    judgment: Ints
-    is_evaluated: Bools
+    judgment: Ints  # index of the judgment of each document of the pool, or -1
+    is_evaluated: Bools  # whether the topic of each document is evaluated
     budgets: tuple[int, ...]
     rel: int
     others: str
     choice: TestChoice
     seed: int
-    full_scores: list[Scores]
-    signs: list[Ints | None]
+    full_scores: list[Scores]  # by all judgments, for each kind of score
+    signs: list[Ints | None]  # of significant differences by pair, None if not testable
 
 
 def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
@@ -108,7 +103,7 @@ def find_judgments(runs: TracedRuns, pool: Pool) -> tuple[Ints, Bools]:
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
 
 
-def significant_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
+def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return the sign of significant differences by pair, 0 for others; None if not testable."""
     verdict, is_tested = verdict_or_none(choice, scores, seed)
     return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
@@ -149,19 +144,16 @@ def _score_budget(
     topic_scores = score_blocks(runs.blocks(is_judged), inputs.scoring)
     scores = np.array([table.overall() for table in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
-    counts = {
-        "method": method,
-        "budget": budget,
-        "repeat": repeat,
-        "requested": documents.size,
-        "judged": judgments.size,
-        "relevant": int((runs.grade[judgments] >= inputs.rel).sum()),
-    }
     rows = [
         {
             "measure": measure,
             "list": kind,
-            **counts,
+            "method": method,
+            "budget": budget,
+            "repeat": repeat,
+            "requested": documents.size,
+            "judged": judgments.size,
+            "relevant": int((runs.grade[judgments] >= inputs.rel).sum()),
             **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
             **_summarise(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
         }
@@ -189,18 +181,18 @@ def _compare_with_full(
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
     orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
     full_signs = inputs.signs[kind]
-    new_signs = significant_signs(inputs.choice, scores, inputs.seed)
-    pairs: list[int | None] = [None] * len(PAIRS)
+    new_signs = compute_signs(inputs.choice, scores, inputs.seed)
+    pairs: dict[str, int] = {}
     if full_signs is not None and new_signs is not None:
         in_full, in_new, products = full_signs != 0, new_signs != 0, full_signs * new_signs
         masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
-        pairs = [int(mask.sum()) for mask in masks]
+        pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
     return {
         "tau": rank_correlation(before, after),
         "tau ap": float(tau_ap(*orders)),
         "rmse": np.sqrt(np.mean(differences**2)) if differences.size else None,
         "rank change": int(rank_changes.max()) if differences.size else None,
-        **dict(zip(PAIRS, pairs, strict=True)),
+        **pairs,
     }
 
 
@@ -251,16 +243,17 @@ _BUDGET_KEYS = {
 }
 
 
+_REPEATS = Column("Number of repeats; the following columns are means over repeats.")
+_SD = "Standard deviation over repeats of the previous column; null for one repeat."
+
+
 def _declare_means() -> Columns:
     """Declare the columns of means over repeats, and of some standard deviations."""
-    columns = {
-        "repeats": Column("Number of repeats; the following columns are means over repeats.")
-    }
+    columns = {}
     for name, about in _AGREEMENT.items():
         columns[name] = Column(f"{about}.", decimals=1 if name in (*_COUNTS, "drop %") else 4)
         if name in SD_COLUMNS:
-            spread = "Standard deviation over repeats of the previous column; null for one repeat."
-            columns[f"{name} sd"] = Column(spread, display=False)
+            columns[f"{name} sd"] = Column(_SD, display=False)
     return columns
 
 
@@ -301,17 +294,20 @@ class Pooling(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "pooling documents": {
             **_BUDGET_KEYS,
-            "repeats": Column("Number of repeats; the following columns are means over repeats."),
+            "repeats": _REPEATS,
             "requested": Column("Number of documents requested.", decimals=1),
             "judged": Column("Number of requested documents that are judged.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
-            "relevant sd": Column(
-                "Standard deviation over repeats of the previous column; null for one repeat."
-            ),
+            "relevant sd": Column(_SD),
             "of pool": Column("Proportion of the relevant documents of the pool found."),
             "of all": Column("Proportion of all relevant documents found."),
         },
-        "pooling rankings": {**LIST_COLUMNS, **_BUDGET_KEYS, **_declare_means()},
+        "pooling rankings": {
+            **LIST_COLUMNS,
+            **_BUDGET_KEYS,
+            "repeats": _REPEATS,
+            **_declare_means(),
+        },
         "pooling samples": {
             **LIST_COLUMNS,
             **_BUDGET_KEYS,
@@ -345,7 +341,7 @@ class Pooling(Study):
         top = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if top["of pool"] is None:
             return ()
-        names = names_with_value(rows, "relevant", top["relevant"], name="method")
+        names = find_names(rows, "relevant", top["relevant"], "method")
         return (
             f"With {counted(top['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {names_or_count(names, 'method')}: {percent(top['of pool'])}"
@@ -391,14 +387,13 @@ def average_repeats(samples: pl.DataFrame, n_relevant: int) -> tuple[pl.DataFram
             (relevant / n_relevant).fill_nan(None).alias("of all"),
         )
     )
-    means: list[pl.Expr] = []
-    for name in _AGREEMENT:
-        means.append(pl.col(name).mean())
-        if name in SD_COLUMNS:
-            means.append(pl.col(name).std().alias(f"{name} sd"))
-    return documents, samples.group_by(*KIND_COLUMNS, *BUDGET_COLUMNS, maintain_order=True).agg(
-        repeats, *means
+    deviations = pl.col(*SD_COLUMNS).std().name.suffix(" sd")
+    rankings = (
+        samples.group_by(*KIND_COLUMNS, *BUDGET_COLUMNS, maintain_order=True)
+        .agg(repeats, pl.col(*_AGREEMENT).mean(), deviations)
+        .select(list(Pooling.columns["pooling rankings"]))
     )
+    return documents, rankings
 
 
 def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
@@ -541,9 +536,9 @@ def pooling(
      ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
     """
     call = check_arguments(pooling, locals(), trace_runs)
-    parsed_methods = parse_methods(methods)
+    parsed_methods = {str(method): method for method in parse_methods(methods)}
     scoring = read_scoring(measures, lists, compat)
-    parsed_budgets = None if budgets is None else sorted(whole_numbers("budget", budgets, DEEPEST))
+    parsed_budgets = None if budgets is None else sorted(check_integers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(
@@ -575,12 +570,12 @@ def pooling(
         choice=choice,
         seed=int(seed),
         full_scores=full_scores,
-        signs=[significant_signs(choice, scores, int(seed)) for scores in full_scores],
+        signs=[compute_signs(choice, scores, int(seed)) for scores in full_scores],
     )
     # Names of parts contain the method, so that later calls can add methods.
     tasks: dict[str, Task] = {
         f"{make_part_name(text)}-{repeat:05d}": (text, repeat)
-        for text, method in zip(map(str, parsed_methods), parsed_methods, strict=True)
+        for text, method in parsed_methods.items()
         for repeat in range(repeats if method.random else 1)
     }
     rows = run_parts(
@@ -605,7 +600,7 @@ def pooling(
         call,
         measures=tuple(scoring.names),
         lists=scoring.lists,
-        methods=tuple(map(str, parsed_methods)),
+        methods=tuple(parsed_methods),
         budgets=tuple(parsed_budgets),
         test=choice.test,
         correction=choice.correction,
@@ -664,5 +659,5 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if any(signs is None for signs in inputs.signs):
         yield "pairs of systems are not counted: with all judgments they cannot be tested"
     elif n_untested := rows["significant"].null_count():
-        budgets_text = counted(n_untested, "budget")
-        yield f"pairs of systems could not be tested with the judgments of {budgets_text}"
+        budgets = counted(n_untested, "budget")
+        yield f"pairs of systems could not be tested with the judgments of {budgets}"

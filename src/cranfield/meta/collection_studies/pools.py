@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,10 @@ BLOCK_ROWS = 200_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TracedRuns:
-    """Judged runs with the documents of their judgments; made by :func:`trace_runs`.
-
-    judged: the judged runs. doc: the document of each judgment of the evaluated topics, in order of
-        topic and descending grade.
-    """
+    """Judged runs with the documents of their judgments; made by :func:`trace_runs`."""
 
     judged: JudgedRuns
-    doc: pl.Series
+    doc: pl.Series  # of each judgment of the evaluated topics, by topic and descending grade
 
     @property
     def number(self) -> Ints:
@@ -52,11 +49,25 @@ class TracedRuns:
     def grade(self) -> Ints:
         return self.judged.judgments.grade
 
-    def restrict(self, mask: Bools) -> JudgedRuns:
-        """Return the runs with a selection of judgments, by a mask of shape (judgments,).
+    @cached_property
+    def retrieved(self) -> Ints:
+        """Number of retrieved documents by topic and system; 0 for topics without judgments."""
+        is_judged = np.isin(np.arange(self.judged.shape[0]), self.topic)
+        return np.asarray(self.judged.retrieved * is_judged[:, None])
 
-        Topics that lose all judgments stay, and the highest grade does not change.
-        """
+    @cached_property
+    def judged_depths(self) -> Ints:
+        """Largest d such that all top d documents of a system are judged; shape (systems,)."""
+        rows = self.judged.documents
+        # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
+        judged_prefix = rows.where(rows.seen == rows.rank).count
+        # Rankings whose documents are all judged do not limit the depth.
+        unlimited = np.iinfo(np.int64).max
+        depths = np.where(judged_prefix < self.retrieved, judged_prefix, unlimited)
+        return np.asarray(depths.min(axis=0))
+
+    def restrict(self, mask: Bools) -> JudgedRuns:
+        """Return the runs with a selection of judgments; topics that lose all of them stay."""
         return next(self._select(mask, [(0, len(self.judged.systems))]))
 
     def blocks(self, mask: Bools) -> Iterator[JudgedRuns]:
@@ -119,8 +130,7 @@ def trace_runs(
 
     Traced runs are returned unchanged; with them `qrels` and policies must be None.
     """
-    policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
-    policies["compat"] = compat
+    policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
     if isinstance(runs, TracedRuns):
         if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("runs are judged already; judgments and policies are not allowed")
@@ -135,29 +145,17 @@ def trace_runs(
     return TracedRuns(judged, judgments.docs.gather(rows))
 
 
-def judged_depths(runs: TracedRuns) -> Ints:
-    """Find the largest d such that all top d documents of a system are judged; shape (systems,)."""
-    rows = runs.judged.documents
-    # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
-    judged_prefix = rows.where(rows.seen == rows.rank).count
-    # Rankings whose documents are all judged do not limit the depth.
-    is_limit, unlimited = judged_prefix < count_retrieved(runs), np.iinfo(np.int64).max
-    return np.asarray(np.where(is_limit, judged_prefix, unlimited).min(axis=0))
-
-
-def find_contributors(
-    runs: TracedRuns, contributors: Any, run_depths: Ints, depth: int | None
-) -> Bools:
+def find_contributors(runs: TracedRuns, contributors: Any, depth: int | None) -> Bools:
     """Return a mask of the systems that contribute to the pool; shape (systems,)."""
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
     if isinstance(contributors, str) and contributors == "judged":
-        is_contributor: Bools = run_depths >= (depth or 1)
+        is_contributor: Bools = runs.judged_depths >= (depth or 1)
         if not is_contributor.any():
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
-                f" the pool) are all judged, got at most the top {run_depths.max()}"
+                f" the pool) are all judged, got at most the top {runs.judged_depths.max()}"
             )
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
@@ -180,17 +178,10 @@ def count_unjudged(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
     """Count the unjudged documents within the pool depth of each contributing run."""
     rows = runs.judged.documents
     n_judged = rows.where(is_pooled(runs, contributes, depth)).count.sum(axis=0)
-    n_unjudged: Ints = np.minimum(count_retrieved(runs), depth).sum(axis=0) * contributes - n_judged
-    return n_unjudged
+    return np.asarray(np.minimum(runs.retrieved, depth).sum(axis=0) * contributes - n_judged)
 
 
-def count_retrieved(runs: TracedRuns) -> Ints:
-    """Count retrieved documents by topic and system; 0 for topics without judgments."""
-    is_judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
-    return np.asarray(runs.judged.retrieved * is_judged[:, None])
-
-
-def pool_mask(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+def mask_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
     """Return a mask of the judgments of documents in a pool; shape (judgments,)."""
     mask = np.zeros(runs.grade.size, dtype=bool)
     mask[runs.number[is_pooled(runs, contributes, depth)]] = True
@@ -280,7 +271,7 @@ class Pools:
 
     def judgments(self, others: str = "keep") -> Bools:
         """Return a mask of the judgments of all teams; `others` as for :meth:`without`."""
-        return np.asarray(self.contributors > (0 if others == "drop" else -1))
+        return np.asarray((self.contributors > 0) | (others == "keep"))
 
     @property
     def unit(self) -> str:
@@ -378,8 +369,8 @@ def pools(
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
     runs = trace_runs(runs, qrels, **policies)
-    run_depths = judged_depths(runs)
-    contributes = find_contributors(runs, contributors, run_depths, depth)
+    run_depths = runs.judged_depths
+    contributes = find_contributors(runs, contributors, depth)
     system_teams = teams_of(runs.judged.systems, teams)
     labels = tuple(sorted(set(system_teams)))
     team_of = np.array([labels.index(name) for name in system_teams], dtype=np.int64)
@@ -396,7 +387,7 @@ def pools(
                 f" {quoted(runs.judged.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth, and contributors if not all runs contributed"
             )
-        longest = int(count_retrieved(runs)[:, contributes].max())
+        longest = int(runs.retrieved[:, contributes].max())
         parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
     else:
         parsed_depth = int(depth)
@@ -435,7 +426,7 @@ def pools(
         contributes=contributes,
         depth=parsed_depth,
         depth_inferred=depth is None,
-        judged_depth=np.minimum(run_depths, count_retrieved(runs).max(axis=0)),
+        judged_depth=np.minimum(run_depths, runs.retrieved.max(axis=0)),
         contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),

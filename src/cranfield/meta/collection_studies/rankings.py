@@ -91,10 +91,8 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     for name in names:
         team = find_team(name)
         # An empty cell of a table is read as NaN.
-        is_missing = (
-            team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
-        )
-        if is_missing or not isinstance(team, str | Real):
+        is_valid = isinstance(team, str) or (isinstance(team, Real) and not isnan(team))
+        if not is_valid or team == "":
             raise PolicyError(f"system {quoted(name)} has no team")
         labels.append(str(team))
     return tuple(labels)
@@ -172,7 +170,7 @@ def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) 
     return Scoring(parsed, kinds)
 
 
-def overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
+def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
     scores = [[table.overall() for table in _score_kinds(block, scoring)] for block in blocks]
     return np.concatenate(scores, axis=-1)
@@ -199,10 +197,7 @@ def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
 def rank_systems(
     values: Floats, lower_is_better: bool = False, among: Floats | None = None
 ) -> Floats:
-    """Rank each system by its value among the values, or other values, of the other systems.
-
-    Systems whose values differ by no more than rounding are tied, and have the best of their ranks.
-    Ranks start at 1; NaN means no score or rank. All arrays have shape (systems,).
+    """Rank each system among the values, or other values, of the others; ties have the best rank.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
     >>> rank_systems(before).tolist()
@@ -230,7 +225,7 @@ def rank_correlation(before: Floats, after: Floats) -> float:
     return float(kendall_tau(*rounded))
 
 
-def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
     """Return columns `topic`, `doc` and `rank` of the documents of a run, down to a depth."""
     frame = pl.DataFrame(
         {

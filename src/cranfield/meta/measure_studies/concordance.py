@@ -10,22 +10,23 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
-    compute_sign_pvalues,
-    oriented_values,
-    pair_columns,
+    name_pairs,
+    orient_values,
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, SYSTEM_PAIR, Study, names_with_value, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, find_names, percent
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
+from cranfield.significance.differences import PAIR_COLUMNS
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.preferences import OPEN, order_pairs
 from cranfield.tabular import Table
 
@@ -53,7 +54,7 @@ class InnateOrders(Study):
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
-            **SYSTEM_PAIR,
+            **PAIR_COLUMNS,
             "better": Column("Number of topics on which the first is innately better."),
             "worse": Column("Number of topics on which the first is innately worse."),
             "same": Column("Number of topics on which both have the same grades, rank by rank."),
@@ -93,13 +94,11 @@ class InnateOrders(Study):
         if max_against == 0:
             measure_sentence = " No measure in this study contradicts that order."
         elif max_against is not None:
-            worst_names = names_or_count(
-                names_with_value(self.agreement, "against", max_against), "measure"
-            )
-            n_ordered = self.agreement["ordered"][0]
+            worst_measures = find_names(self.agreement, "against", max_against)
             measure_sentence = (
-                f" That order is contradicted most often by {worst_names}:"
-                f" {max_against:,} of {n_ordered:,}."
+                " That order is contradicted most often by"
+                f" {names_or_count(worst_measures, 'measure')}:"
+                f" {max_against:,} of {self.agreement['ordered'][0]:,}."
             )
         return (
             f"In {percent(ordered)} of the pairs of rankings one is better by all measures; in"
@@ -184,7 +183,7 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = preference_signs(oriented_values([scores])[0], first, second)
+        preferred = preference_signs(orient_values([scores])[0], first, second)
         products = (preferred * pair_orders)[is_ordered]
         n_decided = (np.abs(preferred[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
@@ -197,9 +196,9 @@ def innate_orders(
         depth=int(depth),
         pairs=pl.DataFrame(
             {
-                **pair_columns(judged.systems),
+                **name_pairs(judged.systems),
                 **counts,
-                "p": compute_sign_pvalues(counts["better"], counts["worse"]),
+                "p": binomial_pvalues(counts["better"], counts["worse"]),
             }
         ),
         agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
@@ -417,10 +416,7 @@ def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> s
         with suppress(KeyError):
             scores = data[name]
             name = next(label for label, table in candidates.items() if table is scores)
-    if name not in candidates:
-        raise PolicyError(
-            f"unknown measure {quoted(name)}; expected one of: {', '.join(candidates)}"
-        )
+    check_choice("measure", name, candidates)
     return name
 
 
@@ -428,7 +424,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     """Compare pairs of candidates; `scores` are of the candidates, then of the gold measures."""
     # Counts are sums of products of indicators over pairs of runs: matrix products, which are exact
     # in floats below 2**53. Rows are the first candidate, columns the second.
-    values = oriented_values(scores)
+    values = orient_values(scores)
     n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
@@ -452,11 +448,12 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     n_compared, n_disagree, n_first, n_second, n_both = (
         matrix[i, j].astype(np.int64) for matrix in matrices
     )
+    first_wins, second_wins = n_first - n_both, n_second - n_both
     with np.errstate(invalid="ignore"):
         proportions = n_first / n_disagree, n_second / n_disagree
     return pl.DataFrame(
         {
-            **pair_columns(names),
+            **name_pairs(names),
             "compared": n_compared,
             "missing": values.shape[1] * first.size - n_compared,
             "disagreements": n_disagree,
@@ -464,10 +461,10 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second concordant": n_second,
             "first proportion": proportions[0],
             "second proportion": proportions[1],
-            "first wins": n_first - n_both,
-            "second wins": n_second - n_both,
+            "first wins": first_wins,
+            "second wins": second_wins,
             "both": n_both,
-            "neither": n_disagree - n_first - n_second + n_both,
-            "p": compute_sign_pvalues(n_first - n_both, n_second - n_both),
+            "neither": n_disagree - first_wins - n_second,
+            "p": binomial_pvalues(first_wins, second_wins),
         }
     ).fill_nan(None)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
@@ -22,17 +21,13 @@ from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
-from cranfield.significance.differences import ROUNDING
+from cranfield.significance.differences import ROUNDING, encode_scores, pair_names
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, format_number
 
 
 def read_measure_scores(data: Any) -> dict[str, Scores]:
-    """Read scores of several measures, by text form of the measure.
-
-    Accepts a mapping of measures to any input of :func:`cranfield.compare`, :class:`Scores` of one
-    measure, or any input of :func:`cranfield.read_scores_by_measure`.
-    """
+    """Read scores by measure: a mapping, `Scores`, a table or a file."""
     if isinstance(data, Scores):
         return {data.measure: data}
     if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
@@ -51,34 +46,24 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     return scores
 
 
-def oriented_values(scores: Iterable[Scores]) -> Floats:
+def orient_values(scores: Iterable[Scores]) -> Floats:
     """Stack the values of measures, negated if lower is better; the first axis is measures."""
     return np.stack([-table.values if table.lower_is_better else table.values for table in scores])
 
 
-def pair_columns(names: Sequence[str]) -> dict[str, Any]:
+def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
-    labels = pl.Series(names, dtype=pl.String)
-    indices = np.triu_indices(len(names), 1)
-    return {side: labels.gather(k) for side, k in zip(("first", "second"), indices, strict=True)}
+    return pair_names(names, *np.triu_indices(len(names), 1)).to_dict()
 
 
 def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return the system of each pair that a measure prefers; shape (measures, pairs).
+    """Return 1 where a measure prefers the first system of a pair, -1 the second, 0 for a tie.
 
-    values: scores on a topic, higher is better; shape (measures, systems). The result is 1 for the
-        first system, -1 for the second, 0 for a tie and NaN for a missing score.
+    `values` are scores on a topic, higher is better, NaN if missing; shape (measures, systems).
     """
     tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
     return np.asarray(np.where(np.abs(difference) <= tolerance, 0.0, np.sign(difference)))
-
-
-def compute_sign_pvalues(wins: Any, losses: Any) -> Floats:
-    """Compute exact two-sided p-values of the sign test; 1 without wins and losses."""
-    n_decided = np.add(wins, losses)
-    tail = 2 * bdtr(np.minimum(wins, losses), n_decided, 0.5)
-    return np.asarray(np.where(n_decided > 0, np.minimum(1.0, tail), 1.0))
 
 
 METHODS = {
@@ -90,18 +75,6 @@ METHODS = {
     "spearman": "Spearman's rho",
 }
 """Correlation coefficients, with their titles."""
-
-
-def number_levels(values: Floats, tolerance: Floats) -> Floats:
-    """Number the systems by ascending value, from 0; shape (measures, systems).
-
-    Neighbours in order that differ by at most the tolerance, shape (measures,), are tied.
-    """
-    order = np.argsort(values, axis=1, kind="stable")
-    is_step = np.diff(np.take_along_axis(values, order, axis=1), axis=1) > tolerance[:, None]
-    levels = np.zeros(values.shape)
-    np.put_along_axis(levels, order[:, 1:], np.cumsum(is_step, axis=1), axis=1)
-    return levels
 
 
 def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
@@ -118,7 +91,7 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
 def correlation_matrix(
     values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
 ) -> Floats:
-    """Compute a coefficient of each pair of measures, from values and :func:`number_levels`."""
+    """Compute a coefficient of each pair of measures, from values and their ranks or codes."""
     if method == "spearman":
         from scipy.stats import rankdata
 
@@ -203,7 +176,7 @@ class Correlations(Study):
         coefficients = self.topicwise[:, *indices]
         lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
-            **pair_columns(self.measures),
+            **name_pairs(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
@@ -349,11 +322,12 @@ def correlate(
     is_lower_better = np.array([table.lower_is_better for table in scores.values()])
     overall_values = np.array([table.overall() for table in scores.values()])
     overall_values[is_lower_better] *= -1
-    topic_values = np.ascontiguousarray(np.swapaxes(oriented_values(scores.values()), 0, 1))
-    overall_levels = number_levels(round_for_ranking(overall_values), np.zeros(len(overall_values)))
+    topic_values = np.ascontiguousarray(np.swapaxes(orient_values(scores.values()), 0, 1))
+    codes = [np.unique(row, return_inverse=True)[1] for row in round_for_ranking(overall_values)]
+    overall_levels = np.array(codes, dtype=np.float64)
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
-        levels = number_levels(values, ROUNDING * np.abs(values).max(axis=1))
+        levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         topicwise[topic] = correlation_matrix(values, levels, method, options)
     is_defined = ~np.isnan(topicwise)
     n_topics = is_defined.sum(axis=0).astype(np.int64)

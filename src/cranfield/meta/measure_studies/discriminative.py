@@ -12,13 +12,14 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import read_measure_scores
-from cranfield.meta.study import SYSTEM_PAIR, Study, describe_extremes, percent
+from cranfield.meta.study import Study, describe_extremes, percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, with_work
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
 from cranfield.significance.comparison.compare import compare
+from cranfield.significance.differences import PAIR_COLUMNS, pair_names
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 
@@ -64,7 +65,7 @@ class DiscriminativePower(Study):
         },
         "pairs": {
             "measure": Column("Text form of the measure.", key=True),
-            **SYSTEM_PAIR,
+            **PAIR_COLUMNS,
             "difference": Column("Difference of the systems, as from :func:`cranfield.compare`."),
             "p": Column("Adjusted p-value.", pvalue=True),
         },
@@ -246,11 +247,9 @@ def _compare(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) 
         raise
     except CranfieldError as error:
         raise CranfieldError(f"{quoted(name)}: {error}") from error
-    systems = pl.Series(comparison.systems, dtype=pl.String)
-    return pl.select(
+    return pair_names(comparison.systems, comparison.first, comparison.second).select(
         pl.lit(name).alias("measure"),
-        systems.gather(comparison.first).alias("first"),
-        systems.gather(comparison.second).alias("second"),
+        pl.all(),
         pl.Series("difference", comparison.difference),
         pl.Series("p", comparison.adjusted_pvalues),
         pl.lit(comparison.topics, pl.Int64).alias("topics"),

@@ -14,18 +14,18 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
-    compute_sign_pvalues,
-    oriented_values,
-    pair_columns,
+    name_pairs,
+    orient_values,
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, names_with_value, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, percent
 from cranfield.meta.study_options import Proportion
 from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, label_indices
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.sources.columns import read_table
 
 
@@ -138,7 +138,7 @@ class PredictivePower(Study):
                 predicted,
             )
 
-        names = names_with_value(rows, "predicted", rows["predicted"][0])
+        names = find_names(rows, "predicted", rows["predicted"][0])
         lead = describe_extremes(rows, "predicted", "preferences of people predicted", describe)
         if len(names) == 1 < len(rows):
             n_different = self.versus.filter(
@@ -254,7 +254,7 @@ def predictive_power(
 
 def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
-    values = oriented_values(scores)
+    values = orient_values(scores)
     first, second = (label_indices(table[name], scores[0].systems) for name in ("first", "second"))
     rows = label_indices(table["topic"], scores[0].topics)
     preferred = np.empty((len(scores), table.height))
@@ -285,7 +285,7 @@ def _summarise(
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": compute_sign_pvalues(n_correct, n_wrong),
+            "p": binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
@@ -301,9 +301,9 @@ def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(
         {
-            **pair_columns(names),
+            **name_pairs(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
-            "p": compute_sign_pvalues(n_only[i, j], n_only[j, i]),
+            "p": binomial_pvalues(n_only[i, j], n_only[j, i]),
         }
     )

@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_integer, ch
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
-from cranfield.meta.study_options import Repeats, Resamples, Seed, whole_numbers
+from cranfield.meta.study_options import Repeats, Resamples, Seed, check_integers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
@@ -114,10 +114,9 @@ class Swaps(Study):
         for size in self.sizes:
             bins = self._join_bins(size, 1 / error)
             top_bins = list(takewhile(lambda b: b[2] <= error * b[1], bins))
-            result: tuple[float | None, ...] = (None, None)
-            if top_bins:
-                result = top_bins[-1][0], sum(b[1] for b in top_bins) / sum(b[1] for b in bins)
-            rows.append((size, *result))
+            low = top_bins[-1][0] if top_bins else None
+            proportion = sum(b[1] for b in top_bins) / sum(b[1] for b in bins) if top_bins else None
+            rows.append((size, low, proportion))
         schema = {"size": pl.Int64, "difference": pl.Float64, "proportion": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
 
@@ -341,13 +340,12 @@ def swap_method(
         )
     scores.finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
-    edges = default_bins(scores.values) if bins is None else _parse_bins(bins)
+    edges = choose_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
-    options = None
     if test is not None:
         names = {"test": find_test(test).info.name, "correction": CORRECTIONS.find(correction)}
         test_facts = {**names, "alpha": alpha, "resamples": resamples}
-        options = {**test_facts, "seed": seed}
+    options = None if test is None else {**test_facts, "seed": seed}
     parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
     about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     table = run_parts(
@@ -380,15 +378,15 @@ def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) ->
     if sizes is None:
         grid = np.linspace(smallest, largest, min(MAX_SIZES, largest - smallest + 1))
         return tuple(sorted({int(size) for size in np.rint(grid)}))
-    return tuple(sorted(whole_numbers("size", sizes, largest, " of topic sets", smallest)))
+    return tuple(sorted(check_integers("size", sizes, largest, " of topic sets", smallest)))
 
 
-def default_bins(values: Floats) -> tuple[float, ...]:
+def choose_bins(values: Floats) -> tuple[float, ...]:
     """Choose bins for all differences of scores; shape (topics, systems).
 
-    >>> default_bins(np.array([[0.0, 0.5]]))[-3:]
+    >>> choose_bins(np.array([[0.0, 0.5]]))[-3:]
     (0.25, 0.3, 0.4)
-    >>> default_bins(np.array([[0.0, 7.0]]))[:3], default_bins(np.array([[0.0, 7.0]]))[-1]
+    >>> choose_bins(np.array([[0.0, 7.0]]))[:3], choose_bins(np.array([[0.0, 7.0]]))[-1]
     ((0.0, 0.1, 0.2), 6.0)
     """
     largest = float(np.ptp(values, axis=1).max())

@@ -16,16 +16,16 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
-from cranfield.meta.study import Study, describe_extremes, names_with_value, percent, prefix
+from cranfield.meta.study import Study, describe_extremes, find_names, percent, prefix
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
     TestChoice,
     Verdict,
+    check_topic_sizes,
     explain_tests,
     label_scores,
     read_inputs,
-    topic_sizes,
     verdict_or_none,
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
@@ -45,7 +45,7 @@ _TEST_COLUMNS = {
 Population = Resampled | Simulator
 
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
-"""Function of a test, a number of topics and a repeat; the topics do not depend on the test."""
+"""Function of a test, a size and a repeat; the drawn topics do not depend on the test."""
 
 
 def _draw_swapped(
@@ -60,39 +60,28 @@ def _draw_swapped(
 
 
 def _draw_topics(
-    populations: Mapping[str, Population], seed: int, test: TestChoice, size: int, repeat: int
+    populations: Mapping[bool, Population], seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores | Floats:
-    values = populations[test.label].draw(size, seed, size, repeat)
+    values = populations[test.by_shard].draw(size, seed, size, repeat)
     return label_scores(values) if np.isnan(values).any() else values
 
 
-def _make_populations(
-    inputs: StudyInputs, kind: str, *, equal: bool = False
-) -> dict[str, Population]:
-    """Return the population of topics for each test; if `equal`, all systems have the same mean."""
+def _make_populations(inputs: StudyInputs, kind: str) -> dict[bool, Population]:
+    """Return the populations of topics, by whether tests require scores by shard."""
     [members] = inputs.groups.values()
-    missing = inputs.tests[0].missing
-    populations: dict[str, Population] = {}
-    cache: dict[bool, Population] = {}
-    for test in inputs.tests:
-        if test.by_shard and kind == "simulated":
+    populations: dict[bool, Population] = {}
+    for by_shard, test in {test.by_shard: test for test in reversed(inputs.tests)}.items():
+        scores = inputs.select(test, None, members)
+        # Impute or exclude missing scores before means are shifted.
+        if test.missing in ("drop", "zero"):
+            scores = scores.complete(test.missing)[0]
+        if kind != "simulated":
+            populations[by_shard] = Resampled(scores.values)
+        elif by_shard:
             raise PolicyError(f"{test.test} requires scores by shard, which cannot be simulated")
-        if test.by_shard not in cache:
-            shard_scores = inputs.by_shard if test.by_shard else None
-            scores = (shard_scores or inputs.scores).select(systems=members)
-            # Impute or exclude missing scores before means are shifted.
-            if missing in ("drop", "zero"):
-                scores = scores.complete(missing)[0]
+        else:
             # Parametric copulas would make differences more symmetric than in the real scores.
-            population: Population = (
-                fit_simulator(scores, copula="empirical")
-                if kind == "simulated"
-                else Resampled(scores.values)
-            )
-            if equal:
-                population = population.with_means(population.means.mean())
-            cache[test.by_shard] = population
-        populations[test.label] = cache[test.by_shard]
+            populations[by_shard] = fit_simulator(scores, copula="empirical")
     return populations
 
 
@@ -189,7 +178,7 @@ class FalseAlarms(Study):
         if rows.is_empty():
             return ()
         highest: Any = rows["any pair"].max()
-        worst_names = names_or_count(names_with_value(rows, "any pair", highest, "test"), "test")
+        worst_names = names_or_count(find_names(rows, "any pair", highest, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
@@ -281,15 +270,14 @@ def false_alarms(
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     n_topics = len(inputs.scores.topics)
     check_null(inputs.tests, null)
-    is_swapped = null == "swapped"
-    max_topics = n_topics if is_swapped else MAX_TOPICS
-    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, max_topics)
+    max_topics = n_topics if null == "swapped" else MAX_TOPICS
+    parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
-    source: Source = (
-        partial(_draw_swapped, inputs, members, seed)
-        if is_swapped
-        else partial(_draw_topics, _make_populations(inputs, null, equal=True), seed)
-    )
+    source: Source = partial(_draw_swapped, inputs, members, seed)
+    if null != "swapped":
+        populations = _make_populations(inputs, null).items()
+        equal = {by_shard: p.with_means(p.means.mean()) for by_shard, p in populations}
+        source = partial(_draw_topics, equal, seed)
     table = run_parts(
         _compute_block,
         (inputs, source, seed, _count_significant, ("rejected", "pairs")),
@@ -428,7 +416,7 @@ class PowerOfTests(Study):
 
         text = describe_extremes(rows, "power", "true differences found", describe, "test")
         highest: Any = rows["any reversed"].max()
-        names = names_or_count(names_with_value(rows, "any reversed", highest, "test"), "test")
+        names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
         by = f" at most, by {names}" if len(rows) > 1 else ""
         return (
             f"{prefix(self.measure)}on {counted(size, 'topic')} {text[0].lower()}{text[1:]}",
@@ -507,12 +495,12 @@ def power_of_tests(
     if not parsed_edges or min(np.diff((0.0, *parsed_edges))) <= 0:
         raise PolicyError(f"edges must be above 0 and ascending, got {list(parsed_edges)}")
     n_topics = len(inputs.scores.topics)
-    parsed_sizes = topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
+    parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
         # Sets differences within rounding to 0.
-        label: all_pairs(p.means[None, :]).mean_differences(p.means)
-        for label, p in populations.items()
+        by_shard: all_pairs(p.means[None, :]).mean_differences(p.means)
+        for by_shard, p in populations.items()
     }
     count = partial(_count_by_range, true_differences, parsed_edges)
     source = partial(_draw_topics, populations, seed)
@@ -538,13 +526,13 @@ def power_of_tests(
 
 
 def _count_by_range(
-    true_differences: Mapping[str, Floats],
+    true_differences: Mapping[bool, Floats],
     edges: Sequence[float],
     test: TestChoice,
     verdict: Verdict,
 ) -> list[tuple[int, ...]]:
     """Count pairs and their right and wrong rejections by range of the true difference."""
-    differences = true_differences[test.label]
+    differences = true_differences[test.by_shard]
     is_right = verdict.significant & (verdict.order == np.sign(differences))
     is_wrong = verdict.significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
 from cranfield.base.streams import stream
 from cranfield.meta.collection_studies.rankings import teams_of
-from cranfield.meta.study_options import whole_numbers
+from cranfield.meta.study_options import check_integers
 from cranfield.meta.work import hash_scores
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_indices
@@ -23,20 +23,16 @@ from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
 from cranfield.significance.models.glm import correct_testable_pairs, describe_excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, TESTS, Options, TestInfo, find_test
-
-Signs = NDArray[np.int8]
+from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find_test
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Decisions of a test on one set of topics; arrays of shape (pairs of systems,).
+    """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: sign of the difference of means, 1 where the first system is above the second.
-    significant: whether the pair differs significantly.
-    """
-
-    order: Signs
+    order: NDArray[
+        np.int8
+    ]  # sign of the difference of means, 1 where the first system is above the second
     significant: Bools
 
 
@@ -157,7 +153,7 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 @lru_cache(maxsize=4096)
 def critical_value(alpha: float, n_systems: int, df: float) -> float:
-    """Return the critical value of the studentised range; cached, as topic sets share values."""
+    """Return the critical value of the studentised range; topic sets share cached values."""
     return studentised_range_isf(alpha, n_systems, df)
 
 
@@ -199,16 +195,12 @@ ALL_SYSTEMS = "all systems"
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """Compatible scores and tests of a study.
-
-    by_shard: scores of the same topics and systems in the same order, or None. groups: indices of
-        the systems of each group.
-    """
+    """Compatible scores and tests of a study."""
 
     scores: Scores
-    by_shard: Scores | None
+    by_shard: Scores | None  # of the same topics and systems in the same order
     tests: tuple[TestChoice, ...]
-    groups: dict[str, Indices]
+    groups: dict[str, Indices]  # the systems of each group
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -233,7 +225,7 @@ class StudyInputs:
             raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
         if requested is None:
             return tuple(size for size in SIZES if size <= largest) or (largest,)
-        return topic_sizes(requested, largest)
+        return check_topic_sizes(requested, largest)
 
     def about(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""
@@ -251,8 +243,8 @@ class StudyInputs:
             "scores": hash_scores(*all_scores),
         }
 
-    def select(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
-        """Select the scores that a test requires, of some topics and systems."""
+    def select(self, test: TestChoice, topics: Indices | None, systems: Indices) -> Scores:
+        """Select the scores that a test requires, of some or all topics and some systems."""
         shard_scores = self.by_shard if test.by_shard else None
         return (shard_scores or self.scores).select(topics, systems)
 
@@ -269,9 +261,9 @@ def draw_topic_sets(
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
+def check_topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
     """Check distinct sizes of topic sets, from 2 to a maximum."""
-    return whole_numbers("size", sizes, largest, " of topic sets", 2)
+    return check_integers("size", sizes, largest, " of topic sets", 2)
 
 
 def read_inputs(
@@ -295,10 +287,9 @@ def read_inputs(
         if not (shard_scores := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must have shape (topics, systems, shards)")
         shard_scores = shard_scores.aligned(table, ("by_shard", "scores"))
-    options: dict[str, Any] = {"alpha": alpha, "missing": missing, "resamples": resamples}
     choices: dict[str, TestChoice] = {}
     for text in tests:
-        test = read_choice(text, **options)
+        test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
         if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shard_scores is None:
@@ -336,5 +327,5 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
 def explain_tests(tests: Iterable[str]) -> list[str]:
     """Return a line with the names and titles of the tests."""
     names = dict.fromkeys(label.partition("+")[0] for label in tests)
-    infos = [find_test(name).info for name in names if name.partition("(")[0] in TESTS]
-    return ["; ".join(f"{info.name}: {info.title}" for info in infos)] if infos else []
+    infos = (find_test(name).info for name in names)
+    return ["; ".join(f"{info.name}: {info.title}" for info in infos)]

@@ -27,7 +27,7 @@ from cranfield.meta.test_studies.fast_tests import (
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns, readable_table
-from cranfield.tabular import Table, format_number
+from cranfield.tabular import Table, table_from_frame
 
 COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""
@@ -215,17 +215,23 @@ are at least 1.2% of the pairs in printed differences, and at most 0.4% in omitt
 """
 
 
-def _declare_agreements() -> Columns:
-    """Declare the columns of means, standard deviations and quantiles over repeats."""
+def _declare_statistics() -> dict[str, tuple[str, pl.Expr]]:
+    """Return the description and the expression of each statistic over repeats, by column."""
     columns = {}
     for name, about in AGREEMENTS.items():
-        columns["bias mean" if name == "bias" else name] = Column(f"Mean {about}.")
-        columns[f"{name} sd"] = Column(f"Standard deviation of `{name}` over repeats.")
-        columns[f"{name} low"] = Column(f"5% quantile of `{name}` over repeats.")
-        columns[f"{name} high"] = Column(f"95% quantile of `{name}` over repeats.")
+        values = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
+        low, high = (values.quantile(level, "linear") for level in (0.05, 0.95))
+        columns["bias mean" if name == "bias" else name] = f"Mean {about}.", values.mean()
+        columns[f"{name} sd"] = f"Standard deviation of `{name}` over repeats.", values.std()
+        columns[f"{name} low"] = f"5% quantile of `{name}` over repeats.", low
+        columns[f"{name} high"] = f"95% quantile of `{name}` over repeats.", high
         if name in PARTLY_DEFINED:
-            columns[f"defined {name}"] = Column(f"Number of repeats with a defined `{name}`.")
+            definition = f"Number of repeats with a defined `{name}`."
+            columns[f"defined {name}"] = definition, values.count()
     return columns
+
+
+_STATISTICS = _declare_statistics()
 
 
 class SplitStudy(Study):
@@ -261,7 +267,7 @@ class SplitStudy(Study):
             "first": Column("Test on the first set.", key=True),
             "second": Column("Test on the second set.", key=True),
             "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **_declare_agreements(),
+            **{name: Column(about) for name, (about, _) in _STATISTICS.items()},
             "bias": Column("Publication bias of the mean counts, as in the source."),
         },
         "cross": {
@@ -291,18 +297,9 @@ class SplitStudy(Study):
         `defined jaccard`, `defined overlap` and `defined bias` have the numbers of repeats in which
         these statistics are defined, and over which they are averaged.
         """
-        columns: list[pl.Expr] = [pl.col("failed").sum()]
-        for name in AGREEMENTS:
-            values = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
-            columns += [
-                values.mean().alias("bias mean" if name == "bias" else name),
-                values.std().alias(f"{name} sd"),
-                values.quantile(0.05, "linear").alias(f"{name} low"),
-                values.quantile(0.95, "linear").alias(f"{name} high"),
-            ]
-            if name in PARTLY_DEFINED:
-                columns.append(values.count().alias(f"defined {name}"))
-        table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
+        statistics = [expression.alias(name) for name, (_, expression) in _STATISTICS.items()]
+        groups = self.repeated.group_by(*KEYS, maintain_order=True)
+        table = groups.agg(pl.col("failed").sum(), *statistics)
         counts = [table[name].fill_null(np.nan).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
 
@@ -437,14 +434,10 @@ class SplitStudy(Study):
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
                 tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
-            largest, columns = max(self.sizes), ["test", *COUNTS, "bias"]
-            counts_by_test = diagonal.filter(pl.col("size") == largest).select(columns)
-            rows = [
-                [test, *(format_number(count, 1) for count in counts), percent(bias)]
-                for test, *counts, bias in counts_by_test.iter_rows()
-            ]
+            largest, declared = max(self.sizes), self.columns["cross"]
+            counts = diagonal.filter(pl.col("size") == largest).select("test", *COUNTS, "bias")
             title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
-            tables.append(Table(f"{title}; {subject}", columns, rows))
+            tables.append(readable_table(counts, f"{title}; {subject}", declared))
             tables += self._cross_tables(group, subject)
         return tables
 
@@ -472,11 +465,9 @@ def _table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
-    table, n_keys = frame.pivot("size", index=keys, values=column), len(keys)
-    cells = [
-        [*row[:n_keys], *(format_number(x, decimals) for x in row[n_keys:])] for row in table.rows()
-    ]
-    return Table(title, table.columns, cells, range(n_keys))
+    return table_from_frame(
+        frame.pivot("size", index=keys, values=column), title, left=keys, places=decimals
+    )
 
 
 @with_work
@@ -582,8 +573,9 @@ def _compute_block(
 
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, n_failed = [], []
-    for index, topics in enumerate(draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)):
-        test_seed = int(stream(seed, size, repeat, index + 1).integers(2**31))
+    topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
+    for number, topics in enumerate(topic_sets, 1):
+        test_seed = int(stream(seed, size, repeat, number).integers(2**31))
         results = [
             verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests

@@ -53,9 +53,8 @@ class ExpectedTau(Study):
     }
 
     def _table(self) -> pl.DataFrame:
-        table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
-        columns = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
-        return pl.DataFrame({"method": list(self.tau)}).with_columns(**columns)
+        rows = [(method, tau, self.tau_ap[method]) for method, tau in self.tau.items()]
+        return pl.DataFrame(rows, list(self.columns), orient="row").fill_nan(None)
 
     def heading(self) -> list[str]:
         return [
@@ -148,8 +147,8 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
     """Estimate the probability of the reverse order of each pair, by Student's distribution."""
     n = pairs.n_topics
     bias_correction = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
-    blocks_by_method: dict[str, list[Floats]] = {"msqd": [], "ml": []}
-    for _, block in pairs.blocks():
+
+    def estimate(_: slice, block: Pairs) -> list[Floats]:
         differences, rounding = block.differences(), block.rounding
         mean = differences.mean(axis=1)
         deviation = standard_deviations(differences, mean, rounding)
@@ -157,11 +156,10 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
         quantile = ndtri(doubled_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
         squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
         slope = np.where(deviation > 0, (sorted_differences * quantile).sum(axis=1) / squares, 0.0)
-        for name, sd in (("msqd", slope), ("ml", deviation * bias_correction)):
-            blocks_by_method[name].append(
-                stdtr(n - 1, -np.sqrt(n) * standardised_difference(mean, sd))
-            )
-    return {name: np.concatenate(blocks) for name, blocks in blocks_by_method.items()}
+        t = [standardised_difference(mean, sd) for sd in (slope, deviation * bias_correction)]
+        return [stdtr(n - 1, -np.sqrt(n) * statistic) for statistic in t]
+
+    return dict(zip(("msqd", "ml"), pairs.map_blocks(estimate), strict=True))
 
 
 def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:

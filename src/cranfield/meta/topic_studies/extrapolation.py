@@ -12,22 +12,19 @@ import polars as pl
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_list
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.study import MEASURE_COLUMN, Study, prefix
 from cranfield.meta.study_options import Proportion
-from cranfield.meta.test_studies.fast_tests import topic_sizes
+from cranfield.meta.test_studies.fast_tests import check_topic_sizes
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.differences import ROUNDING
+from cranfield.significance.differences import ROUNDING, all_pairs
 from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.registry import CORRECTIONS, Options
-
-NODES = ((50, 256), (math.inf, 48))
-"""Maximum degrees of freedom, with the number of quadrature nodes up to there."""
 
 
 def power(shift: Floats, df: int, critical_value: float) -> Floats:
@@ -43,7 +40,7 @@ def power(shift: Floats, df: int, critical_value: float) -> Floats:
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(next(n_nodes for max_df, n_nodes in NODES if df <= max_df))
+    nodes, weights = _nodes(256 if df <= 50 else 48)
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
@@ -256,8 +253,6 @@ class Extrapolation(Study):
         size = self.curve["topics"].max()
         curve = self.curve.filter(pl.col("topics") == size)
         rows = curve.rows_by_key("means", named=True, unique=True)
-        if not rows:
-            return ()
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
             f"{prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
@@ -360,16 +355,12 @@ def extrapolate(
     call = check_arguments(extrapolate, locals())
     check_list("sizes", sizes)
     correction_name = CORRECTIONS.find(correction)
-    if correction_name not in SCORE_FREE_CORRECTIONS:
-        raise PolicyError(
-            f"unknown correction {quoted(correction)}; expected one of:"
-            f" {', '.join(SCORE_FREE_CORRECTIONS)}"
-        )
+    check_choice("correction", correction_name, SCORE_FREE_CORRECTIONS)
     Options(alpha=alpha)
     complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.topics, study.systems
-    parsed_sizes = sorted({*SIZES, n} if sizes is None else topic_sizes(sizes, MAX_TOPICS))
+    parsed_sizes = sorted({*SIZES, n} if sizes is None else check_topic_sizes(sizes, MAX_TOPICS))
     error = float(study.components["mean square"][2])
     if error <= 0:
         raise CranfieldError(
@@ -383,16 +374,13 @@ def extrapolate(
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
     coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
     ratios = [r / (1 - r) for r in coefficients]
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
         expected = [_expect_means(mu, error, size, critical_value) for mu in (means, shrunk)]
         expected += [_expect_normal(ratio, m, size, critical_value) for ratio in ratios]
-        rows += [
-            {"topics": size, "means": name, **row}
-            for name, row in zip(MEANS, expected, strict=True)
-        ]
-    differences = np.abs(_pair_differences(means))
+        rows += [(size, name, *values) for name, values in zip(MEANS, expected, strict=True)]
+    differences = np.abs(all_pairs(means[None]).subtract(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1)) * np.sqrt(2 * error / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
     return Extrapolation(
@@ -403,7 +391,7 @@ def extrapolate(
         correction=correction_name,
         pairs=int(differences.size),
         significant=int((is_different & (differences >= threshold)).sum()),
-        curve=pl.DataFrame(rows),
+        curve=pl.DataFrame(rows, list(Extrapolation.columns["extrapolation"])[1:], orient="row"),
         generalizability=study,
         notes=(*complete_scores.notes, *study.notes),
     )
@@ -411,40 +399,28 @@ def extrapolate(
 
 def _expect_means(
     means: Floats, error: float, n_topics: int, critical_value: float
-) -> dict[str, float]:
-    """Compute expected numbers and correlations for known true means."""
-    n_systems = means.size
-    shift = np.abs(_pair_differences(means)) / np.sqrt(2 * error / n_topics)
+) -> tuple[float, float, float]:
+    """Compute the expected significant pairs, tau and repeated tau for known true means."""
+    shift = np.abs(all_pairs(means[None]).subtract(means)) / np.sqrt(2 * error / n_topics)
     p_correct = 2 * ndtr(shift) - 1
-    return {
-        "significant": float(power(shift, (n_topics - 1) * (n_systems - 1), critical_value).sum()),
-        "tau truth": float(p_correct.mean()),
-        "tau repeat": float((p_correct**2).mean()),
-    }
+    n_significant = power(shift, (n_topics - 1) * (means.size - 1), critical_value).sum()
+    return float(n_significant), float(p_correct.mean()), float((p_correct**2).mean())
 
 
 def _expect_normal(
     ratio: float, n_systems: int, n_topics: int, critical_value: float
-) -> dict[str, float]:
-    """Compute expected numbers and correlations if the true means are a normal sample."""
+) -> tuple[float, float, float]:
+    """Compute the expected significant pairs and taus if the true means are a normal sample."""
     df = (n_topics - 1) * (n_systems - 1)
     p_significant = 2 * float(stdtr(df, -critical_value / np.sqrt(1 + n_topics * ratio)))
     coefficient = n_topics * ratio / (1 + n_topics * ratio)
-    return {
-        "significant": p_significant * n_systems * (n_systems - 1) / 2,
-        "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
-        "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
-    }
+    tau_truth, tau_repeat = 2 / np.pi * np.arcsin([np.sqrt(coefficient), coefficient])
+    return p_significant * n_systems * (n_systems - 1) / 2, float(tau_truth), float(tau_repeat)
 
 
 def _critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
-    """Return the critical value of |t|."""
+    """Return the critical value of the absolute t statistic."""
     if correction == "tukey":
         return studentised_range_isf(alpha, n_systems, df) / float(np.sqrt(2))
     n_tests = n_systems * (n_systems - 1) // 2 if correction == "bonferroni" else 1
     return float(-stdtrit(df, alpha / n_tests / 2))
-
-
-def _pair_differences(means: Floats) -> Floats:
-    first, second = np.triu_indices(means.size, 1)
-    return np.asarray(means[first] - means[second])

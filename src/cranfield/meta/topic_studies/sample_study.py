@@ -16,8 +16,8 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, percent, prefix
-from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, whole_numbers
-from cranfield.meta.test_studies.fast_tests import TestChoice, topic_sizes, verdict_or_none
+from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
+from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, verdict_or_none
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
@@ -42,19 +42,15 @@ def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2"
 
 @dataclass(frozen=True, eq=False)
 class AllTopics:
-    """Complete scores on all topics, shape (topics, systems), the test, and its results.
-
-    ranks: twice the mid-rank of each system, the best first. signs: sign of each significant
-        difference, 0 for others; shape (pairs,).
-    """
+    """Complete scores on all topics, shape (topics, systems), the test, and its results."""
 
     values: Floats
     lower_is_better: bool
     choice: TestChoice
     replace: bool
     seed: int
-    ranks: Ints
-    signs: Ints
+    ranks: Ints  # twice the mid-rank of each system, the best first
+    signs: Ints  # of significant differences, 0 for others; shape (pairs,)
 
 
 def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
@@ -101,10 +97,9 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
-    ranks = np.empty(means.shape, dtype=np.int64)
-    np.put_along_axis(
-        ranks, order, doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64), axis=1
-    )
+    sorted_ranks = doubled_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64)
+    ranks = np.empty_like(sorted_ranks)
+    np.put_along_axis(ranks, order, sorted_ranks, axis=1)
     return ranks
 
 
@@ -265,9 +260,8 @@ def _summarise_size(
         tau = samples[name].fill_nan(None).drop_nulls().to_numpy()
         low, high = quantile_bounds(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
-    significant, confirmed, contradicted = (
-        samples["significant", "confirmed", "contradicted"].to_numpy().T
-    )
+    counts = samples["significant", "confirmed", "contradicted"].to_numpy().T
+    significant, confirmed, contradicted = counts
     low, high = quantile_bounds(significant, confidence)
     n_significant = int(np.count_nonzero(all_topics.signs))
     is_best = all_topics.ranks == all_topics.ranks.min()
@@ -404,7 +398,7 @@ def stability(
     parsed_sizes = _parse_sizes(sizes, n_topics, replace)
     top_sizes = [k for k in TOP if k < n_systems]
     if top is not None:
-        top_sizes = sorted(whole_numbers("top", top, n_systems))
+        top_sizes = sorted(check_integers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     verdict = choice(table, seed=seed)
     means = complete_scores.topic_scores.mean(axis=0)
@@ -437,11 +431,11 @@ def stability(
         },
         **work,
     )
-    size_summaries, top_rows, firsts = [], [], []
+    summaries, top_rows, firsts = [], [], []
     for size in parsed_sizes:
         size_rows = rows.filter(pl.col("topics") == size)
         ranks = size_rows["ranks"].to_numpy()
-        size_summaries.append(_summarise_size(size_rows, ranks, all_topics, confidence))
+        summaries.append(_summarise_size(size_rows, ranks, all_topics, confidence))
         top_rows += [{"topics": size, **compare_top(ranks, all_ranks, k)} for k in top_sizes]
         first_places = _first_places(ranks).mean(axis=0)
         columns = {"topics": [size] * n_systems, "system": table.systems, "first": first_places}
@@ -458,7 +452,8 @@ def stability(
         "best": _first_places(bootstrap_ranks).mean(axis=0),
     }
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
-    float_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
+    nullable_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
+    types = dict.fromkeys([*nullable_columns, "confirmed"], pl.Float64)
     # The table of top systems may be empty.
     top_schema = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
     return Stability(
@@ -470,10 +465,7 @@ def stability(
         correction=choice.correction,
         significant=int(verdict.significant.sum()),
         pairs=verdict.significant.size,
-        by_size=pl.DataFrame(
-            size_summaries,
-            schema_overrides=dict.fromkeys([*float_columns, "confirmed"], pl.Float64),
-        ),
+        by_size=pl.DataFrame(summaries, schema_overrides=types),
         top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),
         ranks=pl.DataFrame(rank_columns).sort("rank", maintain_order=True),
@@ -489,7 +481,7 @@ def _parse_sizes(sizes: Iterable[int] | None, n_topics: int, replace: bool) -> l
             raise CranfieldError(f"samples of topics require at least 3 topics, got {n_topics}")
         tenths = {max(2, round(n_topics * k / 10)) for k in range(1, 11)}
         return sorted(size for size in tenths if size <= largest)
-    parsed = sorted(topic_sizes(sizes, MAX_TOPICS))
+    parsed = sorted(check_topic_sizes(sizes, MAX_TOPICS))
     if parsed[-1] > largest:
         raise PolicyError(
             f"sizes must be below {n_topics:,}, the number of topics, got {parsed[-1]:,}; use"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
 from typing import Any, ClassVar
 
@@ -90,19 +90,11 @@ class Generalizability(Study):
             **MEASURE_COLUMN,
             "topics": Column("Number of topics.", key=True),
             "relative": _COEFFICIENTS["relative"],
-            "relative low": Column(
-                "Lower bound of the confidence interval of `relative`.", decimals=3
-            ),
-            "relative high": Column(
-                "Upper bound of the confidence interval of `relative`.", decimals=3
-            ),
+            "relative low": Column("Lower confidence bound of `relative`.", decimals=3),
+            "relative high": Column("Upper confidence bound of `relative`.", decimals=3),
             "absolute": _COEFFICIENTS["absolute"],
-            "absolute low": Column(
-                "Lower bound of the confidence interval of `absolute`.", decimals=3
-            ),
-            "absolute high": Column(
-                "Upper bound of the confidence interval of `absolute`.", decimals=3
-            ),
+            "absolute low": Column("Lower confidence bound of `absolute`.", decimals=3),
+            "absolute high": Column("Upper confidence bound of `absolute`.", decimals=3),
         },
         "topics needed": {
             **MEASURE_COLUMN,
@@ -173,14 +165,12 @@ class Generalizability(Study):
         """
         check_list("sizes", sizes)
         parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
-        rows = []
-        for size in parsed_sizes:
-            row: dict[str, Any] = {"topics": size}
-            for name in ("relative", "absolute"):
-                result = getattr(self, name)(size)
-                row |= {name: result.value, f"{name} low": result.low, f"{name} high": result.high}
-            rows.append(row)
-        return pl.DataFrame(rows)
+        rows = [
+            (size, *astuple(self.relative(size)), *astuple(self.absolute(size)))
+            for size in parsed_sizes
+        ]
+        columns = [name for name in self.columns["coefficients"] if name != "measure"]
+        return pl.DataFrame(rows, columns, orient="row")
 
     def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
         n = self.topics if topics is None else topics

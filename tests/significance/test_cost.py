@@ -47,7 +47,8 @@ def test_rates_are_no_costs(name: str) -> None:
     scores = cf.read_scores({"a": [0.5, 1.0], "b": [0.25, 1.0]})
     with pytest.raises(cf.InputError, match=f"got '{name}'; pass its inverse"):
         cf.cost_effectiveness(scores, {"system": ["a", "b"], name: [200, 10]})
-    assert cf.cost_effectiveness(scores, {"system": ["a", "b"], "seconds": [2, 1]})
+    found = cf.cost_effectiveness(scores, {"system": ["a", "b"], "seconds": [2, 1]})
+    assert found.to_polars().height == 2
 
 
 def test_reference_fronts(tmp_path: Any) -> None:

@@ -17,8 +17,6 @@ from cranfield.collection.judged.rows import ranges
 TIE_TOLERANCE = 1e-12
 """Values that differ by less are tied, so that rounding errors do not break ties."""
 
-_LARGEST = np.finfo(np.float64).max
-
 
 class DocumentState(MethodState):
     """State with the rankings (cells) that contain each document of the pool."""
@@ -35,31 +33,44 @@ class DocumentState(MethodState):
 class WeightedSumState(DocumentState):
     """State of methods that sum the value of a document's rank times the weight of the run."""
 
-    values: Floats
-    """Value of each row of `cells`; nonnegative, like the weights."""
-
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self.ranks = pool.rank[pool.by_document].astype(np.int64)
         self.n_left = np.diff(pool.lists)
+
+    def set_values(self, values: Floats) -> None:
+        """Set the value of each row of `cells`; values and weights are nonnegative."""
+        self.values = values
+        self._restrict(np.arange(len(self.pool)))
 
     def weights(self) -> Floats:
         """Return the weight of each ranking; shape (topics * systems,)."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
-        starts, sizes = self.pool.starts[:-1], np.diff(self.pool.starts)
-        terms = self.values * self.weights()[self.cells]
-        sums = np.add.reduceat(terms, self.pool.document_starts[:-1])
-        sums[~self.is_free] = -1.0
-        highest = np.maximum.reduceat(sums, starts[sizes > 0])
-        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), sizes[sizes > 0])
+        if self._steps == _RESTRICT_INTERVAL:
+            self._restrict(self._docs[self.is_free[self._docs]])
+        self._steps += 1
+        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
+        sums[~self.is_free[self._docs]] = -1.0
+        highest = np.maximum.reduceat(sums, self._first)
+        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), self._sizes)
         # Documents are in order of id, and the first of tied documents is chosen.
         best = np.flatnonzero(sums >= threshold)
-        docs = best[np.searchsorted(best, starts[groups])]
+        topics, first = np.unique(self._topics[best], return_index=True)
+        docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
         self.is_free[docs] = False
         self.n_left[self.cells[self.rows_of(docs)]] -= 1
         return docs
+
+    def _restrict(self, docs: Indices) -> None:
+        """Compute later sums for these documents only, and restart the count of steps."""
+        self._steps, self._docs = 0, docs
+        counts, rows = self.pool.holders[docs], self.rows_of(docs)
+        self._begin = np.cumsum(counts) - counts
+        self._cells, self._values = self.cells[rows], self.values[rows]
+        self._topics = self.pool.topic[docs]
+        _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
 
 
 class RankBiased(Method):
@@ -94,7 +105,7 @@ class ResidualState(WeightedSumState):
 
     def __init__(self, pool: Pool, p: float, *, uses_base: bool) -> None:
         super().__init__(pool)
-        self.values = np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64)
+        self.set_values(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
         self._uses_base = uses_base
         self._unjudged_weights = (1 - p) * p ** (pool.rank - 1.0)
         self._tail = p ** np.diff(pool.lists).astype(np.float64)
@@ -159,7 +170,7 @@ class LossState(WeightedSumState):
         mean_loss = log_size - total_log / np.maximum(n_missing, 1)
         self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
         ranked_loss = log_size[self.cells] - np.log(self.ranks)
-        self.values = ranked_loss - self._missing_loss.ravel()[self.cells]
+        self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
         self._log_beta = np.log(beta)
         self._loss = np.zeros(self._missing_loss.shape)
 
@@ -491,3 +502,9 @@ class MaxMean(Bandit):
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])
+
+
+_LARGEST = np.finfo(np.float64).max
+
+_RESTRICT_INTERVAL = 32
+"""Number of steps after which judged documents are removed from the sums."""

@@ -149,7 +149,9 @@ class SearchableWalk:
             index, residue = index[node], residue[:, is_possible]
             n_nodes += index.size
             if index.size > MAX_CHUNK_NODES:
-                raise TooManyTiesError("there are too many ties to count")
+                raise TooManyTiesError(
+                    "there are too many ties to count; use a smaller cutoff or fewer grades"
+                )
         return index, state, residue[-1], n_nodes
 
 

@@ -87,6 +87,27 @@ def test_words_for_an_unknown_user() -> None:
     assert log.anomalies["pages of users called 'NA', 'anonymous'"] == 3
 
 
+def test_sessions_numbered_by_user_are_not_joined(tmp_path: Path) -> None:
+    rows = ("a,x,u1,1,0", "b,y,u1,2,9", "c,x,u2,1,20", "d,z,u2,2,30")
+    path = tmp_path / "pages.csv"
+    path.write_text("\n".join(["page,query,user,session,time", *rows]))
+    pair = "session '1' has user 'u1' and 'u2'"
+    with pytest.raises(InputError, match=rf"pages.csv:4: {pair}; on_anomaly='count'"):
+        cf.online.read_log(path, format="tables")
+    with pytest.warns(match="2 pages in the session of another user, counted as sessions of each"):
+        log = cf.online.read_log(path, format="tables", on_anomaly="count")
+    assert log.pages["session"].to_list() == ["1", "2", "u2-1", "u2-2"]
+    assert cf.online.measure(log, "QueriesPerSession").means.tolist() == [[1.0]]
+
+
+def test_users_may_log_in_during_a_session() -> None:
+    users = ["guest", "u1", None, "u1", "u2"]
+    pages = {"page": range(5), "query": ["a"] * 5, "user": users, "session": [1, 1, 1, None, None]}
+    log = log_of(pages)
+    assert "pages in the session of another user" not in log.anomalies
+    assert log.pages["session"].to_list() == ["1", "1", "1", None, None]
+
+
 def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)

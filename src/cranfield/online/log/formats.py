@@ -204,7 +204,8 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         columns = (name.removeprefix("click_") for name in names if name in table.names)
         click_rows = click_rows.with_columns(clicks=n_clicks)
         click_table = replace(table, frame=click_rows, names=(*columns, "clicks"))
-    page_table = Table(pages, table.source, ("id", *page_columns))
+    first_rows = table.gather(frame["page"].is_first_distinct().arg_true())
+    page_table = replace(first_rows, frame=pages, names=("id", *page_columns))
     results = replace(table.gather(has_doc.arg_true()), names=result_columns)
     return SourceTables(page_table, results, click_table)
 
@@ -343,6 +344,8 @@ def read_ubi(
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
     anomalies = Anomalies()
+    is_logged_in = query_rows["user_id"].is_not_null()
+    anomalies.has_mixed_users = is_logged_in.any() and not is_logged_in.all()
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():

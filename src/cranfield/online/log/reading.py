@@ -69,9 +69,9 @@ def read_log(
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     on_anomaly
-        How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
-        (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
-        treats the time of such clicks as unknown.
+        How to treat pages that were recorded twice, clicks before their page, and sessions of
+        several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
+        record of a page, treats the time of such clicks as unknown, and separates the sessions.
     max_queries
         Exclude users (or sessions, if users are unknown) with more pages than this, as robots.
     click_actions

@@ -433,6 +433,9 @@ def _parse_measures(
         elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
+    if not selection:
+        reason = "has no column of an online measure; expected results, clicks, sessions or times"
+        raise InputError(reason, source=tables.source)
     return selection
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -137,6 +138,7 @@ def read_units(
     if unit:
         sorted_table = replace(table, frame=frame)
         once = _find_unit_covariates(frame, unit, metrics)
+        _check_sums(frame, unit, metrics, once, source)
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
@@ -370,6 +372,38 @@ def _find_unit_covariates(
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
             once |= covariate
     return once
+
+
+_RATES = {"rate", "ratio", "ctr", "cvr", "pct", "percent", "percentage", "position", "score"}
+_MEANS = {"avg", "average", "mean", "median"}
+_WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def _is_rate(name: str) -> bool:
+    """Return whether a name, such as `avg_position` or `bounceRate`, is that of a rate or mean."""
+    words = [word.lower() for word in _WORD.findall(name)] or [""]
+    is_rate = words[0] in _MEANS | {"ctr"} or words[-1] in _RATES | _MEANS
+    return is_rate and not {"total", "sum"} & {*words}
+
+
+def _check_sums(
+    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], once: set[str], source: str
+) -> None:
+    """Refuse rates that would be summed over several rows of a unit; warn if values may be rates."""
+    if frame[unit].n_unique() == frame.height:
+        return
+    parts = [metric.parts() for metric in metrics.values()]
+    sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
+    for name in sorted(sums):
+        values = frame[name].drop_nulls()
+        ratio = "a ratio such as clicks/impressions has the sums of two columns"
+        if _is_rate(name):
+            expected = f"expected a column that can be summed over the rows of each {unit}"
+            remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
+            raise InputError(f"{expected}, got {quoted(name)}; {remedy}", source=source)
+        if values.is_between(0, 1).all() and (values % 1 > 0).any():
+            note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
+            warn(f"{source}: {note} {unit}; if they are rates, {ratio}", stacklevel=5)
 
 
 def _sum_by_unit(

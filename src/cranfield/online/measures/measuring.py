@@ -11,7 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
@@ -398,11 +405,16 @@ def prepare_pages(
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
+    timed = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
         until_names = {name for measure in selection for name in measure.columns(until=True)}
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
+    days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
+    if len(days) and (pages["time"] == days).all() and days.dt.year().max() > 1970:
+        note = f"times of pages have no time of day, so {timed[0]} is rounded to days"
+        warn(f"{tables.source}: {note}", stacklevel=4)
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
         label_names = [vars(measure)["label"] for measure in measures]

@@ -163,6 +163,30 @@ def test_a_mismatch_of_one_day_stops_it_too() -> None:
     assert not stopped.sample_ratio.alarm
 
 
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("time", [20260301, 20260302]),
+        ("time", [1772352000, 1772440000]),
+        ("time", [1772352000000, 1772440000000.0]),
+        ("time", ["2026-03-01 08:00", "2026-03-02 08:00"]),
+        ("day", [1, 2]),
+    ],
+)
+def test_days_as_numbers_are_tested_too(name: str, times: list[Any]) -> None:
+    """One day has 300 : 100 units, the other 100 : 300."""
+    variant = np.repeat(["a", "b", "a", "b"], [300, 100, 100, 300])
+    table = {"variant": variant, "x": np.arange(800) % 7, name: np.repeat(times, 400)}
+    report = analyse_experiment(table, "x", time=name)
+    assert report.stopped and report.sample_ratios["units"].to_list() == [400, 400]
+
+
+def test_days_that_cannot_be_tested_are_noted() -> None:
+    table = {"variant": ["a", "b"] * 20, "x": np.arange(40) % 7, "t": np.arange(40)}
+    notes = analyse_experiment(table, "x", time="t").notes
+    assert "sample ratios by day are not tested: t has numbers without a date" in notes
+
+
 def test_units_in_two_variants_are_counted() -> None:
     table = {
         "user": ["a", "a", "b", "c", "d", "e", "f", "f"],

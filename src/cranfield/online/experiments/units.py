@@ -21,6 +21,7 @@ from cranfield.online.experiments.metrics import (
     moments,
     skewness,
 )
+from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
@@ -155,6 +156,10 @@ def read_units(
             raise InputError(f"column {quoted(time)} has a row without a time", source=source)
         if frame[TIME].dtype == pl.String:
             levels.setdefault("day", _encode_levels(frame[TIME].str.slice(0, 10)))
+        elif spelt(time) in TIMES:
+            levels.setdefault(time, _encode_levels(frame[TIME].cast(pl.String).str.strip_suffix(".0")))
+        else:
+            notes.append(f"sample ratios by day are not tested: {time} has numbers without a date")
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
     return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
 
@@ -347,11 +352,18 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
         raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
 
 
+_FIRST_YEAR = 1990  # Times since 1970 that are earlier are numbers of another origin
+
+
 def _convert_times(times: pl.Series, source: str) -> pl.Series:
-    """Return sortable times: numbers, or else text that starts with a date."""
+    """Return sortable times: text that starts with a date, or numbers if there are no dates."""
     numeric_times = times.cast(pl.Float64, strict=False)
     if numeric_times.null_count() == times.null_count():
-        return numeric_times
+        dates, bad = LOG_TIME.column("time", times)
+        if bad is not None:
+            raise InputError(LOG_TIME.reason("time", times[bad]), source=source)
+        has_dates = (dates.dt.year() >= _FIRST_YEAR).all()
+        return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
         expected = "expected a number or a time that starts with a date such as 2026-03-01"
         raise InputError(f"{expected}, got {quoted(times.filter(~is_dated)[0])}", source=source)

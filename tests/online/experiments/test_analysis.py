@@ -385,7 +385,13 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     assert not any("more than one variant" in note for note in found.notes)
     all_pages = log.pages["user"].null_count()
     past = f"{all_pages} pages before the experiment ({all_pages / log.pages.height:.1%})"
-    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=log).notes
+    earlier = replace(log, pages=log.pages.with_columns(pl.col("time").dt.offset_by("-1y")))
+    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=earlier).notes
+    with pytest.raises(InputError, match="before must end before the experiment begins"):
+        analyse_experiment(log, "CTR", before=log)
+    strangers = replace(earlier, pages=earlier.pages.with_columns(user="new " + pl.col("user")))
+    with pytest.raises(InputError, match="before has none of the users of the experiment"):
+        analyse_experiment(log, "CTR", before=strangers)
     analyse_experiment(log, "CTR", mixed="error")
 
 

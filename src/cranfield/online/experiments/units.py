@@ -571,6 +571,7 @@ def units_from_log(
     if isinstance(data, QueryLog):
         source = data.source
         data, notes = _select_assigned_pages(data, unit, mixed)
+        _check_periods(data, before)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
@@ -579,6 +580,15 @@ def units_from_log(
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
     return units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
+
+
+def _check_periods(log: QueryLog, before: Any) -> None:
+    """Refuse a log of the same time as covariates, which the experiment may have changed."""
+    if isinstance(before, QueryLog) and "time" in log.pages.columns and "time" in before.pages:
+        end, start = before.pages["time"].max(), log.pages["time"].min()
+        if end is not None and start is not None and end >= start:  # type: ignore[operator]
+            expected = f"before must end before the experiment begins, {start:%Y-%m-%dT%H:%M:%S}"
+            raise InputError(f"{expected}, got {end:%Y-%m-%dT%H:%M:%S}", source=log.source)
 
 
 def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
@@ -623,6 +633,8 @@ def units_from_sums(
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)
     before_codes = None if before is None else _encode_labels(ids, before.units)
+    if before_codes is not None and (before_codes < 0).all():
+        raise InputError(f"before has none of the {sums.kind}s of the experiment", source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
         messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]

@@ -372,6 +372,7 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
+    table.refuse_totals("session")
     source = table.source
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)

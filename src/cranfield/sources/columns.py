@@ -21,7 +21,15 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
-from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fields_of, spelt
+from cranfield.sources.schemas import (
+    NO_OWN_NAMES,
+    SUCCESS,
+    TOTALS,
+    Lines,
+    Schema,
+    fields_of,
+    spelt,
+)
 from cranfield.sources.text import (
     decode_text,
     parse_json,
@@ -562,6 +570,20 @@ class Table:
             cells = self.frame.row(row, named=True)
             origin = Origin(self.source, self.lines)
             raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
+
+    def refuse_totals(self, *columns: str) -> None:
+        """Refuse a row of totals, which has a name such as `Total` in each of these columns."""
+        is_total = pl.all_horizontal(
+            pl.col(column).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "").is_in([*TOTALS])
+            for column in columns
+        )
+        rows = self.frame.select(total=is_total.fill_null(False))["total"]
+        # A table may have a single name, such as `all`, in all of its rows.
+        if not rows.all():
+            row_name = columns[0]
+            self.refuse(
+                rows, lambda row: f"{quoted(row[row_name])} seems to be a row of totals; remove it"
+            )
 
     def refuse_unnamed(self, column: str) -> None:
         """Raise an error if some rows have a system and others do not."""

@@ -188,9 +188,12 @@ SUCCESS = frozenset(
 )
 """Values of a status column that do not exclude its row."""
 
-SUMMARIES = frozenset(
+TOTALS = frozenset({"all", "(all)", "overall", "total", "totals", "grandtotal", "sum"})
+"""Names of rows with totals of other rows, spelt as by `schemas.spelt`."""
+
+SUMMARIES = TOTALS | frozenset(
     {
-        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
+        *("count", "min", "max"),
         *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
         *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
     }

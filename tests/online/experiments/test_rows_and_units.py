@@ -305,6 +305,20 @@ def test_decimals_up_to_1_may_be_rates() -> None:
     analyse_experiment(table, "clicked", unit="user")
 
 
+@pytest.mark.parametrize("total", ["Total", "(all)", "Grand total", "SUM"])
+def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
+    table = {"user": [*"uvwx", total], "variant": [*"abab", "a"], "x": [1, 2, 3, 4, 10]}
+    for name in ("user", "name"):
+        renamed = {name: table["user"], "variant": table["variant"], "x": table["x"]}
+        with pytest.raises(InputError, match="row 5: .* seems to be a row of totals; remove it"):
+            analyse_experiment(renamed, "x")
+    with pytest.raises(InputError, match=".* seems to be a row of totals; remove it"):
+        analyse_experiment(table, "x", unit="user")
+    # A column with the same word in all rows is a label.
+    analyse_experiment(table | {"user": ["all"] * 5}, "x", unit="row")
+    analyse_experiment(table | {"user": [*"uvwx", "totals of 1"]}, "x")
+
+
 def test_unused_labels_are_noted() -> None:
     arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     table = {

@@ -108,6 +108,22 @@ def test_users_may_log_in_during_a_session() -> None:
     assert log.pages["session"].to_list() == ["1", "1", "1", None, None]
 
 
+def test_a_row_of_totals_is_not_a_page() -> None:
+    pages = {"page": ["p", "q", "Total"], "query": ["cats", "total", ""]}
+    with pytest.raises(InputError, match="'Total' seems to be a row of totals"):
+        cf.online.read_log(pages | {"query": ["cats", "total", "2"]})
+    totals = {"query": ["a", "total", "Total"], "doc": ["x", "y", "(all)"], "rank": [1, 1, 1]}
+    counts = {"impressions": [10, 20, 30], "clicks": [1, 2, 3]}
+    with pytest.raises(InputError, match="'Total' seems to be a row of totals"):
+        cf.online.coec_of_totals(totals | counts)
+    votes = [("q1", "x", "y", "a"), ("q2", "x", "y", "b"), ("all", "x", "y", "a")]
+    with pytest.raises(InputError, match="'all' seems to be a row of totals"):
+        cf.online.side_by_side(votes)
+    # A query may be one of the words; one topic may stand for all.
+    assert cf.online.coec_of_totals(totals | counts | {"doc": [*"xyz"]}).rows.height == 3
+    cf.online.side_by_side([("all", *vote[1:]) for vote in votes], resamples=10)
+
+
 def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)

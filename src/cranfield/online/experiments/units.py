@@ -25,8 +25,14 @@ from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import GROUPS, Column, Schema, spelt
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_mapping,
+    error_at_row,
+    read_columns,
+)
+from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
@@ -120,6 +126,8 @@ def read_units(
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
     frame, source = table.frame, table.source
+    if unit:
+        table.refuse_totals(unit)
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit("all").alias(variant))
@@ -179,6 +187,11 @@ def check_rows(
     users, and a column whose values each occur in one variant only causes a warning.
     """
     positions = schema.places(columns.names, columns.source)
+    for k in sorted({*range(len(columns.names))} - {*positions.values()}):
+        last = _texts(columns.cells(k)[-1:]).to_list()
+        if last and spelt(last[0]) in TOTALS and len({*_texts(columns.cells(k))}) > 1:
+            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
+            raise error_at_row(len(columns.cells(k)) - 1, reason, columns.source, columns.lines)
     divisors = {positions[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)

@@ -489,6 +489,7 @@ def side_by_side(
     """
     check_arguments(side_by_side, locals())
     table = read_table(preferences, _VOTES)
+    table.refuse_totals("topic")
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)

@@ -159,7 +159,9 @@ def open_columns(data: Any, schema: Schema) -> Columns:
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    return open_columns(data, schema).table(schema, allow_empty=empty)
+    table = open_columns(data, schema).table(schema, allow_empty=empty)
+    table.refuse_totals(schema.columns[0].name)
+    return table
 
 
 def convert_frame(

@@ -157,6 +157,15 @@ class QueryLog(Plotted):
         if is_missing.get(table, False):
             raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
 
+    def order_notes(self, purpose: str) -> list[str]:
+        """Return a note if the order of clicks matters but their times are unknown."""
+        ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
+        if "time" in self.clicks.columns or not (ranks > 1).any():
+            return []
+        pages = counted(int((ranks > 1).sum()), "page")
+        note = f"clicks have no times; on {pages} with several clicks"
+        return [f"{purpose}: {note}, their order in the source decides"]
+
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each result in the column `clicks`."""

@@ -121,6 +121,8 @@ class OnlineMeasurements(TableResult):
         Number of rows without a unit, such as pages without a user; maximum over the measures.
     source
         Source of the log.
+    order_notes
+        Notes on clicks without times, whose order decides.
     """
 
     name: ClassVar[str] = "measures"
@@ -140,6 +142,7 @@ class OnlineMeasurements(TableResult):
     measures: tuple[OnlineMeasure, ...]
     n_without_unit: int = 0
     source: str = "log"
+    order_notes: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         return super().__getattr__(name).reshape(-1, len(self.measures))
@@ -212,7 +215,7 @@ class OnlineMeasurements(TableResult):
     @property
     def notes(self) -> list[str]:
         """Numbers of censored values, and of rows without a unit."""
-        notes = []
+        notes = [*self.order_notes]
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
@@ -306,7 +309,10 @@ def measure(
     """
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     tables, parsed_measures, pages = prepare_pages(log, measures, keys, labels)
-    return _measure_units(tables, parsed_measures, pages, keys)
+    values = _measure_units(tables, parsed_measures, pages, keys)
+    ordered = [str(m) for m in parsed_measures if ("clicks", "order") in m.needs]
+    notes = log.order_notes(", ".join(ordered)) if ordered and isinstance(log, QueryLog) else ()
+    return replace(values, order_notes=tuple(notes))
 
 
 def _measure_units(

@@ -11,6 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
+from cranfield.online import read_log
 
 PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
 RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
@@ -97,3 +98,15 @@ def test_files(tmp_path: Path, format: str) -> None:
     writers[format](path)
     with pytest.raises(InputError, match=f"log.{format}: column 'impressions' .'1000'"):
         cf.online.read_log(path)
+
+
+def test_row_numbers_are_not_pages() -> None:
+    rows = {"id": range(1, 6), "query": ["a", "a", "a", "b", "b"], "rank": [1, 2, 3, 1, 2]}
+    rows |= {"session": ["s"] * 5, "doc": [*"uvwxy"], "clicks": [0, 1, 0, 1, 0]}
+    with pytest.raises(InputError, match="column 'id' has another value in each row, but ranks go"):
+        read_log(rows)
+    log = read_log({"page": ["p", "p", "p", "q", "q"], **rows})
+    assert log.pages.height == 2
+    # Pages of one result each, and ids of pages.
+    assert read_log(rows | {"rank": [1] * 5}).pages.height == 5
+    assert read_log(rows | {"id": [1, 1, 1, 2, 2]}).pages.height == 2

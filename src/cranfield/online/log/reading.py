@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_list, warn
+from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
@@ -21,7 +21,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table
+from cranfield.sources.columns import Columns, Table
 from cranfield.sources.schemas import spelt
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
@@ -188,8 +188,10 @@ def _read_one_source(
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
         anomalies = Anomalies(on_anomaly == "refuse")
-        table = formats.open_table(source, FLAT)
-        table = keep_first_records(table, anomalies, drop_duplicates=False)
+        columns = formats.open_columns(source, FLAT)
+        flat_table = formats.open_table(columns, FLAT)
+        _refuse_row_ids(columns, flat_table)
+        table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
@@ -240,6 +242,16 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
     return SourceTables(pages, result_table, click_table)
+
+
+def _refuse_row_ids(columns: Columns, table: Table) -> None:
+    """Refuse a column `id` that numbers the results, not their pages."""
+    name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
+    has_several_ranks = table.frame["rank"].n_unique() > 1 and table.frame["rank"].min() == 1
+    if spelt(name) == "id" and has_several_ranks and table.frame["page"].is_unique().all():
+        reason = f"column {quoted(name)} has another value in each row, but ranks go above 1"
+        remedy = "name the column page that has one value for all results of a page"
+        raise InputError(f"{reason}; {remedy}", source=table.source)
 
 
 def _looks_like_results(clicks: Table) -> bool:

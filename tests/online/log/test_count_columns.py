@@ -105,7 +105,7 @@ def test_row_numbers_are_not_pages() -> None:
     rows |= {"session": ["s"] * 5, "doc": [*"uvwxy"], "clicks": [0, 1, 0, 1, 0]}
     with pytest.raises(InputError, match="column 'id' has another value in each row, but ranks go"):
         read_log(rows)
-    log = read_log({"page": ["p", "p", "p", "q", "q"], **rows})
+    log = read_log({**rows, "id": [*"pppqq"]})
     assert log.pages.height == 2
     # Pages of one result each, and ids of pages.
     assert read_log(rows | {"rank": [1] * 5}).pages.height == 5

@@ -226,7 +226,7 @@ def test_clicks_are_on_the_document_that_they_name() -> None:
         sessions = read_sessions(rows, clicks=clicks)
     assert sessions.clicks["rank"].to_list() == [3, 4, 2]
     # A document of no list, and no document.
-    with pytest.warns(CranfieldWarning, match="1 click on ranks without a result excluded"):
+    with pytest.warns(CranfieldWarning, match="1 click on ranks without a result"):
         lost = read_sessions(rows, clicks=[click | {"rank": 1, "doc": d} for d in ("x", None)])
     assert lost.clicks["rank"].to_list() == [1] and lost.lost_clicks == 1
 

@@ -93,7 +93,7 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
-        optional("doc", ID),
+        optional("doc", replace(ID, missing=absent)),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
         optional("clicks", CLICK_COUNT),

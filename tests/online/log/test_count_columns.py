@@ -56,6 +56,10 @@ READERS: dict[str, Callable[[str, list[Any]], Any]] = {
         ("shows", [1, None]),
         ("sample_weight", [0.5, 1.0]),
         ("Search Count", [1, 3]),
+        ("total_impressions", [1000, 30]),
+        ("cnt", [2, 1]),
+        ("nb-shown", [5, 9]),
+        ("displays", [5, 9]),
     ],
 )
 def test_a_column_of_counts_is_refused(reader: str, name: str, values: list[Any]) -> None:
@@ -69,7 +73,9 @@ def test_rows_that_count_once_are_read(reader: str, values: list[Any]) -> None:
     READERS[reader]("weight", values)
 
 
-@pytest.mark.parametrize("name", ["event_type", "Event", "action"])
+@pytest.mark.parametrize(
+    "name", ["event_type", "Event", "action", "action_name", "userAction", "interaction_type"]
+)
 def test_only_clicks_are_clicks(name: str) -> None:
     def clicks(values: list[str]) -> Any:
         return cf.online.read_log(PAGES, RESULTS, {**CLICKS, name: values}, format="tables")

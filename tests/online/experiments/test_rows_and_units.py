@@ -319,6 +319,15 @@ def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
     analyse_experiment(table | {"user": [*"uvwx", "totals of 1"]}, "x")
 
 
+def test_units_without_a_level_of_a_segment_are_counted() -> None:
+    table = {"variant": ["control", "new"] * 15, "x": [*range(30)], "device": ["a", "b", ""] * 10}
+    result = analyse_experiment(table, "x", segments=["device"])
+    assert "10 rows without a value of device, in no level" in result.notes
+    assert result.sample_ratios["units"].to_list() == [10, 10]
+    full = analyse_experiment(table | {"device": ["a", "b", "c"] * 10}, "x", segments=["device"])
+    assert not any("in no level" in note for note in full.notes)
+
+
 def test_unused_labels_are_noted() -> None:
     arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     table = {

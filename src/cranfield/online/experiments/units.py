@@ -159,6 +159,9 @@ def read_units(
     arms = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
     levels = {name: _encode_levels(frame[name]) for name in segments}
+    for name, (_, level_codes) in levels.items():
+        if n_without := int((level_codes < 0).sum()):
+            notes.append(f"{counted(n_without, unit or 'row')} without a value of {name}, in no level")
     if time is not None:
         if frame[TIME].null_count():
             raise InputError(f"column {quoted(time)} has a row without a time", source=source)

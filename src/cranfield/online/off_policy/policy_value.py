@@ -411,7 +411,7 @@ def policy_value(
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
     totals = [np.bincount(code, weights=values) for values in (contribution, reward)]
     lists = actions.rows.filter(actions.is_first)
-    unit = unit or default_unit(lists, actions.source)
+    unit = unit or choose_unit(lists, actions.source)
     unit_code, n_units = unit_codes(lists, unit, actions.source)
     columns = np.stack(totals, axis=1), np.stack([denominators, np.ones(n_lists)], axis=1)
     means = compare_ratios(*columns, unit_code, n_units, interval)
@@ -448,7 +448,7 @@ def _compute_contributions(
     return np.asarray(weights.reward * reward)
 
 
-def default_unit(lists: pl.DataFrame, source: str) -> str:
+def choose_unit(lists: pl.DataFrame, source: str) -> str:
     """Return the default unit, the list; refuse it if users or sessions have several lists."""
     for name in ("user", "session"):
         ids = lists[name].drop_nulls() if name in lists.columns else pl.Series()

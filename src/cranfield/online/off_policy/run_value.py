@@ -21,7 +21,7 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import UNITS, default_unit, list_ranks, unit_codes
+from cranfield.online.off_policy.policy_value import UNITS, choose_unit, list_ranks, unit_codes
 from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
@@ -405,7 +405,7 @@ def run_value(
     page, n_pages = results["page"].to_numpy(), log.pages.height
     values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(values, axis=1)
-    unit = unit or default_unit(log.pages, log.source)
+    unit = unit or choose_unit(log.pages, log.source)
     code, n_units = unit_codes(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])

@@ -243,6 +243,15 @@ def test_the_first_click_without_times_is_noted() -> None:
     assert not measure(timed, "ClickRank").notes
 
 
+def test_pages_of_one_team_are_noted() -> None:
+    log = small_log()
+    is_other = (pl.col("page") == 2) & (pl.col("team") == "b")
+    results = log.results.with_columns(team=pl.when(~is_other).then("team"))
+    result = preference(log_from_tables(log.pages, results, log.clicks), resamples=10)
+    assert result.notes == ("1 page with results of one team only, compared too",)
+    assert not preference(log, resamples=10).notes
+
+
 def test_wrong_lists() -> None:
     log, lists, _ = _interleaved("Balanced")
     half = {"q": lists["q"]}

@@ -120,6 +120,9 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     weights = results.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
     weights = weights.with_columns(pl.col("team").replace_strict(rankers, range(len(rankers))))
     pages = np.flatnonzero(interleaved_pages(log))
+    n_single = int((weights["page"].value_counts()["count"] == 1).sum())
+    if n_single and len(rankers) == 2:
+        notes.append(f"{counted(n_single, 'page')} with results of one team only, compared too")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()

@@ -622,6 +622,20 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
+_TEXT_COLUMNS = {"query", "text", "title", "snippet"}
+"""Columns of text, whose numbers are not ids."""
+
+
+def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
+    """Warn of ids such as `3` and `3.0`, which a spreadsheet may have written for the same id."""
+    decimal = ids.filter(ids.str.contains(r"^\d+\.0$").fill_null(False)).unique()
+    integers = decimal.str.strip_suffix(".0")
+    both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
+    if len(both):
+        pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
+        warn(f"{source}: {noun} has both {pair}, read as different ids", stacklevel=5)
+
+
 def convert_columns(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -655,6 +669,8 @@ def convert_columns(
             rows = counted(int(is_missing_text.sum()), "row")
             values = f"{some_of(map(quoted, texts), 3)} in {rows}"
             warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
+        if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
+            _warn_of_decimal_ids(series, noun, source)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

@@ -124,6 +124,34 @@ def test_a_row_of_totals_is_not_a_page() -> None:
     cf.online.side_by_side([("all", *vote[1:]) for vote in votes], resamples=10)
 
 
+def test_dwell_in_milliseconds_is_reported() -> None:
+    clicks = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "dwell": [12_000, 8_000, 30_000]}
+    with pytest.warns(match="the median dwell is 12,000 seconds; divide milliseconds by 1000"):
+        cf.online.read_log(PAGES, RESULTS, clicks)
+    # One page may be left open for hours.
+    log = cf.online.read_log(PAGES, RESULTS, clicks | {"dwell": [12, 8, 30_000]})
+    assert log.clicks["dwell"].to_list() == [12, 8, 30_000]
+
+
+def test_times_of_two_tables_with_and_without_a_zone(tmp_path: Path) -> None:
+    pages = {"page": ["p"], "query": ["cats"], "time": ["2026-03-01T08:00:00+02:00"]}
+    clicks = {"page": ["p"], "rank": [1], "time": ["2026-03-01T08:00:10"]}
+    with pytest.warns(match="have a time zone in the table of pages, but not in the table of clicks"):
+        log = cf.online.read_log(pages, RESULTS | {"page": ["p"] * 3, "rank": [1, 2, 3]}, clicks)
+    assert cf.online.measure(log, "TimeToClick").means.item() == 2 * 3600 + 10
+    for time in ("2026-03-01T06:00:10Z", "2026-03-01 08:00:10+02"):
+        zoned = cf.online.read_log(pages, None, clicks | {"time": [time]})
+        assert cf.online.measure(zoned, "TimeToClick").means.item() == 10
+
+
+def test_ids_with_and_without_decimals_are_reported() -> None:
+    pages = {"page": [1, 2, 3, 4], "query": ["3", "3.0", "a", "a"], "user": ["3", "3.0", "4.0", ""]}
+    with pytest.warns(match="user has both '3' and '3.0', read as different ids"):
+        assert cf.online.read_log(pages).pages["user"].n_unique() == 4
+    cf.online.read_log(pages | {"user": ["3", "30", "4.0", "v3.0"]})
+    cf.online.read_log(pages | {"user": [3, 3.0, 4.0, None]})
+
+
 def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)

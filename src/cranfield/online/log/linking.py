@@ -260,6 +260,9 @@ def keep_first_records(
     return table.gather((~(is_repeated | is_duplicate)).arg_true())
 
 
+_LONG_DWELL = 3600.0  # Median dwell in seconds above which it may be in milliseconds
+
+
 def _check_clicks(
     table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
 ) -> pl.DataFrame:
@@ -275,6 +278,10 @@ def _check_clicks(
         frame = frame.with_columns(dwell=seconds)
     frame = frame.drop("end", strict=False)
     if "dwell" in frame.columns:
+        median = frame["dwell"].median()
+        if "dwell" in table.names and median is not None and median > _LONG_DWELL:  # type: ignore[operator]
+            note = f"the median dwell is {median:,.0f} seconds; divide milliseconds by 1000"
+            warn(f"{source}: {note}", stacklevel=4)
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
     anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")

@@ -229,6 +229,9 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
             results, clicks = columns, None
         else:
             clicks = columns
+    if clicks is not None:
+        source, clicks = formats.open_columns(source, PAGES), formats.open_columns(clicks, CLICKS)
+        _warn_of_zones(source, clicks)
     pages = formats.open_table(source, PAGES)
     result_table = None if results is None else formats.open_table(results, RESULTS, empty=True)
     click_table = None if clicks is None else formats.open_table(clicks, CLICKS, empty=True)
@@ -242,6 +245,24 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
     return SourceTables(pages, result_table, click_table)
+
+
+_ZONE = r":\d\d(?:\.\d+)?\s*(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
+
+
+def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
+    """Warn if only the times of pages, or of clicks, have a time zone."""
+    zones = {}
+    for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
+        column = next(column for column in schema.columns if column.name == "time")
+        for k in column.named_in(columns.names)[:1]:
+            times = pl.Series(columns.cells(k), strict=False).drop_nulls()
+            if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
+                zones[columns.source] = bool(texts.str.contains(_ZONE).any())
+    if {*zones.values()} == {True, False}:
+        zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
+        note = f"times have a time zone in the {zoned}, but not in the {other}"
+        warn(f"{note}, where they are read as UTC", stacklevel=4)
 
 
 def _refuse_row_ids(columns: Columns, table: Table) -> None:

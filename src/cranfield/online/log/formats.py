@@ -54,6 +54,11 @@ def is_bulk(raw: bytes) -> bool:
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
+def has_events(raw: bytes) -> bool:
+    """Return True if a file of UBI may have both queries and events."""
+    return is_bulk(raw) or (b'"action_name"' in raw and b'"user_query"' in raw)
+
+
 def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
     """Extract the documents of an OpenSearch file, one per line: all, events or queries."""
     raw = raw.removeprefix(BOM_UTF8)
@@ -63,8 +68,8 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
             hits = hits.get("hits") if isinstance(hits, dict) else None
         if isinstance(hits, list):
             return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
-    is_bulk_file = is_bulk(raw)
-    if not is_bulk_file and not _HIT.match(raw):
+    is_bulk_file, is_hits = is_bulk(raw), _HIT.match(raw) is not None
+    if not (is_bulk_file or is_hits or (events is not None and has_events(raw))):
         return raw
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
@@ -75,7 +80,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
         if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
             reason = "expected the action index or create above each document of a bulk file"
             raise InputError(reason, source=source, line=line)
-        if not is_bulk_file:
+        if is_hits:
             texts[line - 1] = json.dumps(record.get("_source")).encode()
         elif not is_action and (events is None or ("action_name" in record) == events):
             texts[line - 1] = json.dumps(record).encode()

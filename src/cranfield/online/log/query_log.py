@@ -352,11 +352,11 @@ def _find_last_actions(log: QueryLog) -> pl.DataFrame:
 
 
 def _parse_seconds(timeout: Any) -> float:
-    seconds, pattern = 0.0, r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*"
+    seconds, pattern = 0.0, r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd]?)\s*"
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str) and (match := re.fullmatch(pattern, timeout)):
-        seconds = float(match[1]) * _UNITS[match[2]]
+        seconds = float(match[1]) * _UNITS[match[2] or "s"]
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:

@@ -199,7 +199,7 @@ def _read_one_source(
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
-        if events is None and formats.is_bulk(raw):
+        if events is None and formats.has_events(raw):
             has_events = formats.extract_documents(raw, name, events=True).strip()
             events = (raw, name) if has_events else None
         return formats.read_ubi((raw, name), events, click_actions or ("click",))

@@ -24,7 +24,7 @@ from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments,
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.reading import simulated_log
+from cranfield.online.log.reading import read_log, simulated_log
 from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.significance.differences import t_quantile
 
@@ -185,6 +185,14 @@ def test_days_that_cannot_be_tested_are_noted() -> None:
     table = {"variant": ["a", "b"] * 20, "x": np.arange(40) % 7, "t": np.arange(40)}
     notes = analyse_experiment(table, "x", time="t").notes
     assert "sample ratios by day are not tested: t has numbers without a date" in notes
+
+
+def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
+    pages = {"page": range(4), "query": ["a", "a", "b", "b"], "variant": ["control", "new"] * 2}
+    log = read_log(pages, None, {"page": [0], "rank": [1]})
+    for measure in ("UCTR", "QCTR"):
+        with pytest.raises(InputError, match="got 'query': each is in more than one variant, such"):
+            analyse_experiment(log, measure, unit="query")
 
 
 def test_units_in_two_variants_are_counted() -> None:

@@ -621,6 +621,10 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
         count = f"{len(mixed_units):,} {unit}s in more than one variant"
         if mixed == "error":
             raise CranfieldError(f"{log.source}: {count}, such as {quoted(mixed_units[0])}")
+        if len(mixed_units) == n_variants.height:
+            reason = f"expected a unit that was randomised, got {unit!r}"
+            example = f"each is in more than one variant, such as {quoted(mixed_units[0])}"
+            raise InputError(f"{reason}: {example}", source=log.source)
         notes.append(f"{count} excluded")
     is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes

@@ -156,9 +156,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
-        " event_count exposures cnt impr total_impressions num_impressions n_impressions nb_impressions"
-        " total_views num_views nb_views num_shown nb_shown n_shown shown_count displays"
-        " display_count search_volume",
+        " event_count exposures cnt impr total_impressions num_impressions n_impressions"
+        " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
+        " shown_count displays display_count search_volume",
         "weight": "weight weights sample_weight",
         "support": "match matched found present label",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"

@@ -300,7 +300,9 @@ def test_rates_are_not_summed(name: str) -> None:
 
 def test_decimals_up_to_1_may_be_rates() -> None:
     table = sessions("user") | {"seen": [0.5, 1.0] * 120, "clicked": [0, 1] * 120}
-    with pytest.warns(CranfieldWarning, match="'seen' has values from 0 to 1, .* rows of each user"):
+    with pytest.warns(
+        CranfieldWarning, match="'seen' has values from 0 to 1, .* rows of each user"
+    ):
         analyse_experiment(table, "seen", unit="user")
     analyse_experiment(table, "clicked", unit="user")
 

@@ -136,7 +136,9 @@ def test_dwell_in_milliseconds_is_reported() -> None:
 def test_times_of_two_tables_with_and_without_a_zone(tmp_path: Path) -> None:
     pages = {"page": ["p"], "query": ["cats"], "time": ["2026-03-01T08:00:00+02:00"]}
     clicks = {"page": ["p"], "rank": [1], "time": ["2026-03-01T08:00:10"]}
-    with pytest.warns(match="have a time zone in the table of pages, but not in the table of clicks"):
+    with pytest.warns(
+        match="have a time zone in the table of pages, but not in the table of clicks"
+    ):
         log = cf.online.read_log(pages, RESULTS | {"page": ["p"] * 3, "rank": [1, 2, 3]}, clicks)
     assert cf.online.measure(log, "TimeToClick").means.item() == 2 * 3600 + 10
     for time in ("2026-03-01T06:00:10Z", "2026-03-01 08:00:10+02"):

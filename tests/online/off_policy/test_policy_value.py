@@ -296,13 +296,17 @@ def test_limits_by_user() -> None:
 
 def test_the_unit_must_be_named_where_users_return() -> None:
     rows = logged()
-    with pytest.raises(cf.PolicyError, match=r"\(40 users, 400 lists\).*unit='user', or unit='list'"):
+    with pytest.raises(
+        cf.PolicyError, match=r"\(40 users, 400 lists\).*unit='user', or unit='list'"
+    ):
         policy_value(rows)
     for name in ("user", "session"):
         once = rows.with_columns(pl.int_range(pl.len()).cast(pl.String).alias(name)).head(30)
         once = once.select("reward", "propensity", "target_probability", name)
         assert policy_value(once).unit == "list"
-    with pytest.raises(cf.InputError, match="target_probability, which cannot be combined with a pol"):
+    with pytest.raises(
+        cf.InputError, match="target_probability, which cannot be combined with a pol"
+    ):
         policy_value(rows, {"action": ["a"], "target_probability": [1.0]}, unit="user")
 
 

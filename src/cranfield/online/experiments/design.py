@@ -31,7 +31,8 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, error_at_row, read_columns
+from cranfield.sources.columns import Columns as FileColumns
+from cranfield.sources.columns import error_at_row, read_columns
 from cranfield.sources.schemas import DECISIVE, Lines, Schema, spelt
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.values import ID
@@ -267,7 +268,7 @@ def read_ids(path: str, column: str) -> pl.Series:
     return columns.table(schema).frame[column]
 
 
-def _check_lines(columns: Columns) -> None:
+def _check_lines(columns: FileColumns) -> None:
     """Refuse lines that are rows of a table, which has several columns or a header."""
     ids = columns.cells(0)
     expected = "expected one id per line"

@@ -126,8 +126,6 @@ def read_units(
     denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators)
     frame, source = table.frame, table.source
-    if unit:
-        table.refuse_totals(unit)
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit("all").alias(variant))
@@ -161,18 +159,27 @@ def read_units(
     levels = {name: _encode_levels(frame[name]) for name in segments}
     for name, (_, level_codes) in levels.items():
         if n_without := int((level_codes < 0).sum()):
-            notes.append(f"{counted(n_without, unit or 'row')} without a value of {name}, in no level")
+            rows = counted(n_without, unit or "row")
+            notes.append(f"{rows} without a value of {name}, in no level")
     if time is not None:
-        if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has a row without a time", source=source)
-        if frame[TIME].dtype == pl.String:
-            levels.setdefault("day", _encode_levels(frame[TIME].str.slice(0, 10)))
-        elif spelt(time) in TIMES:
-            levels.setdefault(time, _encode_levels(frame[TIME].cast(pl.String).str.strip_suffix(".0")))
-        else:
-            notes.append(f"sample ratios by day are not tested: {time} has numbers without a date")
+        day_levels, day_notes = _encode_days(frame[TIME], time, source)
+        levels |= {name: day_levels[name] for name in day_levels if name not in levels}
+        notes += day_notes
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
     return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
+
+
+def _encode_days(
+    times: pl.Series, name: str, source: str
+) -> tuple[dict[str, tuple[tuple[str, ...], Indices]], list[str]]:
+    """Return the days of times as levels for sample ratios, or a note if they are unknown."""
+    if times.null_count():
+        raise InputError(f"column {quoted(name)} has a row without a time", source=source)
+    if times.dtype == pl.String:
+        return {"day": _encode_levels(times.str.slice(0, 10))}, []
+    if spelt(name) in TIMES:
+        return {name: _encode_levels(times.cast(pl.String).str.strip_suffix(".0"))}, []
+    return {}, [f"sample ratios by day are not tested: {name} has numbers without a date"]
 
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
@@ -190,11 +197,7 @@ def check_rows(
     users, and a column whose values each occur in one variant only causes a warning.
     """
     positions = schema.places(columns.names, columns.source)
-    for k in sorted({*range(len(columns.names))} - {*positions.values()}):
-        last = _texts(columns.cells(k)[-1:]).to_list()
-        if last and spelt(last[0]) in TOTALS and len({*_texts(columns.cells(k))}) > 1:
-            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
-            raise error_at_row(len(columns.cells(k)) - 1, reason, columns.source, columns.lines)
+    _check_last_row(columns, {*positions.values()})
     divisors = {positions[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)
@@ -230,6 +233,15 @@ def check_rows(
                 raise _make_totals_error(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
         _check_labels(columns, positions[variant], {positions[name] for name in metrics})
+
+
+def _check_last_row(columns: Columns, used_columns: set[int]) -> None:
+    """Refuse a last row with a name of totals in a column that is not used."""
+    for k in sorted({*range(len(columns.names))} - used_columns):
+        last = _texts(columns.cells(k)[-1:]).to_list()
+        if last and spelt(last[0]) in TOTALS and _texts(columns.cells(k)).n_unique() > 1:
+            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
+            raise error_at_row(len(columns.cells(k)) - 1, reason, columns.source, columns.lines)
 
 
 def _check_clusters(
@@ -326,7 +338,10 @@ def _read_table(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(columns, schema, variant, metrics, denominators)
-    return columns.table(schema), unit, _note_unused_labels(columns, schema)
+    table = columns.table(schema)
+    if unit:
+        table.refuse_totals(unit)
+    return table, unit, _note_unused_labels(columns, schema)
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -417,7 +432,7 @@ def _is_rate(name: str) -> bool:
 def _check_sums(
     frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], once: set[str], source: str
 ) -> None:
-    """Refuse rates that would be summed over several rows of a unit; warn if values may be rates."""
+    """Refuse rates that would be summed over rows of a unit; warn if values may be rates."""
     if frame[unit].n_unique() == frame.height:
         return
     parts = [metric.parts() for metric in metrics.values()]
@@ -601,8 +616,9 @@ def units_from_log(
 def _check_periods(log: QueryLog, before: Any) -> None:
     """Refuse a log of the same time as covariates, which the experiment may have changed."""
     if isinstance(before, QueryLog) and "time" in log.pages.columns and "time" in before.pages:
-        end, start = before.pages["time"].max(), log.pages["time"].min()
-        if end is not None and start is not None and end >= start:  # type: ignore[operator]
+        end: Any = before.pages["time"].max()
+        start: Any = log.pages["time"].min()
+        if end is not None and start is not None and end >= start:
             expected = f"before must end before the experiment begins, {start:%Y-%m-%dT%H:%M:%S}"
             raise InputError(f"{expected}, got {end:%Y-%m-%dT%H:%M:%S}", source=log.source)
 

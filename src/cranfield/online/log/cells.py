@@ -75,7 +75,8 @@ class Cell(Kind):
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else _make_series(cells)
-        series = series if self.prepare is None else self.prepare(series)
+        if self.prepare is not None:
+            series = pl.Series(self.prepare(series))
         frame, dtype = series.alias(name).to_frame(), series.dtype
         for n_formats in dict.fromkeys((self.count_formats(series.head(1000)), None)):
             values = frame.select(self.expression(name, dtype, n_formats)).to_series()

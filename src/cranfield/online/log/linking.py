@@ -174,7 +174,9 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
 def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
     """Refuse or separate sessions of several users, such as numbers that start anew by user."""
     # A user may log in during a session.
-    is_known = ~pl.col("user").str.to_lowercase().is_in([*NO_NAME]) & pl.col("session").is_not_null()
+    is_known = (
+        ~pl.col("user").str.to_lowercase().is_in([*NO_NAME]) & pl.col("session").is_not_null()
+    )
     users = frame.select("session", user=pl.when(is_known).then(pl.col("user")))
     first_user = users.select(pl.col("user").drop_nulls().first().over("session"))["user"]
     is_other = (users["user"] != first_user).fill_null(False)
@@ -183,8 +185,10 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
         remedy = "; on_anomaly='count' counts one session of each user"
         table.refuse(
             is_other,
-            lambda row: f"session {quoted(row['session'])} has user {quoted(first[row['session']])}"
-            f" and {quoted(row['user'])}{remedy}",
+            lambda row: (
+                f"session {quoted(row['session'])} has user {quoted(first[row['session']])}"
+                f" and {quoted(row['user'])}{remedy}"
+            ),
         )
     treatment = "counted as sessions of each user"
     anomalies.add("pages in the session of another user", is_other, table.source, treatment)
@@ -278,8 +282,8 @@ def _check_clicks(
         frame = frame.with_columns(dwell=seconds)
     frame = frame.drop("end", strict=False)
     if "dwell" in frame.columns:
-        median = frame["dwell"].median()
-        if "dwell" in table.names and median is not None and median > _LONG_DWELL:  # type: ignore[operator]
+        median: Any = frame["dwell"].median()
+        if "dwell" in table.names and median is not None and median > _LONG_DWELL:
             note = f"the median dwell is {median:,.0f} seconds; divide milliseconds by 1000"
             warn(f"{source}: {note}", stacklevel=4)
         # A dwell of 0 or less is unknown.

@@ -418,7 +418,7 @@ def prepare_pages(
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
-    if len(days) and (pages["time"] == days).all() and days.dt.year().max() > 1970:
+    if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
         note = f"times of pages have no time of day, so {timed[0]} is rounded to days"
         warn(f"{tables.source}: {note}", stacklevel=4)
     if labels is not None:

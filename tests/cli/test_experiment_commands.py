@@ -85,6 +85,34 @@ def test_every_output_names_the_control(tmp_path: Path) -> None:
     assert "current, new; set which of them is the control: --control ..." in error
 
 
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("id,country\nu1,de\n", "expected one id per line, got 'id,country'; a table of several"),
+        ("u1;de\nu2;fr\n", "expected one id per line, got 'u1;de'"),
+        ('"u1"\n"u2"\n', "expected one id per line"),
+        ("user_id\nu1\n", "got the name of a column, 'user_id'; remove this line"),
+        ("uid\nu1\n", "got the name of a column, 'uid'"),
+    ],
+)
+def test_lines_of_ids_are_not_rows_of_a_table(lines: str, reason: str, tmp_path: Path) -> None:
+    units = tmp_path / "units.txt"
+    units.write_text(lines)
+    assert reason in refused("assign", str(units), "--name", "exp")
+    units.write_text("u1 x\nuser-7\n")
+    assert said("assign", str(units), "--name", "exp").count("\n") == 3
+
+
+def test_the_named_unit_is_a_column(tmp_path: Path) -> None:
+    table, settings = tmp_path / "units.csv", tmp_path / "settings.yml"
+    table.write_text("user,session_id\nu1,s1\n")
+    settings.write_text("unit: session\n")
+    options = ("--name", "exp", "--settings", str(settings))
+    assert "did you mean 'session_id'?" in refused("assign", str(table), *options)
+    settings.write_text("unit: session_id\n")
+    assert said("assign", str(table), *options).startswith("session_id,variant\ns1,")
+
+
 def test_assignment(tmp_path: Path) -> None:
     units = tmp_path / "units.txt"
     units.write_text("u1\nu2\n\nu 3\n")

@@ -218,6 +218,19 @@ def test_clicks_on_no_result_are_counted() -> None:
         assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).lost_clicks == 3
 
 
+def test_clicks_are_on_the_document_that_they_name() -> None:
+    rows = [{"session": "s", "query": 1, "rank": k + 1, "doc": d} for k, d in enumerate("abcd")]
+    click = {"session": "s", "query": 1}
+    clicks = [click | {"rank": rank, "doc": doc} for rank, doc in ((1, "c"), (4, "d"), (2, "b"))]
+    with pytest.warns(CranfieldWarning, match="1 click whose rank has another document, counted"):
+        sessions = read_sessions(rows, clicks=clicks)
+    assert sessions.clicks["rank"].to_list() == [3, 4, 2]
+    # A document of no list, and no document.
+    with pytest.warns(CranfieldWarning, match="1 click on ranks without a result"):
+        lost = read_sessions(rows, clicks=[click | {"rank": 1, "doc": d} for d in ("x", None)])
+    assert lost.clicks["rank"].to_list() == [1] and lost.lost_clicks == 1
+
+
 def test_topics_of_sessions(tmp_path: Path) -> None:
     path = written(tmp_path, "33\t7\n\n99 8\n", "map.txt")
     assert read_session_topics(path) == {"33": "7", "99": "8"}

@@ -93,6 +93,7 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
+        optional("doc", replace(ID, missing=absent)),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
         optional("clicks", CLICK_COUNT),
@@ -372,6 +373,7 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
+    table.refuse_totals("session")
     source = table.source
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)
@@ -429,13 +431,13 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         topics=[topic_of.get(name) for name in names],
         systems=systems,
         current=[None] * len(names),
-        frames=[queries, results, _read_clicks(clicks, keys, names, systems)],
+        frames=[queries, results, _read_clicks(clicks, keys, names, systems, results)],
         source=source,
     )
 
 
 def _read_clicks(
-    clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]
+    clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str], results: pl.DataFrame
 ) -> pl.DataFrame:
     """Read clicks; the query of a click on an unknown list is null."""
     if clicks is None:
@@ -447,7 +449,19 @@ def _read_clicks(
     if "clicks" in table.names:
         table = table.gather(table.frame.select(pl.arg_where(pl.col("clicks") > 0)).to_series())
     frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
-    return _encode(frame, keys, names, systems)
+    frame = _encode(frame, keys, names, systems)
+    by_rank = results.select(*RESULT_KEY, shown="doc").with_columns(pl.col("rank").cast(pl.Int32))
+    frame = frame.join(by_rank, on=RESULT_KEY, how="left", maintain_order="left")
+    is_other = frame["doc"].is_not_null() & frame["doc"].ne_missing(frame["shown"])
+    if is_other.any():
+        key = [*LIST_KEY, "doc"]
+        by_doc = results.sort("rank").unique(key, keep="first").select(*key, doc_rank="rank")
+        frame = frame.join(by_doc, on=key, how="left", maintain_order="left")
+        frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
+        if n_moved := int((is_other & frame["rank"].is_not_null()).sum()):
+            number = f"{counted(n_moved, 'click')} whose rank has another document"
+            warn(f"{table.source}: {number}, counted as clicks on the document", stacklevel=4)
+    return frame
 
 
 def _encode(

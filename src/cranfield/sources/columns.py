@@ -21,7 +21,15 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Origin, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
-from cranfield.sources.schemas import NO_OWN_NAMES, SUCCESS, Lines, Schema, fields_of, spelt
+from cranfield.sources.schemas import (
+    NO_OWN_NAMES,
+    SUCCESS,
+    TOTALS,
+    Lines,
+    Schema,
+    fields_of,
+    spelt,
+)
 from cranfield.sources.text import (
     decode_text,
     parse_json,
@@ -563,6 +571,20 @@ class Table:
             origin = Origin(self.source, self.lines)
             raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
 
+    def refuse_totals(self, *columns: str) -> None:
+        """Refuse a row of totals, which has a name such as `Total` in each of these columns."""
+        is_total = pl.all_horizontal(
+            pl.col(column).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "").is_in([*TOTALS])
+            for column in columns
+        )
+        rows = self.frame.select(total=is_total.fill_null(False))["total"]
+        # A table may have a single name, such as `all`, in all of its rows.
+        if not rows.all():
+            row_name = columns[0]
+            self.refuse(
+                rows, lambda row: f"{quoted(row[row_name])} seems to be a row of totals; remove it"
+            )
+
     def refuse_unnamed(self, column: str) -> None:
         """Raise an error if some rows have a system and others do not."""
         is_unnamed = self.frame[column].is_null()
@@ -600,6 +622,20 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
+_TEXT_COLUMNS = {"query", "text", "title", "snippet"}
+"""Columns of text, whose numbers are not ids."""
+
+
+def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:
+    """Warn of ids such as `3` and `3.0`, which a spreadsheet may have written for the same id."""
+    decimal = ids.filter(ids.str.contains(r"^\d+\.0$").fill_null(False)).unique()
+    integers = decimal.str.strip_suffix(".0")
+    both = integers.filter(integers.is_in(ids.implode())).sort() if len(decimal) else decimal
+    if len(both):
+        pair = f"{quoted(both[0])} and {quoted(f'{both[0]}.0')}"
+        warn(f"{source}: {noun} has both {pair}, read as different ids", stacklevel=5)
+
+
 def convert_columns(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -633,6 +669,8 @@ def convert_columns(
             rows = counted(int(is_missing_text.sum()), "row")
             values = f"{some_of(map(quoted, texts), 3)} in {rows}"
             warn(f"{source}: {noun} is {values}, read as text, not as missing", stacklevel=4)
+        if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
+            _warn_of_decimal_ids(series, noun, source)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:

@@ -156,7 +156,9 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences sessions visits pageviews screen_page_views"
-        " event_count exposures",
+        " event_count exposures cnt impr total_impressions num_impressions n_impressions"
+        " nb_impressions total_views num_views nb_views num_shown nb_shown n_shown"
+        " shown_count displays display_count search_volume",
         "weight": "weight weights sample_weight",
         "support": "match matched found present label",
         "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
@@ -173,7 +175,8 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "experiment": "experiment experiment_id experiment_name experiment_key exp exp_id test_id"
         " test_name test_key feature_key flag_key",
         "exposure": "exposed is_exposed triggered is_triggered",
-        "event": "event event_name event_type type action action_type interaction",
+        "event": "event event_name event_type event_action type action action_name action_type"
+        " user_action interaction interaction_type activity_type",
         "judge": "judge judge_id judge_name model model_id model_name",
     }
 )
@@ -188,9 +191,12 @@ SUCCESS = frozenset(
 )
 """Values of a status column that do not exclude its row."""
 
-SUMMARIES = frozenset(
+TOTALS = frozenset({"all", "(all)", "overall", "total", "totals", "grandtotal", "sum"})
+"""Names of rows with totals of other rows, spelt as by `schemas.spelt`."""
+
+SUMMARIES = TOTALS | frozenset(
     {
-        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
+        *("count", "min", "max"),
         *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
         *("std", "stdev", "stddev", "sd", "variance", "macroavg", "microavg", "weightedavg"),
     }

@@ -289,7 +289,7 @@ def no_integer(cell: Any) -> str:
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
 
-WHOLE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
+WHOLE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))

@@ -24,7 +24,7 @@ from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments,
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.reading import simulated_log
+from cranfield.online.log.reading import read_log, simulated_log
 from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.significance.differences import t_quantile
 
@@ -161,6 +161,38 @@ def test_a_mismatch_of_one_day_stops_it_too() -> None:
     assert not found.stopped
     assert stopped.stopped
     assert not stopped.sample_ratio.alarm
+
+
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("time", [20260301, 20260302]),
+        ("time", [1772352000, 1772440000]),
+        ("time", [1772352000000, 1772440000000.0]),
+        ("time", ["2026-03-01 08:00", "2026-03-02 08:00"]),
+        ("day", [1, 2]),
+    ],
+)
+def test_days_as_numbers_are_tested_too(name: str, times: list[Any]) -> None:
+    """One day has 300 : 100 units, the other 100 : 300."""
+    variant = np.repeat(["a", "b", "a", "b"], [300, 100, 100, 300])
+    table = {"variant": variant, "x": np.arange(800) % 7, name: np.repeat(times, 400)}
+    report = analyse_experiment(table, "x", time=name)
+    assert report.stopped and report.sample_ratios["units"].to_list() == [400, 400]
+
+
+def test_days_that_cannot_be_tested_are_noted() -> None:
+    table = {"variant": ["a", "b"] * 20, "x": np.arange(40) % 7, "t": np.arange(40)}
+    notes = analyse_experiment(table, "x", time="t").notes
+    assert "sample ratios by day are not tested: t has numbers without a date" in notes
+
+
+def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
+    pages = {"page": range(4), "query": ["a", "a", "b", "b"], "variant": ["control", "new"] * 2}
+    log = read_log(pages, None, {"page": [0], "rank": [1]})
+    for measure in ("UCTR", "QCTR"):
+        with pytest.raises(InputError, match="got 'query': each is in more than one variant, such"):
+            analyse_experiment(log, measure, unit="query")
 
 
 def test_units_in_two_variants_are_counted() -> None:
@@ -361,7 +393,13 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     assert not any("more than one variant" in note for note in found.notes)
     all_pages = log.pages["user"].null_count()
     past = f"{all_pages} pages before the experiment ({all_pages / log.pages.height:.1%})"
-    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=log).notes
+    earlier = replace(log, pages=log.pages.with_columns(pl.col("time").dt.offset_by("-1y")))
+    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=earlier).notes
+    with pytest.raises(InputError, match="before must end before the experiment begins"):
+        analyse_experiment(log, "CTR", before=log)
+    strangers = replace(earlier, pages=earlier.pages.with_columns(user="new " + pl.col("user")))
+    with pytest.raises(InputError, match="before has none of the users of the experiment"):
+        analyse_experiment(log, "CTR", before=strangers)
     analyse_experiment(log, "CTR", mixed="error")
 
 

@@ -67,6 +67,8 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
         (lambda: analyse(segments=[""]), "segment"),
         (lambda: analyse(weights={"a": 1.0}), "weights|variants"),
         (lambda: analyse(unit="variant"), "variant"),
+        (lambda: Metric("x", covariate="x"), "got the metric itself, 'x'"),
+        (lambda: Metric("x/y", covariate="x / z"), "from before the experiment"),
         *[(partial(Metric, "x", margin=wrong), "margin") for wrong in (0, -0.1, "x", True)],
     ],
     "sample ratios": [

@@ -284,6 +284,52 @@ def test_the_margin_names_the_worse_direction() -> None:
         assert any(f"value is worse ({side}) by at least 2" in line for line in report.heading())
 
 
+@pytest.mark.parametrize("name", ["avg_position", "CTR", "bounceRate", "ctr_mobile", "score"])
+def test_rates_are_not_summed(name: str) -> None:
+    table = sessions("user") | {name: [2.5, 3.0] * 120}
+    with pytest.raises(InputError, match=f"summed over the rows of each user, got '{name}'"):
+        analyse_experiment(table, name, unit="user")
+    renamed = table | {f"total_{name}": table[name]}
+    summed = analyse_experiment(renamed, f"total_{name}", unit="user")
+    assert summed.means.tolist() == [[6 * 2.75, 6 * 2.75]]
+    # One row per user, and ratios of sums, have no sum of rates.
+    analyse_experiment(pl.DataFrame(table)[::6], name, unit="user")
+    ratio = analyse_experiment(table, f"{name}/pages", unit="user")
+    assert ratio.means.tolist() == [[0.55, 0.55]]
+
+
+def test_decimals_up_to_1_may_be_rates() -> None:
+    table = sessions("user") | {"seen": [0.5, 1.0] * 120, "clicked": [0, 1] * 120}
+    with pytest.warns(
+        CranfieldWarning, match="'seen' has values from 0 to 1, .* rows of each user"
+    ):
+        analyse_experiment(table, "seen", unit="user")
+    analyse_experiment(table, "clicked", unit="user")
+
+
+@pytest.mark.parametrize("total", ["Total", "(all)", "Grand total", "SUM"])
+def test_a_row_of_totals_is_not_a_unit(total: str) -> None:
+    table = {"user": [*"uvwx", total], "variant": [*"abab", "a"], "x": [1, 2, 3, 4, 10]}
+    for name in ("user", "name"):
+        renamed = {name: table["user"], "variant": table["variant"], "x": table["x"]}
+        with pytest.raises(InputError, match="row 5: .* seems to be a row of totals; remove it"):
+            analyse_experiment(renamed, "x")
+    with pytest.raises(InputError, match=".* seems to be a row of totals; remove it"):
+        analyse_experiment(table, "x", unit="user")
+    # A column with the same word in all rows is a label.
+    analyse_experiment(table | {"user": ["all"] * 5}, "x", unit="row")
+    analyse_experiment(table | {"user": [*"uvwx", "totals of 1"]}, "x")
+
+
+def test_units_without_a_level_of_a_segment_are_counted() -> None:
+    table = {"variant": ["control", "new"] * 15, "x": [*range(30)], "device": ["a", "b", ""] * 10}
+    result = analyse_experiment(table, "x", segments=["device"])
+    assert "10 rows without a value of device, in no level" in result.notes
+    assert result.sample_ratios["units"].to_list() == [10, 10]
+    full = analyse_experiment(table | {"device": ["a", "b", "c"] * 10}, "x", segments=["device"])
+    assert not any("in no level" in note for note in full.notes)
+
+
 def test_unused_labels_are_noted() -> None:
     arms, value = ["control", "treatment"] * 3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     table = {

@@ -73,6 +73,11 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
         SEQUENTIAL.parse("mSPRT(tau=0)")
 
 
+def test_one_look_may_be_a_number() -> None:
+    one, looks = always_valid(0.1, 0.02, 1000), always_valid([0.1], [0.02], [1000])
+    assert [float(value) for value in one] == [values[0] for values in looks]
+
+
 def test_looks_are_those_of_the_units_so_far() -> None:
     random = np.random.default_rng(4)
     table = {

@@ -43,6 +43,9 @@ def test_pages_with_names() -> None:
         made.draw_for([("p", "q1"), ("q", "q2")], seed=5)
     with pytest.raises(InputError, match="row 2: page 'p' occurs twice"):
         made.draw_for([("p", "q1"), ("p", "q1")], seed=5)
+    counted = {"page": ["p", "q"], "query": ["q1", "q3"], "count": [3, 1]}
+    with pytest.raises(InputError, match="column 'count' .* may be the count of rows"):
+        made.draw_for(pl.DataFrame(counted), seed=5)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.online import (
     interleave,
+    measure,
     preference,
     preference_by_credits,
     preference_matrix,
@@ -215,6 +217,39 @@ def test_teams_and_team_draft_say_the_same() -> None:
     one, other = preference(log, resamples=10), preference(log, lists=lists, resamples=10)
     assert one.to_polars().equals(other.to_polars())
     assert (one.wins, one.losses, one.ties) == (other.wins, other.losses, other.ties)
+
+
+def test_lists_have_the_names_of_the_teams() -> None:
+    log, lists, _ = _interleaved("TeamDraft")
+    renamed = {q: {"old": by["old"], "newer": by["new"]} for q, by in lists.items()}
+    message = "expected lists of the teams of the log, such as 'new', got lists of 'newer', 'old'"
+    with pytest.raises(CranfieldError, match=message):
+        preference(log, lists=renamed)
+    no_teams = log_from_tables(log.pages, log.results.drop("team"), log.clicks)
+    assert preference(no_teams, lists=renamed, method="Balanced", resamples=10).impressions
+
+
+def test_the_first_click_without_times_is_noted() -> None:
+    log = small_log()
+    note = "first click: clicks have no times; on 2 pages with several clicks, their order"
+    assert any(note in line for line in preference(log, clicks="first", resamples=10).notes)
+    assert not preference(log, resamples=10).notes
+    noted = measure(log, ["ClickRank", "UCTR"]).notes
+    assert noted[0].startswith("ClickRank: clicks have no times; on 2 pages")
+    assert not measure(log, ["UCTR", "ClickRank(first='rank')"]).notes
+    times = pl.Series([datetime(2026, 3, 1, 8, k, tzinfo=UTC) for k in range(7)])
+    timed = log_from_tables(log.pages, log.results, log.clicks.with_columns(time=times))
+    assert not preference(timed, clicks="first", resamples=10).notes
+    assert not measure(timed, "ClickRank").notes
+
+
+def test_pages_of_one_team_are_noted() -> None:
+    log = small_log()
+    is_other = (pl.col("page") == 2) & (pl.col("team") == "b")
+    results = log.results.with_columns(team=pl.when(~is_other).then("team"))
+    result = preference(log_from_tables(log.pages, results, log.clicks), resamples=10)
+    assert result.notes == ("1 page with results of one team only, compared too",)
+    assert not preference(log, resamples=10).notes
 
 
 def test_wrong_lists() -> None:

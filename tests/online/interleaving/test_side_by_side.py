@@ -174,6 +174,19 @@ def test_a_system_called_as_a_word_is_refused_where_the_two_differ() -> None:
         side_by_side([*rows, ("t4", "b", "a", "a")], resamples=50)
 
 
+@pytest.mark.parametrize("codes", [(0, 1), (0, 0)])
+def test_codes_of_only_0_and_1_are_refused(codes: tuple[int, int]) -> None:
+    rows = [(f"t{k}", "x", "y", codes[k % 2]) for k in range(6)]
+    with pytest.raises(CranfieldError, match="1 and 2 .* 0 for a tie, got only 0 and 1"):
+        side_by_side(rows)
+
+
+def test_codes_of_both_systems_may_have_ties() -> None:
+    rows = [(f"t{k}", "x", "y", code) for k, code in enumerate((0, 1, 1, 2))]
+    frame = side_by_side(rows, resamples=20).to_polars()
+    assert frame.select("system", "wins", "ties").rows() == [("x", 2, 1), ("y", 1, 1)]
+
+
 def test_votes_with_weights_are_refused() -> None:
     rows = votes().with_columns(weight=pl.int_range(1, pl.len() + 1))
     with pytest.raises(CranfieldError, match="'weight' .* may be the weight of rows"):

@@ -87,6 +87,73 @@ def test_words_for_an_unknown_user() -> None:
     assert log.anomalies["pages of users called 'NA', 'anonymous'"] == 3
 
 
+def test_sessions_numbered_by_user_are_not_joined(tmp_path: Path) -> None:
+    rows = ("a,x,u1,1,0", "b,y,u1,2,9", "c,x,u2,1,20", "d,z,u2,2,30")
+    path = tmp_path / "pages.csv"
+    path.write_text("\n".join(["page,query,user,session,time", *rows]))
+    pair = "session '1' has user 'u1' and 'u2'"
+    with pytest.raises(InputError, match=rf"pages.csv:4: {pair}; on_anomaly='count'"):
+        cf.online.read_log(path, format="tables")
+    with pytest.warns(match="2 pages in the session of another user, counted as sessions of each"):
+        log = cf.online.read_log(path, format="tables", on_anomaly="count")
+    assert log.pages["session"].to_list() == ["1", "2", "u2-1", "u2-2"]
+    assert cf.online.measure(log, "QueriesPerSession").means.tolist() == [[1.0]]
+
+
+def test_users_may_log_in_during_a_session() -> None:
+    users = ["guest", "u1", None, "u1", "u2"]
+    pages = {"page": range(5), "query": ["a"] * 5, "user": users, "session": [1, 1, 1, None, None]}
+    log = log_of(pages)
+    assert "pages in the session of another user" not in log.anomalies
+    assert log.pages["session"].to_list() == ["1", "1", "1", None, None]
+
+
+def test_a_row_of_totals_is_not_a_page() -> None:
+    pages = {"page": ["p", "q", "Total"], "query": ["cats", "total", ""]}
+    with pytest.raises(InputError, match="'Total' seems to be a row of totals"):
+        cf.online.read_log(pages | {"query": ["cats", "total", "2"]})
+    totals = {"query": ["a", "total", "Total"], "doc": ["x", "y", "(all)"], "rank": [1, 1, 1]}
+    counts = {"impressions": [10, 20, 30], "clicks": [1, 2, 3]}
+    with pytest.raises(InputError, match="'Total' seems to be a row of totals"):
+        cf.online.coec_of_totals(totals | counts)
+    votes = [("q1", "x", "y", "a"), ("q2", "x", "y", "b"), ("all", "x", "y", "a")]
+    with pytest.raises(InputError, match="'all' seems to be a row of totals"):
+        cf.online.side_by_side(votes)
+    # A query may be one of the words; one topic may stand for all.
+    assert cf.online.coec_of_totals(totals | counts | {"doc": [*"xyz"]}).rows.height == 3
+    cf.online.side_by_side([("all", *vote[1:]) for vote in votes], resamples=10)
+
+
+def test_dwell_in_milliseconds_is_reported() -> None:
+    clicks = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "dwell": [12_000, 8_000, 30_000]}
+    with pytest.warns(match="the median dwell is 12,000 seconds; divide milliseconds by 1000"):
+        cf.online.read_log(PAGES, RESULTS, clicks)
+    # One page may be left open for hours.
+    log = cf.online.read_log(PAGES, RESULTS, clicks | {"dwell": [12, 8, 30_000]})
+    assert log.clicks["dwell"].to_list() == [12, 8, 30_000]
+
+
+def test_times_of_two_tables_with_and_without_a_zone(tmp_path: Path) -> None:
+    pages = {"page": ["p"], "query": ["cats"], "time": ["2026-03-01T08:00:00+02:00"]}
+    clicks = {"page": ["p"], "rank": [1], "time": ["2026-03-01T08:00:10"]}
+    with pytest.warns(
+        match="have a time zone in the table of pages, but not in the table of clicks"
+    ):
+        log = cf.online.read_log(pages, RESULTS | {"page": ["p"] * 3, "rank": [1, 2, 3]}, clicks)
+    assert cf.online.measure(log, "TimeToClick").means.item() == 2 * 3600 + 10
+    for time in ("2026-03-01T06:00:10Z", "2026-03-01 08:00:10+02"):
+        zoned = cf.online.read_log(pages, None, clicks | {"time": [time]})
+        assert cf.online.measure(zoned, "TimeToClick").means.item() == 10
+
+
+def test_ids_with_and_without_decimals_are_reported() -> None:
+    pages = {"page": [1, 2, 3, 4], "query": ["3", "3.0", "a", "a"], "user": ["3", "3.0", "4.0", ""]}
+    with pytest.warns(match="user has both '3' and '3.0', read as different ids"):
+        assert cf.online.read_log(pages).pages["user"].n_unique() == 4
+    cf.online.read_log(pages | {"user": ["3", "30", "4.0", "v3.0"]})
+    cf.online.read_log(pages | {"user": [3, 3.0, 4.0, None]})
+
+
 def test_robots_are_left_out() -> None:
     pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
     log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)

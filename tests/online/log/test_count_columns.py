@@ -11,6 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
+from cranfield.online import read_log
 
 PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
 RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
@@ -55,6 +56,10 @@ READERS: dict[str, Callable[[str, list[Any]], Any]] = {
         ("shows", [1, None]),
         ("sample_weight", [0.5, 1.0]),
         ("Search Count", [1, 3]),
+        ("total_impressions", [1000, 30]),
+        ("cnt", [2, 1]),
+        ("nb-shown", [5, 9]),
+        ("displays", [5, 9]),
     ],
 )
 def test_a_column_of_counts_is_refused(reader: str, name: str, values: list[Any]) -> None:
@@ -68,7 +73,9 @@ def test_rows_that_count_once_are_read(reader: str, values: list[Any]) -> None:
     READERS[reader]("weight", values)
 
 
-@pytest.mark.parametrize("name", ["event_type", "Event", "action"])
+@pytest.mark.parametrize(
+    "name", ["event_type", "Event", "action", "action_name", "userAction", "interaction_type"]
+)
 def test_only_clicks_are_clicks(name: str) -> None:
     def clicks(values: list[str]) -> Any:
         return cf.online.read_log(PAGES, RESULTS, {**CLICKS, name: values}, format="tables")
@@ -97,3 +104,15 @@ def test_files(tmp_path: Path, format: str) -> None:
     writers[format](path)
     with pytest.raises(InputError, match=f"log.{format}: column 'impressions' .'1000'"):
         cf.online.read_log(path)
+
+
+def test_row_numbers_are_not_pages() -> None:
+    rows = {"id": range(1, 6), "query": ["a", "a", "a", "b", "b"], "rank": [1, 2, 3, 1, 2]}
+    rows |= {"session": ["s"] * 5, "doc": [*"uvwxy"], "clicks": [0, 1, 0, 1, 0]}
+    with pytest.raises(InputError, match="column 'id' has another value in each row, but ranks go"):
+        read_log(rows)
+    log = read_log({**rows, "id": [*"pppqq"]})
+    assert log.pages.height == 2
+    # Pages of one result each, and ids of pages.
+    assert read_log(rows | {"rank": [1] * 5}).pages.height == 5
+    assert read_log(rows | {"id": [1, 1, 1, 2, 2]}).pages.height == 2

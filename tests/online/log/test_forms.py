@@ -108,6 +108,19 @@ def event(action: str, name: str | None, doc: Any, ordinal: int, at: str, **more
     }
 
 
+def test_ubi_queries_and_events_in_one_file(tmp_path: Path) -> None:
+    records = [
+        query("q1", ["a", "b"], client_id="c", timestamp="2026-01-01T10:00:00Z"),
+        event("click", "q1", "b", 2, "2026-01-01T10:00:05Z"),
+        query("q2", ["a"], client_id="c", timestamp="2026-01-01T10:01:00Z"),
+    ]
+    log = cf.online.read_log(lines(tmp_path / "ubi.jsonl", records))
+    assert log.pages["id"].to_list() == ["q1", "q2"] and log.clicks["rank"].to_list() == [2]
+    # Queries alone have no clicks.
+    alone = cf.online.read_log(lines(tmp_path / "queries.jsonl", [records[0], records[2]]))
+    assert alone.pages.height == 2 and not alone.has_clicks
+
+
 def test_ubi(tmp_path: Path) -> None:
     queries = lines(
         tmp_path / "queries.ndjson",

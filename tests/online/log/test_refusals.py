@@ -192,7 +192,7 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     "sessions": [
         *[
             (lambda timeout=timeout: sessionise(LOG, timeout), "a time such as 30m")
-            for timeout in ("30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
+            for timeout in ("-30", "x", 0, -1, NAN, float("inf"), True, None, "0m", "400d")
         ],
         (lambda: sessionise(read_log(PAGES)), "the user of pages"),
         (

@@ -49,6 +49,10 @@ REFUSALS: dict[str, list[tuple[Callable[[], object], str]]] = {
     ],
     "questions": [
         (lambda: measure([]), "at least one online measure"),
+        (
+            lambda: online.measure(online.read_log({"page": ["p"], "query": ["q"]})),
+            "expected results, clicks, sessions or times",
+        ),
         (lambda: measure(by="colour"), "unknown by 'colour'; expected one of: variant, user"),
         (lambda: measure(by=["user", "user"]), "'user' twice"),
         (lambda: measure("QueriesPerUser", by="session"), "QueriesPerUser"),

@@ -269,7 +269,7 @@ def test_equal_rewards_have_no_interval() -> None:
 
 def test_limits_of_a_mean() -> None:
     rows = logged()
-    made = policy_value(rows)
+    made = policy_value(rows, unit="list")
     terms = (rows["target_probability"] / rows["propensity"] * rows["reward"]).to_numpy()
     low, high = stats.t.interval(0.95, 399, terms.mean(), stats.sem(terms))
     assert (made.low, made.high) == pytest.approx((low, high), rel=1e-12)
@@ -294,6 +294,22 @@ def test_limits_by_user() -> None:
     assert made.units == len(sums)
 
 
+def test_the_unit_must_be_named_where_users_return() -> None:
+    rows = logged()
+    with pytest.raises(
+        cf.PolicyError, match=r"\(40 users, 400 lists\).*unit='user', or unit='list'"
+    ):
+        policy_value(rows)
+    for name in ("user", "session"):
+        once = rows.with_columns(pl.int_range(pl.len()).cast(pl.String).alias(name)).head(30)
+        once = once.select("reward", "propensity", "target_probability", name)
+        assert policy_value(once).unit == "list"
+    with pytest.raises(
+        cf.InputError, match="target_probability, which cannot be combined with a pol"
+    ):
+        policy_value(rows, {"action": ["a"], "target_probability": [1.0]}, unit="user")
+
+
 def test_bootstrap_of_users() -> None:
     rows = logged()
     made = policy_value(rows, unit="user", resamples=4000, seed=5)
@@ -306,7 +322,7 @@ def test_bootstrap_of_users() -> None:
 
 def test_clipping_is_told() -> None:
     rows = logged().with_columns(target_probability=pl.lit(0.9))
-    made = policy_value(rows, clip=2)
+    made = policy_value(rows, clip=2, unit="list")
     weights = np.minimum((rows["target_probability"] / rows["propensity"]).to_numpy(), 2)
     assert made.estimate == pytest.approx(float((weights * rows["reward"].to_numpy()).mean()))
     assert made.weights is not None
@@ -368,7 +384,7 @@ def test_what_was_never_shown_is_told() -> None:
 
 def test_a_wrong_mean_weight_is_told() -> None:
     rows = logged().with_columns(target_probability=pl.col("propensity") * 0.5)
-    assert any("mean weight" in said for said in policy_value(rows).warnings)
+    assert any("mean weight" in said for said in policy_value(rows, unit="list").warnings)
 
 
 def test_one_unit_has_no_limits() -> None:

@@ -187,6 +187,9 @@ def test_propensities_of_the_log_itself() -> None:
     for given in ([1.2, 0.5], {1: 1.2, 2: 0.5}, np.array([1.2, 0.5])):
         with pytest.raises(cf.InputError, match="examination: expected .*, got 1.2 at rank 1"):
             run_value(log, run, "DCG@2", given)
+    with pytest.raises(cf.PolicyError, match="ranks of examination must be at least 1, got 0"):
+        run_value(log, run, "DCG@2", {0: 1.0, 1: 0.5})
+    assert run_value(log, run, "DCG@2", {1: 1.0, 2: 0.5}).estimate == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("method", ["swaps", "AllPairs", "EM"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,11 @@ from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
-from cranfield.sources.columns import read_table
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns as FileColumns
+from cranfield.sources.columns import error_at_row, read_columns
+from cranfield.sources.schemas import DECISIVE, Lines, Schema, spelt
 from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"  # Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`
@@ -255,8 +258,29 @@ def read_unit_ids(units: Any) -> pl.Series:
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
     lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
-    schema = Schema("table of units", (FileColumn(column, ID, "unit"),), lines=lines)
-    return read_table(path, schema).frame[column]
+    # Another column would be a wrong unit if the unit is named.
+    meaning = "unit" if column == "user" else None
+    schema = Schema("table of units", (FileColumn(column, ID, meaning),), lines=lines)
+    columns = read_columns(path, schema)
+    has_lines = FORMAT_OF_SUFFIX.get(Source(path).suffix) not in schema.formats
+    if has_lines and len(columns.cells(0)):
+        _check_lines(columns)
+    return columns.table(schema).frame[column]
+
+
+def _check_lines(columns: FileColumns) -> None:
+    """Refuse lines that are rows of a table, which has several columns or a header."""
+    ids = columns.cells(0)
+    expected = "expected one id per line"
+    remedy = "a table of several columns requires the suffix .csv or .tsv"
+    for row, line in enumerate(ids):
+        if re.search(r'[,;\t"]', line):
+            reason = f"{expected}, got {quoted(line)}; {remedy}"
+            raise error_at_row(row, reason, columns.source, columns.lines)
+    usual_names = DECISIVE["user"].split() + DECISIVE["session"].split()
+    if spelt(ids[0]) in map(spelt, usual_names):
+        reason = f"{expected}, got the name of a column, {quoted(ids[0])}; remove this line"
+        raise error_at_row(0, reason, columns.source, columns.lines)
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:

@@ -253,7 +253,7 @@ def always_valid(
     Parameters
     ----------
     difference, error
-        Estimate so far and its standard error at each look; looks are the last axis.
+        Estimate so far and its standard error at each look, or one look; looks are the last axis.
     units
         Number of units of both variants so far, at each look.
     method
@@ -293,7 +293,9 @@ def always_valid(
         has_variance = (s > 0) & np.isfinite(s)
         half_widths = np.where(has_variance, half_width(variance_ratio, alpha) * s, np.inf)
         log_ratio = np.where(has_variance, log_likelihood_ratio(z, variance_ratio), 0.0)
-    p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log_ratio)), axis=-1)
+    p = np.minimum(1.0, np.exp(-log_ratio))
+    if p.ndim:
+        p = np.minimum.accumulate(p, axis=-1)
     return d - half_widths, d + half_widths, p
 
 

@@ -126,7 +126,10 @@ class Metric:
     margin: float | str | None = None
 
     def __post_init__(self) -> None:
-        self.parts()
+        numerator, _, covariate, _ = self.parts()
+        if numerator == covariate:
+            expected = "a covariate must be a column with values from before the experiment"
+            raise PolicyError(f"{expected}, got the metric itself, {quoted(covariate)}")
         if self.good is not None:
             check_choice("good", self.good, ("up", "down"))
         if self.margin is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,11 +21,18 @@ from cranfield.online.experiments.metrics import (
     moments,
     skewness,
 )
+from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.sources.columns import Columns, Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import GROUPS, Column, Schema, spelt
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_mapping,
+    error_at_row,
+    read_columns,
+)
+from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
@@ -137,6 +145,7 @@ def read_units(
     if unit:
         sorted_table = replace(table, frame=frame)
         once = _find_unit_covariates(frame, unit, metrics)
+        _check_sums(frame, unit, metrics, once, source)
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
@@ -148,13 +157,29 @@ def read_units(
     arms = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
     levels = {name: _encode_levels(frame[name]) for name in segments}
+    for name, (_, level_codes) in levels.items():
+        if n_without := int((level_codes < 0).sum()):
+            rows = counted(n_without, unit or "row")
+            notes.append(f"{rows} without a value of {name}, in no level")
     if time is not None:
-        if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has a row without a time", source=source)
-        if frame[TIME].dtype == pl.String:
-            levels.setdefault("day", _encode_levels(frame[TIME].str.slice(0, 10)))
+        day_levels, day_notes = _encode_days(frame[TIME], time, source)
+        levels |= {name: day_levels[name] for name in day_levels if name not in levels}
+        notes += day_notes
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
     return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
+
+
+def _encode_days(
+    times: pl.Series, name: str, source: str
+) -> tuple[dict[str, tuple[tuple[str, ...], Indices]], list[str]]:
+    """Return the days of times as levels for sample ratios, or a note if they are unknown."""
+    if times.null_count():
+        raise InputError(f"column {quoted(name)} has a row without a time", source=source)
+    if times.dtype == pl.String:
+        return {"day": _encode_levels(times.str.slice(0, 10))}, []
+    if spelt(name) in TIMES:
+        return {name: _encode_levels(times.cast(pl.String).str.strip_suffix(".0"))}, []
+    return {}, [f"sample ratios by day are not tested: {name} has numbers without a date"]
 
 
 TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "period"})
@@ -172,6 +197,7 @@ def check_rows(
     users, and a column whose values each occur in one variant only causes a warning.
     """
     positions = schema.places(columns.names, columns.source)
+    _check_last_row(columns, {*positions.values()})
     divisors = {positions[name] for name in denominators}
     unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
     *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)
@@ -207,6 +233,15 @@ def check_rows(
                 raise _make_totals_error(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
         _check_labels(columns, positions[variant], {positions[name] for name in metrics})
+
+
+def _check_last_row(columns: Columns, used_columns: set[int]) -> None:
+    """Refuse a last row with a name of totals in a column that is not used."""
+    for k in sorted({*range(len(columns.names))} - used_columns):
+        last = _texts(columns.cells(k)[-1:]).to_list()
+        if last and spelt(last[0]) in TOTALS and _texts(columns.cells(k)).n_unique() > 1:
+            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
+            raise error_at_row(len(columns.cells(k)) - 1, reason, columns.source, columns.lines)
 
 
 def _check_clusters(
@@ -303,7 +338,10 @@ def _read_table(
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
         check_rows(columns, schema, variant, metrics, denominators)
-    return columns.table(schema), unit, _note_unused_labels(columns, schema)
+    table = columns.table(schema)
+    if unit:
+        table.refuse_totals(unit)
+    return table, unit, _note_unused_labels(columns, schema)
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
@@ -345,11 +383,18 @@ def _check_uses(exclusive: list[str | None], shared: list[str | None], variant: 
         raise PolicyError(f"{expected}, got {quoted(invalid[0])}")
 
 
+_FIRST_YEAR = 1990  # Times since 1970 that are earlier are numbers of another origin
+
+
 def _convert_times(times: pl.Series, source: str) -> pl.Series:
-    """Return sortable times: numbers, or else text that starts with a date."""
+    """Return sortable times: text that starts with a date, or numbers if there are no dates."""
     numeric_times = times.cast(pl.Float64, strict=False)
     if numeric_times.null_count() == times.null_count():
-        return numeric_times
+        dates, bad = LOG_TIME.column("time", times)
+        if bad is not None:
+            raise InputError(LOG_TIME.reason("time", times[bad]), source=source)
+        has_dates = (dates.dt.year() >= _FIRST_YEAR).all()
+        return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
         expected = "expected a number or a time that starts with a date such as 2026-03-01"
         raise InputError(f"{expected}, got {quoted(times.filter(~is_dated)[0])}", source=source)
@@ -370,6 +415,38 @@ def _find_unit_covariates(
         if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
             once |= covariate
     return once
+
+
+_RATES = {"rate", "ratio", "ctr", "cvr", "pct", "percent", "percentage", "position", "score"}
+_MEANS = {"avg", "average", "mean", "median"}
+_WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def _is_rate(name: str) -> bool:
+    """Return whether a name, such as `avg_position` or `bounceRate`, is that of a rate or mean."""
+    words = [word.lower() for word in _WORD.findall(name)] or [""]
+    is_rate = words[0] in _MEANS | {"ctr"} or words[-1] in _RATES | _MEANS
+    return is_rate and not {"total", "sum"} & {*words}
+
+
+def _check_sums(
+    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], once: set[str], source: str
+) -> None:
+    """Refuse rates that would be summed over rows of a unit; warn if values may be rates."""
+    if frame[unit].n_unique() == frame.height:
+        return
+    parts = [metric.parts() for metric in metrics.values()]
+    sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
+    for name in sorted(sums):
+        values = frame[name].drop_nulls()
+        ratio = "a ratio such as clicks/impressions has the sums of two columns"
+        if _is_rate(name):
+            expected = f"expected a column that can be summed over the rows of each {unit}"
+            remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
+            raise InputError(f"{expected}, got {quoted(name)}; {remedy}", source=source)
+        if values.is_between(0, 1).all() and (values % 1 > 0).any():
+            note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
+            warn(f"{source}: {note} {unit}; if they are rates, {ratio}", stacklevel=5)
 
 
 def _sum_by_unit(
@@ -525,6 +602,7 @@ def units_from_log(
     if isinstance(data, QueryLog):
         source = data.source
         data, notes = _select_assigned_pages(data, unit, mixed)
+        _check_periods(data, before)
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
@@ -533,6 +611,16 @@ def units_from_log(
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
     return units_from_sums(data, texts, before=before, source=source, notes=notes, **arms)
+
+
+def _check_periods(log: QueryLog, before: Any) -> None:
+    """Refuse a log of the same time as covariates, which the experiment may have changed."""
+    if isinstance(before, QueryLog) and "time" in log.pages.columns and "time" in before.pages:
+        end: Any = before.pages["time"].max()
+        start: Any = log.pages["time"].min()
+        if end is not None and start is not None and end >= start:
+            expected = f"before must end before the experiment begins, {start:%Y-%m-%dT%H:%M:%S}"
+            raise InputError(f"{expected}, got {end:%Y-%m-%dT%H:%M:%S}", source=log.source)
 
 
 def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
@@ -549,6 +637,10 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
         count = f"{len(mixed_units):,} {unit}s in more than one variant"
         if mixed == "error":
             raise CranfieldError(f"{log.source}: {count}, such as {quoted(mixed_units[0])}")
+        if len(mixed_units) == n_variants.height:
+            reason = f"expected a unit that was randomised, got {unit!r}"
+            example = f"each is in more than one variant, such as {quoted(mixed_units[0])}"
+            raise InputError(f"{reason}: {example}", source=log.source)
         notes.append(f"{count} excluded")
     is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
@@ -577,6 +669,8 @@ def units_from_sums(
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     arms = order_variants(labels, control, variants, source)
     before_codes = None if before is None else _encode_labels(ids, before.units)
+    if before_codes is not None and (before_codes < 0).all():
+        raise InputError(f"before has none of the {sums.kind}s of the experiment", source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
         messages.append(f"{counted(n_new, sums.kind)} without pages before the experiment")
     columns = [np.ones(len(ids))]

@@ -356,6 +356,7 @@ _PAGES = Schema(
     formats=FRAMES,
     otherwise="csv",
     tuples=("page", "query"),
+    decisive=("status", "count", "weight"),
 )
 
 _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
@@ -67,6 +67,7 @@ def weigh_clicks(
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
         # Clicks are in order of time; without times, in the order of the source.
+        notes += log.order_notes(f"{clicks} click")
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
@@ -119,6 +120,9 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     weights = results.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
     weights = weights.with_columns(pl.col("team").replace_strict(rankers, range(len(rankers))))
     pages = np.flatnonzero(interleaved_pages(log))
+    n_single = int((weights["page"].value_counts()["count"] == 1).sum())
+    if n_single and len(rankers) == 2:
+        notes.append(f"{counted(n_single, 'page')} with results of one team only, compared too")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
@@ -244,10 +248,14 @@ def outcomes_by_method(
         raise InputError("no page has both interleaved lists and a method", source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)
+    rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
+    if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
+        expected = f"expected lists of the teams of the log, such as {quoted(min(teams))}"
+        got = f"got lists of {some_of(map(quoted, rankers), 5)}"
+        raise InputError(f"{expected}, {got}; give them the same names", source=log.source)
     if "team" not in results.columns:
         results = results.with_columns(team=pl.lit(None, pl.String))
-    rankers = {name for rankings in lists.values() for name in rankings}
-    pair = _check_pair(names or sorted(rankers, key=str.encode))
+    pair = _check_pair(names or rankers)
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_list, quoted
+from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
@@ -287,6 +287,10 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     signs = []
     names = {*table.frame["first"], *table.frame["second"]}
     labels = table.frame[column].fill_null("")
+    if not is_order and "0" in {*labels} <= {"0", "1"} and "0" not in names:
+        expected = "expected 1 and 2 for the first and the second system, and 0 for a tie"
+        reason = f"{expected}, got only 0 and 1; write first, second or tie"
+        raise InputError(f"{column}: {reason}", source=table.source)
     may_be_words = all(label.lower() in words for label in labels.unique())
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
     for number, (first, second, label) in enumerate(rows):
@@ -485,6 +489,7 @@ def side_by_side(
     """
     check_arguments(side_by_side, locals())
     table = read_table(preferences, _VOTES)
+    table.refuse_totals("topic")
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from math import ulp
 from typing import Any
@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.sources.columns import columns_of_mapping
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import Cells, Kind, absent, plain
+from cranfield.sources.values import Cells, Kind, absent, finite, plain
 
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
@@ -75,6 +75,8 @@ class Cell(Kind):
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else _make_series(cells)
+        if self.prepare is not None:
+            series = pl.Series(self.prepare(series))
         frame, dtype = series.alias(name).to_frame(), series.dtype
         for n_formats in dict.fromkeys((self.count_formats(series.head(1000)), None)):
             values = frame.select(self.expression(name, dtype, n_formats)).to_series()
@@ -224,6 +226,31 @@ def _convert_time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return _nulls(column, UTC)
 
 
+_DATE_AS_NUMBER = (
+    r"^(?<year>(?:19|20)\d\d)(?<month>0[1-9]|1[0-2])(?<day>0[1-9]|[12]\d|3[01])"
+    r"(?:(?<hour>[01]\d|2[0-3])(?<minute>[0-5]\d)(?<second>[0-5]\d)?)?(?:\.0)?$"
+)
+_DAY_NUMBERS = 36_526, 55_153  # Of spreadsheets, in days since 1899-12-30: years 2000 to 2050
+
+
+def _read_dates_as_numbers(cells: Any) -> Any:
+    """Write dates such as 20260301 in ISO 8601, and make day numbers of spreadsheets invalid."""
+    if not (cells.dtype == pl.String or cells.dtype.is_numeric()):
+        return cells
+    is_whole = cells.dtype.is_float() and bool((cells.drop_nans() % 1 == 0).all())
+    integers = cells.fill_nan(None).cast(pl.Int64, strict=False) if is_whole else cells
+    texts = integers.cast(pl.String).str.strip_chars()
+    texts = texts.set(texts.str.to_lowercase().is_in(["", "na"]), None)
+    numbers = texts.head(1000).drop_nulls()
+    if not len(numbers) or numbers.cast(pl.Float64, strict=False).null_count():
+        return cells
+    if texts.drop_nulls().str.contains(_DATE_AS_NUMBER).all():
+        time = "${year}-${month}-${day}T${hour}:${minute}:${second}"
+        return texts.str.replace(_DATE_AS_NUMBER, time).str.replace("(T:)?:$", "")
+    is_day = texts.drop_nulls().cast(pl.Float64, strict=False).is_between(*_DAY_NUMBERS)
+    return pl.Series(["day number"] * len(cells)) if is_day.fill_null(False).all() else cells
+
+
 # Integers are converted to text.
 ID = Cell(convert=_convert_id, problem="not text or an integer", is_required=True)
 NAME = Cell(convert=_convert_id, problem="not text or an integer", blank=("",))
@@ -242,8 +269,19 @@ PROPENSITY = _kind(_convert_real, pl.Float64, "not above 0 and up to 1", (ulp(0.
 CLICK_COUNT = _kind(_convert_clicks, pl.Int64, _CLICKS_PROBLEM, (0, 1_000_000))
 SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
 FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
-_TIME_PROBLEM = "not a time (ISO 8601, or a number since 1970)"
-TIME = _kind(_convert_time, UTC, _TIME_PROBLEM, blank=("", "na"), formats=_list_time_conversions)
+
+
+def _describe_invalid_time(cell: Any) -> str:
+    is_day = (number := finite(cell)) is not None and _DAY_NUMBERS[0] <= number <= _DAY_NUMBERS[1]
+    remedy = "format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
+    return f"not a time (ISO 8601, or a number since 1970){remedy and f'; {remedy}'}"
+
+
+TIME = replace(
+    _kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
+    problem=_describe_invalid_time,
+    prepare=_read_dates_as_numbers,
+)
 
 
 def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:

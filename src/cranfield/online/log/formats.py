@@ -54,6 +54,11 @@ def is_bulk(raw: bytes) -> bool:
     return _ACTION.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
+def has_events(raw: bytes) -> bool:
+    """Return True if a file of UBI may have both queries and events."""
+    return is_bulk(raw) or (b'"action_name"' in raw and b'"user_query"' in raw)
+
+
 def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
     """Extract the documents of an OpenSearch file, one per line: all, events or queries."""
     raw = raw.removeprefix(BOM_UTF8)
@@ -63,8 +68,8 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
             hits = hits.get("hits") if isinstance(hits, dict) else None
         if isinstance(hits, list):
             return b"\n".join(json.dumps(hit.get("_source")).encode() for hit in hits)
-    is_bulk_file = is_bulk(raw)
-    if not is_bulk_file and not _HIT.match(raw):
+    is_bulk_file, is_hits = is_bulk(raw), _HIT.match(raw) is not None
+    if not (is_bulk_file or is_hits or (events is not None and has_events(raw))):
         return raw
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
@@ -75,7 +80,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
         if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
             reason = "expected the action index or create above each document of a bulk file"
             raise InputError(reason, source=source, line=line)
-        if not is_bulk_file:
+        if is_hits:
             texts[line - 1] = json.dumps(record.get("_source")).encode()
         elif not is_action and (events is None or ("action_name" in record) == events):
             texts[line - 1] = json.dumps(record).encode()
@@ -159,7 +164,9 @@ def open_columns(data: Any, schema: Schema) -> Columns:
 
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
-    return open_columns(data, schema).table(schema, allow_empty=empty)
+    table = open_columns(data, schema).table(schema, allow_empty=empty)
+    table.refuse_totals(schema.columns[0].name)
+    return table
 
 
 def convert_frame(
@@ -204,7 +211,8 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         columns = (name.removeprefix("click_") for name in names if name in table.names)
         click_rows = click_rows.with_columns(clicks=n_clicks)
         click_table = replace(table, frame=click_rows, names=(*columns, "clicks"))
-    page_table = Table(pages, table.source, ("id", *page_columns))
+    first_rows = table.gather(frame["page"].is_first_distinct().arg_true())
+    page_table = replace(first_rows, frame=pages, names=("id", *page_columns))
     results = replace(table.gather(has_doc.arg_true()), names=result_columns)
     return SourceTables(page_table, results, click_table)
 
@@ -343,6 +351,8 @@ def read_ubi(
     is_click = pl.col("action_name").is_in(click_actions)
     has_page = pl.col("page").is_not_null()
     anomalies = Anomalies()
+    is_logged_in = query_rows["user_id"].is_not_null()
+    anomalies.has_mixed_users = is_logged_in.any() and not is_logged_in.all()
     if events is not None:
         ordinal = pl.col("rank").cast(pl.Int64, strict=False)
         if event_rows.select(((is_click | is_impression) & (ordinal == 0)).any()).item():

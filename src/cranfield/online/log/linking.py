@@ -26,6 +26,7 @@ class Anomalies:
 
     def __init__(self, is_strict: bool = False) -> None:
         self.is_strict = is_strict  # Repeated records and early clicks are errors
+        self.has_mixed_users = False  # Users change their id when they log in
         self.counts: dict[str, int] = {}
         self.warnings: dict[str, str] = {}
 
@@ -160,12 +161,39 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
         anomalies.add("users in two variants", users.filter(users.is_duplicated()).n_unique())
+    if {"user", "session"} <= {*frame.columns} and not anomalies.has_mixed_users:
+        frame = _separate_sessions(frame, table, anomalies)
     unit = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
         is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
         unit_pages = frame.filter(pl.col(unit).is_not_null())
         anomalies.add("pages out of chronological order", unit_pages.select(is_earlier)["time"])
     return frame
+
+
+def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
+    """Refuse or separate sessions of several users, such as numbers that start anew by user."""
+    # A user may log in during a session.
+    is_known = (
+        ~pl.col("user").str.to_lowercase().is_in([*NO_NAME]) & pl.col("session").is_not_null()
+    )
+    users = frame.select("session", user=pl.when(is_known).then(pl.col("user")))
+    first_user = users.select(pl.col("user").drop_nulls().first().over("session"))["user"]
+    is_other = (users["user"] != first_user).fill_null(False)
+    if anomalies.is_strict:
+        first = dict(zip(users["session"], first_user, strict=True))
+        remedy = "; on_anomaly='count' counts one session of each user"
+        table.refuse(
+            is_other,
+            lambda row: (
+                f"session {quoted(row['session'])} has user {quoted(first[row['session']])}"
+                f" and {quoted(row['user'])}{remedy}"
+            ),
+        )
+    treatment = "counted as sessions of each user"
+    anomalies.add("pages in the session of another user", is_other, table.source, treatment)
+    separate = pl.concat_str("user", "session", separator="-")
+    return frame.with_columns(session=pl.when(is_other).then(separate).otherwise("session"))
 
 
 def _check_results(
@@ -236,6 +264,9 @@ def keep_first_records(
     return table.gather((~(is_repeated | is_duplicate)).arg_true())
 
 
+_LONG_DWELL = 3600.0  # Median dwell in seconds above which it may be in milliseconds
+
+
 def _check_clicks(
     table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
 ) -> pl.DataFrame:
@@ -251,6 +282,10 @@ def _check_clicks(
         frame = frame.with_columns(dwell=seconds)
     frame = frame.drop("end", strict=False)
     if "dwell" in frame.columns:
+        median: Any = frame["dwell"].median()
+        if "dwell" in table.names and median is not None and median > _LONG_DWELL:
+            note = f"the median dwell is {median:,.0f} seconds; divide milliseconds by 1000"
+            warn(f"{source}: {note}", stacklevel=4)
         # A dwell of 0 or less is unknown.
         frame = frame.with_columns(dwell=pl.when(pl.col("dwell") > 0).then(pl.col("dwell")))
     anomalies.add("clicks on no page", frame["page"].null_count(), source, "excluded")

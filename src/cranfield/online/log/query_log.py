@@ -157,6 +157,15 @@ class QueryLog(Plotted):
         if is_missing.get(table, False):
             raise InputError(f"{purpose} needs {MISSING_TABLES[table]}", source=self.source)
 
+    def order_notes(self, purpose: str) -> list[str]:
+        """Return a note if the order of clicks matters but their times are unknown."""
+        ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
+        if "time" in self.clicks.columns or not (ranks > 1).any():
+            return []
+        pages = counted(int((ranks > 1).sum()), "page")
+        note = f"clicks have no times; on {pages} with several clicks"
+        return [f"{purpose}: {note}, their order in the source decides"]
+
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
         """The results, with the number of clicks on each result in the column `clicks`."""
@@ -343,11 +352,11 @@ def _find_last_actions(log: QueryLog) -> pl.DataFrame:
 
 
 def _parse_seconds(timeout: Any) -> float:
-    seconds, pattern = 0.0, r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*"
+    seconds, pattern = 0.0, r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd]?)\s*"
     if isinstance(timeout, timedelta):
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str) and (match := re.fullmatch(pattern, timeout)):
-        seconds = float(match[1]) * _UNITS[match[2]]
+        seconds = float(match[1]) * _UNITS[match[2] or "s"]
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:

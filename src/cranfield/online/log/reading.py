@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_list, warn
+from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
@@ -21,7 +21,7 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Table
+from cranfield.sources.columns import Columns, Table
 from cranfield.sources.schemas import spelt
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
@@ -69,9 +69,9 @@ def read_log(
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     on_anomaly
-        How to treat pages that were recorded twice, and clicks before their page. `"refuse"`
-        (default) refuses the log; `"count"` counts them, keeps the first record of a page, and
-        treats the time of such clicks as unknown.
+        How to treat pages that were recorded twice, clicks before their page, and sessions of
+        several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
+        record of a page, treats the time of such clicks as unknown, and separates the sessions.
     max_queries
         Exclude users (or sessions, if users are unknown) with more pages than this, as robots.
     click_actions
@@ -188,8 +188,10 @@ def _read_one_source(
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
         anomalies = Anomalies(on_anomaly == "refuse")
-        table = formats.open_table(source, FLAT)
-        table = keep_first_records(table, anomalies, drop_duplicates=False)
+        columns = formats.open_columns(source, FLAT)
+        flat_table = formats.open_table(columns, FLAT)
+        _refuse_row_ids(columns, flat_table)
+        table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
@@ -197,7 +199,7 @@ def _read_one_source(
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
-        if events is None and formats.is_bulk(raw):
+        if events is None and formats.has_events(raw):
             has_events = formats.extract_documents(raw, name, events=True).strip()
             events = (raw, name) if has_events else None
         return formats.read_ubi((raw, name), events, click_actions or ("click",))
@@ -227,6 +229,9 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
             results, clicks = columns, None
         else:
             clicks = columns
+    if clicks is not None:
+        source, clicks = formats.open_columns(source, PAGES), formats.open_columns(clicks, CLICKS)
+        _warn_of_zones(source, clicks)
     pages = formats.open_table(source, PAGES)
     result_table = None if results is None else formats.open_table(results, RESULTS, empty=True)
     click_table = None if clicks is None else formats.open_table(clicks, CLICKS, empty=True)
@@ -240,6 +245,34 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if result_table is not None and result_table.frame.is_empty():
         _warn_of_no_results(result_table)
     return SourceTables(pages, result_table, click_table)
+
+
+_ZONE = r":\d\d(?:\.\d+)?\s*(?:[zZ]|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
+
+
+def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
+    """Warn if only the times of pages, or of clicks, have a time zone."""
+    zones = {}
+    for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
+        column = next(column for column in schema.columns if column.name == "time")
+        for k in column.named_in(columns.names)[:1]:
+            times = pl.Series(columns.cells(k), strict=False).drop_nulls()
+            if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
+                zones[columns.source] = bool(texts.str.contains(_ZONE).any())
+    if {*zones.values()} == {True, False}:
+        zoned, other = sorted(zones, key=zones.__getitem__, reverse=True)
+        note = f"times have a time zone in the {zoned}, but not in the {other}"
+        warn(f"{note}, where they are read as UTC", stacklevel=4)
+
+
+def _refuse_row_ids(columns: Columns, table: Table) -> None:
+    """Refuse a column `id` that numbers the results, not their pages."""
+    name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
+    has_several_ranks = table.frame["rank"].n_unique() > 1 and table.frame["rank"].min() == 1
+    if spelt(name) == "id" and has_several_ranks and table.frame["page"].is_unique().all():
+        reason = f"column {quoted(name)} has another value in each row, but ranks go above 1"
+        remedy = "name the column page that has one value for all results of a page"
+        raise InputError(f"{reason}; {remedy}", source=table.source)
 
 
 def _looks_like_results(clicks: Table) -> bool:

@@ -139,6 +139,11 @@ def _convert_columns(
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
     kinds = {column.name: cast("Cell", column.kind) for column in columns}
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
+    for name, kind in kinds.items():
+        if kind.prepare is not None and not sample[name].equals(
+            pl.Series(kind.prepare(sample[name]))
+        ):
+            raise InputError(kind.reason(name, sample[name].drop_nulls()[0]), source=source)
     while True:
         values, is_invalid = {}, {}
         for name, kind in kinds.items():

@@ -164,6 +164,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     socks  b          1,000      30   30.0000  1.0000
     """
     table = read_table(data, _TOTALS)
+    table.refuse_totals("query", "doc")
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")

@@ -11,7 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_choice,
+    quoted,
+    warn,
+)
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
@@ -114,6 +121,8 @@ class OnlineMeasurements(TableResult):
         Number of rows without a unit, such as pages without a user; maximum over the measures.
     source
         Source of the log.
+    order_notes
+        Notes on clicks without times, whose order decides.
     """
 
     name: ClassVar[str] = "measures"
@@ -133,6 +142,7 @@ class OnlineMeasurements(TableResult):
     measures: tuple[OnlineMeasure, ...]
     n_without_unit: int = 0
     source: str = "log"
+    order_notes: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         return super().__getattr__(name).reshape(-1, len(self.measures))
@@ -205,7 +215,7 @@ class OnlineMeasurements(TableResult):
     @property
     def notes(self) -> list[str]:
         """Numbers of censored values, and of rows without a unit."""
-        notes = []
+        notes = [*self.order_notes]
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
@@ -299,7 +309,10 @@ def measure(
     """
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     tables, parsed_measures, pages = prepare_pages(log, measures, keys, labels)
-    return _measure_units(tables, parsed_measures, pages, keys)
+    values = _measure_units(tables, parsed_measures, pages, keys)
+    ordered = [str(m) for m in parsed_measures if ("clicks", "order") in m.needs]
+    notes = log.order_notes(", ".join(ordered)) if ordered and isinstance(log, QueryLog) else ()
+    return replace(values, order_notes=tuple(notes))
 
 
 def _measure_units(
@@ -398,11 +411,16 @@ def prepare_pages(
         if keys.count(key) > 1:
             raise PolicyError(f"by must name different columns, got {quoted(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
+    timed = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
         until_names = {name for measure in selection for name in measure.columns(until=True)}
         columns |= {n for n in until_names if not tables.missing_column(required_columns([n]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
+    days = pages["time"].dt.truncate("1d") if timed else pl.Series([], dtype=pl.Datetime)
+    if len(days) and (pages["time"] == days).all() and (days.dt.year() > 1970).any():
+        note = f"times of pages have no time of day, so {timed[0]} is rounded to days"
+        warn(f"{tables.source}: {note}", stacklevel=4)
     if labels is not None:
         measures = [measure for measure in selection if measure.name == "GoodAbandonment"]
         label_names = [vars(measure)["label"] for measure in measures]
@@ -433,6 +451,9 @@ def _parse_measures(
         elif measures is not None:
             hint = ", set by labels=" if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} needs {missing}{hint}", source=tables.source)
+    if not selection:
+        reason = "has no column of an online measure; expected results, clicks, sessions or times"
+        raise InputError(reason, source=tables.source)
     return selection
 
 

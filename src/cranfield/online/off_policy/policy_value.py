@@ -88,6 +88,9 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     rows, source, notes = _read_log(data) if isinstance(data, QueryLog) else _read_table(data)
     if policy is None:
         return LoggedActions(rows, source, float("nan"), notes)
+    if "target_probability" in rows.columns:
+        reason = "has a column target_probability, which cannot be combined with a policy"
+        raise InputError(f"{reason}; remove one of them", source=source)
     if isinstance(policy, Run):
         probabilities = list_ranks(policy).with_columns(target_probability=pl.lit(1.0))
     else:
@@ -100,7 +103,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
         # A run may be longer than the lists that were shown.
         is_shown = probabilities["position"].is_in(rows["position"].unique().implode())
         probabilities = probabilities.filter(is_shown)
-    rows = rows.drop("target_probability", "anywhere", strict=False)
+    rows = rows.drop("anywhere", strict=False)
     rows = rows.join(probabilities, on=keys, how="left", maintain_order="left")
     if "position" in keys:
         query_keys = [name for name in keys if name != "position"]
@@ -301,7 +304,7 @@ def policy_value(
     clip: float | None = None,
     candidates: Annotated[int | None, Integer(1)] = None,
     repeats: bool = False,
-    unit: Annotated[str, OneOf(UNITS)] = "list",
+    unit: Annotated[str | None, OneOf(UNITS)] = None,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
     seed: Annotated[int, Integer(0)] = 0,
@@ -352,7 +355,8 @@ def policy_value(
         For PI: number of actions from which each list was drawn, and whether lists could repeat
         actions.
     unit
-        Independent unit: `list`, or `query`, `session` or `user` if the log has them.
+        Independent unit: `list`, or `query`, `session` or `user` if the log has them. It must be
+        set if users or sessions have several lists.
     confidence
         Confidence level of the intervals.
     resamples, seed
@@ -406,7 +410,9 @@ def policy_value(
         if not denominators.any():
             raise InputError("SNIPS requires a weight above 0, got none", source=actions.source)
     totals = [np.bincount(code, weights=values) for values in (contribution, reward)]
-    unit_code, n_units = unit_codes(actions.rows.filter(actions.is_first), unit, actions.source)
+    lists = actions.rows.filter(actions.is_first)
+    unit = unit or choose_unit(lists, actions.source)
+    unit_code, n_units = unit_codes(lists, unit, actions.source)
     columns = np.stack(totals, axis=1), np.stack([denominators, np.ones(n_lists)], axis=1)
     means = compare_ratios(*columns, unit_code, n_units, interval)
     warnings = [*actions.notes, *means.notes(n_units, unit)]
@@ -440,6 +446,18 @@ def _compute_contributions(
         return np.asarray(weights.reward * error + weights.expected * expected)
     assert weights is not None
     return np.asarray(weights.reward * reward)
+
+
+def choose_unit(lists: pl.DataFrame, source: str) -> str:
+    """Return the default unit, the list; refuse it if users or sessions have several lists."""
+    for name in ("user", "session"):
+        ids = lists[name].drop_nulls() if name in lists.columns else pl.Series()
+        if ids.n_unique() < len(ids):
+            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), 'list')}"
+            problem = f"{name}s have several lists ({sizes}), so lists are not independent"
+            remedy = f"set unit={name!r}, or unit='list' to treat lists as independent"
+            raise PolicyError(f"{source}: {problem}: {remedy}")
+    return "list"
 
 
 def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, int]:

@@ -21,7 +21,7 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import UNITS, list_ranks, unit_codes
+from cranfield.online.off_policy.policy_value import UNITS, choose_unit, list_ranks, unit_codes
 from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
@@ -322,7 +322,7 @@ def run_value(
     examination: Any = None,
     *,
     clip: float | None = None,
-    unit: Annotated[str, OneOf(UNITS)] = "list",
+    unit: Annotated[str | None, OneOf(UNITS)] = None,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
     seed: Annotated[int, Integer(0)] = 0,
@@ -405,6 +405,7 @@ def run_value(
     page, n_pages = results["page"].to_numpy(), log.pages.height
     values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(values, axis=1)
+    unit = unit or choose_unit(log.pages, log.source)
     code, n_units = unit_codes(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
@@ -457,6 +458,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         has_ranks = all(isinstance(rank, Integral) for rank in probabilities)
         if not has_ranks or not all(isinstance(x, Real) for x in probabilities.values()):
             raise PolicyError("examination must be a number for each rank")
+        if (first := min(probabilities, default=1)) < 1:
+            raise PolicyError(f"ranks of examination must be at least 1, got {first}")
         values = {rank: float(x) for rank, x in probabilities.items() if x > 0 or x <= 0}
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)

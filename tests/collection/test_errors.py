@@ -278,6 +278,28 @@ def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
     assert cf.read_run(path).scores.tolist() == [1.0, 2.0, 1.0, 2.0]
 
 
+def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
+    names = ("topic", "doc", "rank", "score")
+    path = tmp_path / "a.csv"
+    for ranks in ((0.9, 0.8, 0.7), (99, 98, 97)):
+        rows = [(t, d, r, k) for t in "12" for k, (d, r) in enumerate(zip("abc", ranks), 1)]
+        frame = pl.DataFrame(rows, schema=names, orient="row")
+        frame.write_csv(path)
+        frame.write_ndjson(tmp_path / "a.jsonl")
+        lines = [(t, "Q0", d, r, k, "x") for t, d, r, k in rows]
+        for data in (path, tmp_path / "a.jsonl", frame, frame.to_pandas(), lines):
+            with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
+                cf.read_run(data)
+    for rows in (
+        # The worst documents first, with votes as scores; empty ranks; scores in another order.
+        [("1", "a", 3, 1), ("1", "b", 2, 3), ("1", "c", 1, 4), ("2", "a", 1, 2)],
+        [("1", "a", None, 2), ("1", "b", None, 4), ("1", "c", None, 5)],
+        [("1", "a", 1, 3), ("1", "b", 3, 1), ("1", "c", 2, 2)],
+    ):
+        run = cf.read_run(pl.DataFrame(rows, schema=names, orient="row"))
+        assert run.scores.tolist() == [score for *_, score in rows]
+
+
 def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:
     table = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "cos_distance": [0.1, 0.5]})
     with pytest.warns(cf.CranfieldWarning, match="'cos_distance' is read as a score, where higher"):

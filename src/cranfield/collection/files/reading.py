@@ -571,13 +571,14 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
-    if rows.table is None and "rank" in rows.frame.columns:
+    columns = rows.frame.columns if rows.table is None else rows.table.table.names
+    if "rank" in columns:
         _refuse_swapped(scores, ranks, rows)
     return scores, ranks
 
 
 def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
-    """Refuse lines whose scores look like ranks, and whose ranks look like scores."""
+    """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
     if (scores != np.rint(scores)).any() or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
@@ -589,15 +590,20 @@ def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows
     if n_falls > 3 * n_rises or n_falls + n_rises == 0:
         return
     do_rise = n_rises > 3 * n_falls
+    are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
+    is_table = rows.table is not None
     if ranks is None or rows.frame["rank"].null_count() > scores.size / 2:
         n_shared = int((np.diff(scores[by_score])[is_same_topic] == 0).sum())
         is_swapped, fault = do_rise or n_shared <= 0.1 * scores.size, "are not integers"
+        # The ranks of a table may be empty.
+        is_swapped &= not is_table or (do_rise and are_counted)
     else:
-        are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
         rank_steps = np.diff(ranks[by_score])[is_same_topic]
         do_fall = not (rank_steps > 0).any() and (rank_steps < 0).any()
         # Scores in the column of ranks exceed the number of documents, or are below 0.
         are_ranks = (ranks >= 0).all() and (ranks <= np.bincount(codes)[rows.codes]).all()
+        # A table may have the worst documents first.
+        do_rise &= not is_table or are_counted or not are_ranks
         is_swapped = do_fall and (do_rise or (are_counted and not are_ranks))
         fault = "fall"
     if is_swapped:

@@ -282,7 +282,9 @@ def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
     names = ("topic", "doc", "rank", "score")
     path = tmp_path / "a.csv"
     for ranks in ((0.9, 0.8, 0.7), (99, 98, 97)):
-        rows = [(t, d, r, k) for t in "12" for k, (d, r) in enumerate(zip("abc", ranks), 1)]
+        rows = [
+            (t, d, r, k) for t in "12" for k, (d, r) in enumerate(zip("abc", ranks, strict=True), 1)
+        ]
         frame = pl.DataFrame(rows, schema=names, orient="row")
         frame.write_csv(path)
         frame.write_ndjson(tmp_path / "a.jsonl")

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,42 @@ def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
     ):
         run = cf.read_run(pl.DataFrame(rows, schema=names, orient="row"))
         assert run.scores.tolist() == [score for *_, score in rows]
+
+
+RISING = [("1", "a", 0.1), ("1", "b", 0.2), ("1", "c", 0.2), ("2", "a", 1.0), ("2", "b", 2.0)]
+RISING += [("3", "z", 5.0), ("2", "c", 3.0), ("4", "a", 0.1), ("4", "c", 0.3)]
+
+
+@pytest.mark.parametrize("is_rising", [True, False])
+def test_scores_that_rise_in_the_order_of_the_file(is_rising: bool, tmp_path: Path) -> None:
+    rows = RISING if is_rising else [*RISING, ("4", "d", 0.2)]
+    frame = pl.DataFrame(rows, schema=("topic", "doc", "score"), orient="row")
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    (tmp_path / "a.txt").write_text("".join("{} {} {}\n".format(*row) for row in rows))
+    lines = "".join("{} Q0 {} 0 {} x\n".format(*row) for row in rows)
+    (tmp_path / "a.run").write_text(lines)
+    topics: dict[str, dict[str, float]] = {topic: {} for topic, _, _ in rows}
+    for topic, doc, score in rows:
+        topics[topic][doc] = score
+    (tmp_path / "a.json").write_text(json.dumps(topics))
+    rise = "the scores of every topic rise in the order of the file"
+    for path in sorted(tmp_path.iterdir()):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cf.read_run(path)
+            cf.read_run(path, lower_is_better=True)
+        assert [rise in str(warning.message) for warning in caught] == [True] * is_rising
+    # The order of a mapping or of rows in memory, and ranks, say nothing else.
+    ranked = frame.with_columns(rank=pl.Series([3, 2, 2, 2, 2, 1, 1, 2, 1, 1][: len(rows)]))
+    ranked.write_csv(tmp_path / "ranked.csv")
+    for data in (topics, frame, rows, tmp_path / "ranked.csv"):
+        cf.read_run(data)
+
+
+def test_two_short_topics_may_rise_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 a 0.1\n1 b 0.2\n2 a 0.1\n2 b 0.3\n")
+    cf.read_run(tmp_path / "a.txt")
 
 
 def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:

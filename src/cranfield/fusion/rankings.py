@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, check_integer
+from cranfield.base.errors import PolicyError, check_integer, warn
+from cranfield.collection.judged.coverage import notes_on_contradictions
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import ranges
 from cranfield.collection.keys import Codes
@@ -31,6 +32,7 @@ class RunTop:
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
     scores: Floats  # of each row; empty unless requested
+    contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,15 @@ def top_rows(
         rows = rows[ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
-    return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
+    docs = run.docs[rows]
+    return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions)
+
+
+def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop], *, stacklevel: int = 3) -> None:
+    """Warn of ranks that contradict scores."""
+    counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
+    for note in notes_on_contradictions(counts):
+        warn(note, stacklevel=stacklevel + 1)
 
 
 def all_topics(tops: Iterable[RunTop]) -> list[str]:

@@ -283,6 +283,7 @@ def read_run(
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
+    _warn_of_rising(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
@@ -558,6 +559,28 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
         warn(
             f"{rows.origin.name}: {quoted(name)} is read as a score, where higher is better;"
             " lower_is_better=True ranks small distances first",
+            stacklevel=3,
+        )
+
+
+def _warn_of_rising(
+    rows: _Rows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
+) -> None:
+    """Warn if all scores of a file without ranks rise in its order, as distances do."""
+    is_file = rows.table is None or rows.table.path is not None
+    if lower_is_better or not is_file or (ranks is not None and np.ptp(ranks) > 0):
+        return
+    order = np.argsort(rows.codes, kind="stable")
+    codes = rows.codes[order][1:]
+    is_same_topic = np.diff(rows.codes[order]) == 0
+    steps = np.diff(scores[order])[is_same_topic]
+    # Two topics of two documents may rise by chance.
+    risen = codes[is_same_topic][steps > 0]
+    if (steps >= 0).all() and risen.size >= 4 and np.ptp(risen) > 0:
+        warn(
+            f"{rows.origin.name}: the scores of every topic rise in the order of the file, and the"
+            " highest scores rank first; lower_is_better=True ranks the lowest first, as of"
+            " distances",
             stacklevel=3,
         )
 

@@ -345,3 +345,49 @@ def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:
         cf.read_run(table, columns={"score": "cos_distance"})
     run = cf.read_run(table, columns={"score": "cos_distance"}, lower_is_better=True)
     assert run.scores.tolist() == [-0.1, -0.5]
+
+
+def test_ranks_in_place_of_grades(tmp_path: Path) -> None:
+    def read(*rows: tuple[str, str, int]) -> cf.Qrels:
+        (tmp_path / "a.txt").write_text("".join(f"{t}\t{d}\t{n}\n" for t, d, n in rows))
+        return cf.read_qrels(tmp_path / "a.txt")
+
+    first, second = ([(t, d, k) for k, d in enumerate("abc", 1)] for t in "12")
+    with pytest.raises(cf.InputError, match="a.txt: expected judgments, got numbers that count"):
+        read(*first, *second)
+    for rows in ([*first, *second[::-1]], first, [*first, *second[:2]], [*first, ("2", "a", 2)]):
+        assert read(*rows).grades.tolist() == [grade for _, _, grade in rows]
+    table = pl.DataFrame([*first, *second], schema=("topic", "doc", "grade"), orient="row")
+    table.write_csv(tmp_path / "a.csv")
+    lines = "".join(f"{t} 0 {d} {n}\n" for t, d, n in [*first, *second])
+    (tmp_path / "trec.txt").write_text(lines)
+    for data in (table, tmp_path / "a.csv", tmp_path / "trec.txt"):
+        assert cf.read_qrels(data).grades.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_subfolders_of_runs_are_named(tmp_path: Path) -> None:
+    for name in ("a.run", "dense/b.run", ".old/c.run"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1 Q0 a 1 9 x\n")
+    (tmp_path / "empty").mkdir()
+    with pytest.warns(cf.CranfieldWarning, match=r"^skipped folders in '.*': 'dense'$"):
+        assert len(cf.read_runs(tmp_path)) == 1
+    assert len(cf.read_runs(tmp_path / "dense")) == 1
+
+
+def test_trec_text_has_no_column_of_models(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 a 1 9 x\n2 Q0 a 1 9 y\n")
+    with pytest.raises(cf.InputError, match="is TREC text .* which has no column 'model'"):
+        cf.read_runs(tmp_path / "a.run", system="model")[0]
+    assert [run.name for run in cf.read_runs(tmp_path / "a.run", system="tag")] == ["x", "y"]
+
+
+def test_an_exclusion_without_effect_is_reported() -> None:
+    runs, qrels = {"1": {"a": 2.0, "1": 1.0}}, {"1": {"a": 1}}
+    for exclude in ({"1": ["99"]}, {"a": ["1"]}):
+        with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
+            cf.judge(runs, qrels, exclude=exclude)
+    with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
+        cf.judge({"1": {"a": 2.0}}, qrels, exclude="self")
+    for exclude in ("self", {"1": ["a"]}):
+        assert cf.judge(runs, qrels, exclude=exclude).coverage.systems[0].excluded == 1

@@ -144,6 +144,7 @@ def read_qrels(
         return qrels.detached()
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    _refuse_ranks(rows)
     if rows.has("inclusion"):
         probabilities = rows.numbers("inclusion")
         rows.refuse(
@@ -166,6 +167,20 @@ def read_qrels(
         )
     except InputError as error:
         raise rows.explain_repeats(error, iterations) from None
+
+
+def _refuse_ranks(rows: _Rows) -> None:
+    """Refuse lines of topic, document and number that count from 1 in every topic, as ranks do."""
+    if rows.table is not None or {"subtopic", "intent", "class", "method"} & {*rows.frame.columns}:
+        return
+    order = np.argsort(rows.codes, kind="stable")
+    is_rank = rows.numbers("grade")[order] == number_rows(rows.codes[order])
+    if is_rank.all() and (np.bincount(rows.codes) >= 3).sum() >= 2:
+        raise InputError(
+            "expected judgments, got numbers that count from 1 in every topic, as the ranks of a"
+            " run; or else write the lines in another order",
+            source=rows.origin.name,
+        )
 
 
 def refuse_open(data: Any) -> None:

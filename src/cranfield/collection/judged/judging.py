@@ -341,6 +341,8 @@ def judge(
     judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
+    if exclude is not None and not excluded:
+        warn("exclude has no effect: no run has a document to exclude in its topic", stacklevel=2)
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:

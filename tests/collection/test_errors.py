@@ -391,3 +391,21 @@ def test_an_exclusion_without_effect_is_reported() -> None:
         cf.judge({"1": {"a": 2.0}}, qrels, exclude="self")
     for exclude in ("self", {"1": ["a"]}):
         assert cf.judge(runs, qrels, exclude=exclude).coverage.systems[0].excluded == 1
+
+
+def test_grades_in_place_of_strata(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 0 a 2 1\n1 0 b 0 1\n1 0 c 1 2\n1 0 d -1 2\n")
+    with pytest.raises(cf.InputError, match="a.txt:4: stratum must not be negative, got -1; exp"):
+        cf.read_qrels(tmp_path / "a.txt", format="xqrels")
+    (tmp_path / "a.txt").write_text("1 0 a 1 2\n1 0 b 1 0\n1 0 c a-1 1\n1 0 d 2 -1\n")
+    assert cf.read_qrels(tmp_path / "a.txt", format="xqrels").grades.tolist() == [2, 0, 1, -1]
+
+
+def test_topics_without_judgments_of_an_aspect() -> None:
+    qrels = {"1": {"a": 1}, "2": {"b": 1}}
+    runs = {"1": {"a": 9.0}, "2": {"b": 8.0}}
+    with pytest.warns(
+        cf.CranfieldWarning, match=r"aspect clear has no judgments for 1 of 2 topics"
+    ):
+        cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}}})
+    cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}})

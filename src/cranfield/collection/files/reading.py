@@ -151,6 +151,15 @@ def read_qrels(
             ~((probabilities >= 0) & (probabilities <= 1)),
             lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
         )
+    if rows.table is None and rows.has("stratum"):
+        strata = rows.frame["stratum"]
+        rows.refuse(
+            strata.str.contains(r"^-\d").to_numpy(),
+            lambda row: (
+                f"stratum must not be negative, got {strata[row]}; expected the columns topic,"
+                " iteration, document, stratum, grade"
+            ),
+        )
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)

@@ -183,3 +183,13 @@ def test_judgments_that_match_nothing_in_a_pool(tmp_path: Path) -> None:
     assert out.splitlines() == ["1 0 a", "1 0 b"]
     (tmp_path / "q.txt").write_text("1 0 a 1\n")
     assert cranfield(tmp_path, *command) == ("1 0 b\n", "")
+
+
+def test_a_column_of_distances_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("1 0 a 1\n")
+    (tmp_path / "d.csv").write_text("qid,docid,distance\n1,a,.1\n1,b,.2\n")
+    command = ("evaluate", "q.txt", "d.csv", "-m", "RR", "--lower", "distance")
+    _, err = cranfield(tmp_path, *command, status=2)
+    advice = "--columns score=distance"
+    assert err.endswith(f"; {advice} reads a column of RUN as the score\n")
+    assert "d        1.0000" in cranfield(tmp_path, *command, *advice.split())[0]

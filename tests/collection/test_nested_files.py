@@ -220,6 +220,7 @@ def test_the_flat_table_is_read(tmp_path: Path) -> None:
     assert cf.read_run(tmp_path / "flat.jsonl").to_polars()["doc"].to_list() == ["d1", "d5"]
 
 
+@pytest.mark.filterwarnings("ignore:.* the scores of every topic rise")
 @pytest.mark.parametrize(
     ("rows", "rise"),
     [

@@ -157,3 +157,39 @@ def test_distances_refused(distances: Path) -> None:
     assert "expected one of: RR, score (of RUN)" in err
     _, err = cranfield(distances, *given, "t.run", "--lower", "RR", status=2)
     assert "a measure for which lower is better, got RR" in err
+
+
+def test_commands_on_runs_report_ranks_that_contradict_scores(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 9 A\n1 Q0 b 2 8 A\n2 Q0 b 1 9 A\n")
+    (tmp_path / "b.run").write_text("1 Q0 c 1 0.1 B\n1 Q0 a 2 0.7 B\n2 Q0 b 1 0.8 B\n")
+    note = "1 of 2 systems has a rank column that contradicts the scores (most in 'B': 1 contrad"
+    for command in (
+        ("evaluate", "q.txt", "a.run", "b.run", "-m", "AP"),
+        ("fuse", "a.run", "b.run"),
+        ("pool", "a.run", "b.run", "--next", "1"),
+        ("compare", "q.txt", "a.run", "b.run", "--as", "preferences"),
+    ):
+        _, err = cranfield(tmp_path, *command)
+        assert note in err
+
+
+def test_judgments_that_match_nothing_in_a_pool(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 a 1 9 A\n1 Q0 b 2 8 A\n")
+    (tmp_path / "q.txt").write_text("1 0 A 1\n1 0 B 0\n")
+    command = ("pool", "a.run", "--judged", "q.txt", "--unjudged")
+    out, err = cranfield(tmp_path, *command)
+    assert "judgments outside the pool: 2" in err
+    assert out.splitlines() == ["1 0 a", "1 0 b"]
+    (tmp_path / "q.txt").write_text("1 0 a 1\n")
+    assert cranfield(tmp_path, *command) == ("1 0 b\n", "")
+
+
+def test_a_column_of_distances_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("1 0 a 1\n")
+    (tmp_path / "d.csv").write_text("qid,docid,distance\n1,a,.1\n1,b,.2\n")
+    command = ("evaluate", "q.txt", "d.csv", "-m", "RR", "--lower", "distance")
+    _, err = cranfield(tmp_path, *command, status=2)
+    advice = "--columns score=distance"
+    assert err.endswith(f"; {advice} reads a column of RUN as the score\n")
+    assert "d        1.0000" in cranfield(tmp_path, *command, *advice.split())[0]

@@ -116,6 +116,7 @@ def test_groups_of_judged_runs() -> None:
     assert found == [(1, 0, 1.0), (1, 1, 1.0), (2, 0, 0.25), (2, 1, 1.0)]
 
 
+@pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")
 def test_aspects() -> None:
     """The same rankings on other judgments, with the same topics."""
     judged = cf.judge(RUN, QRELS, aspects={"trust": {"q": {"a": 3}}})
@@ -237,6 +238,7 @@ def test_lines_between_tabs(tmp_path: Path) -> None:
         read_lengths(path)
 
 
+@pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")
 def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
     """Ids in another spelling would give every measure of groups and aspects 0."""
     groups, aspect = tmp_path / "groups.csv", tmp_path / "aspect.txt"

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -278,9 +279,133 @@ def test_rank_and_score_that_are_swapped(tmp_path: Path) -> None:
     assert cf.read_run(path).scores.tolist() == [1.0, 2.0, 1.0, 2.0]
 
 
+def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
+    names = ("topic", "doc", "rank", "score")
+    path = tmp_path / "a.csv"
+    for ranks in ((0.9, 0.8, 0.7), (99, 98, 97)):
+        rows = [
+            (t, d, r, k) for t in "12" for k, (d, r) in enumerate(zip("abc", ranks, strict=True), 1)
+        ]
+        frame = pl.DataFrame(rows, schema=names, orient="row")
+        frame.write_csv(path)
+        frame.write_ndjson(tmp_path / "a.jsonl")
+        lines = [(t, "Q0", d, r, k, "x") for t, d, r, k in rows]
+        for data in (path, tmp_path / "a.jsonl", frame, frame.to_pandas(), lines):
+            with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
+                cf.read_run(data)
+    for rows in (
+        # The worst documents first, with votes as scores; empty ranks; scores in another order.
+        [("1", "a", 3, 1), ("1", "b", 2, 3), ("1", "c", 1, 4), ("2", "a", 1, 2)],
+        [("1", "a", None, 2), ("1", "b", None, 4), ("1", "c", None, 5)],
+        [("1", "a", 1, 3), ("1", "b", 3, 1), ("1", "c", 2, 2)],
+    ):
+        run = cf.read_run(pl.DataFrame(rows, schema=names, orient="row"))
+        assert run.scores.tolist() == [score for *_, score in rows]
+
+
+RISING = [("1", "a", 0.1), ("1", "b", 0.2), ("1", "c", 0.2), ("2", "a", 1.0), ("2", "b", 2.0)]
+RISING += [("3", "z", 5.0), ("2", "c", 3.0), ("4", "a", 0.1), ("4", "c", 0.3)]
+
+
+@pytest.mark.parametrize("is_rising", [True, False])
+def test_scores_that_rise_in_the_order_of_the_file(is_rising: bool, tmp_path: Path) -> None:
+    rows = RISING if is_rising else [*RISING, ("4", "d", 0.2)]
+    frame = pl.DataFrame(rows, schema=("topic", "doc", "score"), orient="row")
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    (tmp_path / "a.txt").write_text("".join("{} {} {}\n".format(*row) for row in rows))
+    lines = "".join("{} Q0 {} 0 {} x\n".format(*row) for row in rows)
+    (tmp_path / "a.run").write_text(lines)
+    topics: dict[str, dict[str, float]] = {topic: {} for topic, _, _ in rows}
+    for topic, doc, score in rows:
+        topics[topic][doc] = score
+    (tmp_path / "a.json").write_text(json.dumps(topics))
+    rise = "the scores of every topic rise in the order of the file"
+    for path in sorted(tmp_path.iterdir()):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cf.read_run(path)
+            cf.read_run(path, lower_is_better=True)
+        assert [rise in str(warning.message) for warning in caught] == [True] * is_rising
+    # The order of a mapping or of rows in memory, and ranks, say nothing else.
+    ranked = frame.with_columns(rank=pl.Series([3, 2, 2, 2, 2, 1, 1, 2, 1, 1][: len(rows)]))
+    ranked.write_csv(tmp_path / "ranked.csv")
+    for data in (topics, frame, rows, tmp_path / "ranked.csv"):
+        cf.read_run(data)
+
+
+def test_two_short_topics_may_rise_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 a 0.1\n1 b 0.2\n2 a 0.1\n2 b 0.3\n")
+    cf.read_run(tmp_path / "a.txt")
+
+
 def test_a_column_of_distances_as_scores(tmp_path: Path) -> None:
     table = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "cos_distance": [0.1, 0.5]})
     with pytest.warns(cf.CranfieldWarning, match="'cos_distance' is read as a score, where higher"):
         cf.read_run(table, columns={"score": "cos_distance"})
     run = cf.read_run(table, columns={"score": "cos_distance"}, lower_is_better=True)
     assert run.scores.tolist() == [-0.1, -0.5]
+
+
+def test_ranks_in_place_of_grades(tmp_path: Path) -> None:
+    def read(*rows: tuple[str, str, int]) -> cf.Qrels:
+        (tmp_path / "a.txt").write_text("".join(f"{t}\t{d}\t{n}\n" for t, d, n in rows))
+        return cf.read_qrels(tmp_path / "a.txt")
+
+    first, second = ([(t, d, k) for k, d in enumerate("abc", 1)] for t in "12")
+    with pytest.raises(cf.InputError, match="a.txt: expected judgments, got numbers that count"):
+        read(*first, *second)
+    for rows in ([*first, *second[::-1]], first, [*first, *second[:2]], [*first, ("2", "a", 2)]):
+        assert read(*rows).grades.tolist() == [grade for _, _, grade in rows]
+    table = pl.DataFrame([*first, *second], schema=("topic", "doc", "grade"), orient="row")
+    table.write_csv(tmp_path / "a.csv")
+    lines = "".join(f"{t} 0 {d} {n}\n" for t, d, n in [*first, *second])
+    (tmp_path / "trec.txt").write_text(lines)
+    for data in (table, tmp_path / "a.csv", tmp_path / "trec.txt"):
+        assert cf.read_qrels(data).grades.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_subfolders_of_runs_are_named(tmp_path: Path) -> None:
+    for name in ("a.run", "dense/b.run", ".old/c.run"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1 Q0 a 1 9 x\n")
+    (tmp_path / "empty").mkdir()
+    with pytest.warns(cf.CranfieldWarning, match=r"^skipped folders in '.*': 'dense'$"):
+        assert len(cf.read_runs(tmp_path)) == 1
+    assert len(cf.read_runs(tmp_path / "dense")) == 1
+
+
+def test_trec_text_has_no_column_of_models(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 a 1 9 x\n2 Q0 a 1 9 y\n")
+    with pytest.raises(cf.InputError, match="is TREC text .* which has no column 'model'"):
+        cf.read_runs(tmp_path / "a.run", system="model")[0]
+    assert [run.name for run in cf.read_runs(tmp_path / "a.run", system="tag")] == ["x", "y"]
+
+
+def test_an_exclusion_without_effect_is_reported() -> None:
+    runs, qrels = {"1": {"a": 2.0, "1": 1.0}}, {"1": {"a": 1}}
+    for exclude in ({"1": ["99"]}, {"a": ["1"]}):
+        with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
+            cf.judge(runs, qrels, exclude=exclude)
+    with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
+        cf.judge({"1": {"a": 2.0}}, qrels, exclude="self")
+    for exclude in ("self", {"1": ["a"]}):
+        assert cf.judge(runs, qrels, exclude=exclude).coverage.systems[0].excluded == 1
+
+
+def test_grades_in_place_of_strata(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 0 a 2 1\n1 0 b 0 1\n1 0 c 1 2\n1 0 d -1 2\n")
+    with pytest.raises(cf.InputError, match="a.txt:4: stratum must not be negative, got -1; exp"):
+        cf.read_qrels(tmp_path / "a.txt", format="xqrels")
+    (tmp_path / "a.txt").write_text("1 0 a 1 2\n1 0 b 1 0\n1 0 c a-1 1\n1 0 d 2 -1\n")
+    assert cf.read_qrels(tmp_path / "a.txt", format="xqrels").grades.tolist() == [2, 0, 1, -1]
+
+
+def test_topics_without_judgments_of_an_aspect() -> None:
+    qrels = {"1": {"a": 1}, "2": {"b": 1}}
+    runs = {"1": {"a": 9.0}, "2": {"b": 8.0}}
+    with pytest.warns(
+        cf.CranfieldWarning, match=r"aspect clear has no judgments for 1 of 2 topics"
+    ):
+        cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}}})
+    cf.judge(runs, qrels, aspects={"clear": {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,87 @@ def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
         cf.read_run(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "order", "unused"),
+    [
+        ("rank", [3, 1, 2], "bca", ""),
+        ("position", [2, 0, 1], "bca", ""),
+        ("rank", [1, 2, 3], "abc", ""),
+        ("distance", [0.3, 0.1, 0.2], "abc", "distance"),
+        ("probability", [0.1, 0.9, 0.5], "abc", "probability"),
+        # Positions within a document, years and texts are no ranks.
+        ("position", [17, 0, 17], "abc", ""),
+        ("position", [17, 0, 9], "abc", ""),
+        ("year", [2001, 2003, 2002], "abc", ""),
+        ("title", ["x", "z", "y"], "abc", ""),
+    ],
+)
+def test_numbers_of_hits(
+    name: str, values: list[Any], order: str, unused: str, tmp_path: Path
+) -> None:
+    hits = [{"docid": doc, name: value} for doc, value in zip("abc", values, strict=True)]
+    lists = {"query_id": "q1", "doc_ids": [*"abc"], f"{name}s": values}
+    inputs: list[Any] = [
+        {"q1": hits},
+        written(tmp_path, "hits.jsonl", {"query_id": "q1", "hits": hits}),
+        written(tmp_path, "lists.jsonl", lists),
+    ]
+    for data in inputs:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run = cf.read_run(data)
+        frame = run.to_polars().sort("score", descending=True)
+        assert "".join(frame["doc"]) == order
+        messages = [str(warning.message).split(": ", 1)[1] for warning in caught]
+        assert messages == ([f"columns not used: '{unused}'"] if unused else [])
+
+
+def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
+    hits = [{"docid": "a", "score": 0.5, "rank": 2}, {"docid": "b", "score": 0.9, "rank": 1}]
+    for data in (written(tmp_path, "a.json", [{"qid": "q", "hits": hits}]), {"q": hits}):
+        run = cf.read_run(data)
+        assert run.ranks is not None
+        assert (run.scores.tolist(), run.ranks.tolist()) == ([0.5, 0.9], [2, 1])
+        assert cf.judge(run, {"q": {"a": 1}}).coverage.systems[0].contradictions == 0
+    other = [hit | {"rerank_score": 1 - hit["score"]} for hit in hits]
+    for data in (written(tmp_path, "a.json", [{"qid": "q", "hits": other}]), {"q": other}):
+        with pytest.warns(CranfieldWarning, match="columns not used: 'rerank_score'"):
+            assert cf.read_run(data).scores.tolist() == [0.5, 0.9]
+    lists = {"query_id": "q", "doc_ids": ["a", "b"], "similarities": [0.5, 0.9]}
+    assert cf.read_run(written(tmp_path, "a.jsonl", lists)).scores.tolist() == [0.5, 0.9]
+    distances = {"query_id": "q", "doc_ids": ["a", "b"], "distances": [0.5, 0.1]}
+    for data in (
+        written(tmp_path, "a.jsonl", distances),
+        {"q": [{"docid": "a", "distance": 0.5}, {"docid": "b", "distance": 0.1}]},
+    ):
+        run = cf.read_run(data, columns={"score": "distance"}, lower_is_better=True)
+        assert run.scores.tolist() == [-0.5, -0.1]
+    for rank in (1, 1.5, None):
+        ranked = [{"docid": "a", "rank": 1}, {"docid": "b", "rank": rank}]
+        with pytest.raises(InputError, match="ranks of topic 'q' must be different integers"):
+            cf.read_run({"q": ranked})
+
+
+def test_a_topic_in_two_records(tmp_path: Path) -> None:
+    def read(*records: dict[str, Any]) -> cf.Run:
+        path = tmp_path / "a.jsonl"
+        path.write_text("\n".join(json.dumps({"query_id": "1"} | record) for record in records))
+        return cf.read_run(path)
+
+    listed = [{"hits": [{"id": "b"}, {"id": "a"}]}, {"hits": [{"id": "c"}, {"id": "d"}]}]
+    for records in (listed, [{"doc_ids": ["a"]}, {"doc_ids": ["b"]}], [listed[0], {"hits": HITS}]):
+        with pytest.raises(InputError, match=r"a.jsonl: record 2: topic '1' occurs again, and its"):
+            read(*records)
+    ranked = [{"hits": [{"id": "b", "rank": 2}]}, {"hits": [{"id": "c", "rank": 1}]}]
+    assert read(*ranked).scores.tolist() == [-2, -1]
+    scored = read({"hits": HITS[:1]}, {"hits": HITS[1:]}, {"hits": []})
+    assert scored.scores.tolist() == [2, 1]
+    assert len(read({"hits": []}, listed[0])) == 2
+    systems = [record | {"model": name} for record, name in zip(listed, "xy", strict=True)]
+    (tmp_path / "b.json").write_text(json.dumps([{"query_id": "1"} | one for one in systems]))
+    assert [run.scores.tolist() for run in cf.read_runs(tmp_path / "b.json")] == [[-1, -2]] * 2
+
+
 def test_judgments(tmp_path: Path) -> None:
     request = {"id": "q1", "request": {}, "ratings": [{"_id": "d1", "rating": 2}]}
     for name, data, grades in (
@@ -138,6 +220,7 @@ def test_the_flat_table_is_read(tmp_path: Path) -> None:
     assert cf.read_run(tmp_path / "flat.jsonl").to_polars()["doc"].to_list() == ["d1", "d5"]
 
 
+@pytest.mark.filterwarnings("ignore:.* the scores of every topic rise")
 @pytest.mark.parametrize(
     ("rows", "rise"),
     [

@@ -189,6 +189,7 @@ def test_ranks_that_are_certain_and_nearly_so(tmp_path: Path) -> None:
         assert run.scores.tolist() == [-r for _, _, r in some], kind
 
 
+@pytest.mark.filterwarnings("ignore:.* the scores of every topic rise")
 def test_scores_that_are_certain(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     quantised: list[tuple[int, str, Any]] = []

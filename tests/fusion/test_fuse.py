@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -20,6 +22,10 @@ from cranfield.fusion import fusing
 from cranfield.fusion.methods import FUSIONS, NORMS
 from cranfield.fusion.rankings import Rankings
 from tests.cli.running import cranfield
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* no topic in common with", "ignore:.*rank column that contradicts"
+)
 
 RANX = json.loads((Path(__file__).parent.parent / "data/fusion/ranx.json").read_text("utf-8"))
 Scores = dict[str, dict[str, float]]
@@ -317,6 +323,45 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
                 assert np.isfinite(found).all()
     assert fused(runs, "CombSUM", norm="sum")["1"]["x"] == 2.0
     assert fused(runs, "CombMED", norm="none")["1"]["x"] == 1.7e308
+
+
+def test_ranks_that_contradict_scores_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("1 Q0 a 1 9 A\n1 Q0 b 2 8 A\n1 Q0 c 3 1 A\n")
+    (tmp_path / "b.run").write_text("1 Q0 c 1 0.1 B\n1 Q0 d 2 0.7 B\n1 Q0 a 3 0.8 B\n")
+    runs = [tmp_path / "a.run", tmp_path / "b.run"]
+    note = r"1 of 2 systems has a rank column that contradicts .* \(most in 'B': 2 contra"
+    for function in (cf.fuse, cf.assess.pool):
+        with pytest.warns(cf.CranfieldWarning, match=note):
+            function(runs, depth=10)
+        function(runs, depth=10, ties="rank")
+        function([runs[0], {"1": {"a": 1.0, "b": 2.0}}], depth=10)
+
+
+@pytest.mark.parametrize(
+    ("topics", "note"),
+    [
+        (
+            ("12", "34"),
+            r"2 of 2 runs have no topic in common .* \('run0' has '1', '2'",
+        ),
+        (
+            ("12", "23", "4"),
+            r"1 of 3 runs has no topic in common .* \('run2' has '4'",
+        ),
+        (("12", "23"), None),
+        (("12", "2", "1"), None),
+    ],
+)
+def test_runs_without_a_common_topic(topics: tuple[str, ...], note: str | None) -> None:
+    runs = {
+        f"run{k}": {topic: {"a": 2.0, "b": 1.0} for topic in some} for k, some in enumerate(topics)
+    }
+    for function in (cf.fuse, cf.assess.pool):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(runs, depth=10)
+        assert len(caught) == (note is not None)
+        assert note is None or re.search(note, str(caught[0].message))
 
 
 def test_topics_of_rankings_are_texts() -> None:

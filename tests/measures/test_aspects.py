@@ -135,6 +135,7 @@ def test_topics_of_an_aspect_alone_do_not_count() -> None:
         assert found[text].values.tolist() == same[text].values.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:aspect .* has no judgments for")
 @pytest.mark.parametrize("text", ["TBG", "U", "EC(P@3, unit=1)", "AWRF", "DP", "EEL(by='group')"])
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
 def test_lengths_and_groups_are_known_on_every_aspect(text: str, unjudged: str) -> None:

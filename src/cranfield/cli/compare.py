@@ -233,6 +233,8 @@ def _compute_other_result(
         rankings = source.rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
         judged = cli.compute_from_runs(cf.judge, *rankings, **policies)
+        for note in judged.coverage.contradiction_notes:
+            warn(note)
         rel = 1 if judging["rel"] is None else judging["rel"]
         correction = comparing.correction or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)

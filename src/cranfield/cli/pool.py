@@ -281,6 +281,9 @@ def pool(
         documents = _rank_documents(*inputs, n_next, budget, options)
     else:
         documents = documents_pool.unjudged(qrels) if unjudged else None
+        if documents is not None and qrels is not None:
+            n_judged = len(documents_pool) - len(documents)
+            _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
         sheet_options.write(documents, seed, format, output, [judged, *cli.paths_of(run_list)])
     elif format in OF_SAMPLES:

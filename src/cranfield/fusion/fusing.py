@@ -31,7 +31,14 @@ from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, refuse_infinite
-from cranfield.fusion.rankings import NumberedTop, Rankings, all_topics, number_jointly, top_rows
+from cranfield.fusion.rankings import (
+    NumberedTop,
+    Rankings,
+    all_topics,
+    number_jointly,
+    top_rows,
+    warn_of_runs,
+)
 from cranfield.sources.chunks import Origin
 
 DEFAULT_METHOD = "RRF"
@@ -145,6 +152,7 @@ def fuse(
     top = partial(top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
+    warn_of_runs(names, tops)
     run_weights = _run_weights(weights, names)
     topics = all_topics(tops)
     numbered_tops, ids = number_jointly(tops, topics)

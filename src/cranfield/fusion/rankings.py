@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, check_integer
+from cranfield.base.errors import PolicyError, check_integer, quoted, warn
+from cranfield.base.text import some_of
+from cranfield.collection.judged.coverage import notes_on_contradictions
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import ranges
 from cranfield.collection.keys import Codes
@@ -31,6 +34,7 @@ class RunTop:
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
     scores: Floats  # of each row; empty unless requested
+    contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,22 @@ def top_rows(
         rows = rows[ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
-    return RunTop(run.name, stem, run.topics, sizes, run.docs[rows], scores)
+    docs = run.docs[rows]
+    return RunTop(run.name, stem, run.topics, sizes, docs, scores, order.contradictions)
+
+
+def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop], *, stacklevel: int = 3) -> None:
+    """Warn of ranks that contradict scores, and of runs without a common topic."""
+    counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
+    notes = notes_on_contradictions(counts)
+    n_runs = Counter(topic for top in tops for topic in top.topics)
+    alone = [k for k, top in enumerate(tops) if all(n_runs[topic] == 1 for topic in top.topics)]
+    if alone and len(tops) > 1:
+        runs = f"{len(alone)} of {len(tops)} runs {'have' if len(alone) > 1 else 'has'}"
+        example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
+        notes.append(f"{runs} no topic in common with another run ({example})")
+    for note in notes:
+        warn(note, stacklevel=stacklevel + 1)
 
 
 def all_topics(tops: Iterable[RunTop]) -> list[str]:

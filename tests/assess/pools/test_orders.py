@@ -17,6 +17,10 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* no topic in common with", "ignore:.*rank column that contradicts"
+)
+
 Lists = dict[str, list[str]]
 """Each system's ranking for one topic."""
 

@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.assess.pools.pool import UNJUDGED
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* no topic in common with", "ignore:.*rank column that contradicts"
+)
+
 Rankings = dict[str, dict[str, dict[str, float]]]
 
 IDS = st.text(st.sampled_from("abZé\U0001f600~"), min_size=1, max_size=3)

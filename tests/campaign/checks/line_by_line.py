@@ -177,15 +177,18 @@ def _of_documents(
         elif score is not None:
             ranked[topic].append((score, doc, rank))
         seen.add((topic, doc))
-    tied = backwards = 0
+    tied = backwards = pairs = 0
     for some in ranked.values():
         scores = Counter(score for score, _, _ in some)
         tied += sum(count for count in scores.values() if count > 1)
         known = sorted(((s, d, r) for s, d, r in some if r is not None), reverse=True)
+        pairs += max(len(known) - 1, 0)
         for better, worse in zip(known, known[1:], strict=False):
             backwards += better[0] > worse[0] and worse[2] < better[2]
     if tied > asked.tied * sum(map(len, ranked.values())):
         found.append(Found("tied", None, tied))
-    if asked.rank == "order" and backwards:
+    if backwards and (
+        asked.rank == "order" or (asked.rank == "integer" and backwards > max(1, pairs / 2))
+    ):
         found.append(Found("rank-order", None, backwards))
     return found

@@ -225,7 +225,7 @@ def test_any_text_has_the_faults_that_a_plain_check_finds_line_by_line(
 FIVE = "1 Q0 a 1 3 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n1 Q0 d 4 1 t\n2 Q0 a 1 3 t\n"
 BROKEN = "1 Q0 a 1 x t/t\n1 Q0 a 2\n1 Q0 a b 2 t\n"
 CODES = ("columns", "score", "document-twice", "rank", "tag", "tag-changes")
-IN_DECIMALS = "".join(f"1 Q0 d{k} {k} {max(k, 28)} t\n" for k in range(100))
+IN_DECIMALS = "".join(f"1 Q0 d{k} {99 - k} {max(k, 28)}.5 t\n" for k in range(100))
 SEMICOLONS = "1;Q0;d 1;1;9;gam\nt 1;Q0;d2;1;9;gam\n"
 TIES_BY_RANK = {"rank": "off", "severities": {"rank": "off"}, "judging": {"ties": "rank"}}
 Fault = tuple[str, int | None, int]
@@ -334,6 +334,14 @@ def test_ranks_against_scores_are_seen_across_ties_in_any_order_of_the_lines(
     for order in permutations(lines):
         report = checked(tmp_path, "".join(order), replace(TASK, rank="order"))
         assert report.counts() == {"rank-order": 1, "tied": 4}
+
+
+def test_ranks_that_mostly_contradict_scores_are_reported_as_integers_too(tmp_path: Path) -> None:
+    for ranks, counts in (("1234", {"rank-order": 3}), ("4213", {}), ("4321", {})):
+        rows = zip("abcd", ranks, "1234", strict=True)
+        text = "".join(f"1 Q0 {doc} {rank} {score}.5 t\n" for doc, rank, score in rows)
+        assert checked(tmp_path, text, replace(TASK, rank="integer")).counts() == counts
+        assert not checked(tmp_path, text, replace(TASK, rank="off")).counts()
 
 
 def test_too_many_too_few_and_missing(tmp_path: Path) -> None:

@@ -91,6 +91,18 @@ def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Ca
     assert found.lost is None
 
 
+def test_ranks_that_contradict_scores_are_noted(
+    tmp_path: Path, campaign: cf.campaign.Campaign
+) -> None:
+    run = written(tmp_path, "mine", planted(9, 40))
+    backwards = [line.split() for line in run.read_text().splitlines()]
+    text = "".join(f"{t} Q0 {d} {10 - int(r)} {s} {n}\n" for t, _, d, r, s, n in backwards)
+    for path, count in ((run, 0), (tmp_path / "other.run", 1)):
+        path.write_text(run.read_text() if path == run else text)
+        notes = campaign.standing(path).notes
+        assert sum("a rank column that contradicts" in note for note in notes) == count
+
+
 def test_what_unpooled_runs_lose(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
     pool(campaign, mark=True)
     path = written(tmp_path, "new", planted(6, 40))

@@ -75,6 +75,12 @@ def test_no_topics_are_named() -> None:
     [
         ("t.txt", "", "t.txt: has no topics"),
         ("t.txt", "1\n2\n1 again\n", "t.txt:3: duplicate topic '1', first in line 1"),
+        ("t.tsv", "qid\tquery\n1\ta\n", "t.tsv:1: expected a topic id, got the header 'qid'"),
+        (
+            "t.txt",
+            "301: a\n302: b\n",
+            "t.txt:1: expected a topic id and a blank, got '301:'; remove",
+        ),
         ("t.txt", SGML + "<num> Number: 401", "duplicate topic '401', first in line 4"),
         ("t.txt", "<num> Number: <title>", "t.txt:1: '' is not a valid topic id"),
         (
@@ -102,6 +108,11 @@ def test_what_is_wrong(tmp_path: Path, name: str, text: str, message: str) -> No
         ids(tmp_path / name)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_comments_are_no_topics(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("# topics\n1 the id of a topic\n#\n2:1 qid\nid\n")
+    assert ids(tmp_path / "t.txt") == ("1", "2:1", "id")
 
 
 def test_topics_of_clef(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
 from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
-from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_rows
+from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_rows, warn_of_runs
 from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)
@@ -331,6 +331,7 @@ def pool(
         top = partial(top_rows, depth=depth, ties=ties)
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
+        warn_of_runs(names, tops)
         name_order = sorted(range(len(tops)), key=names.__getitem__)
         topics = all_topics(tops)
         sorted_tops, ids = number_jointly([tops[i] for i in name_order], topics)

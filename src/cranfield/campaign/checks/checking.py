@@ -303,7 +303,9 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
         ranked = order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
-        if task.rank == "order" and ranked.contradictions:
+        n_pairs = len(ranked.run) - len(ranked.run.topics)
+        limit = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
+        if ranked.contradictions > limit:
             message = f"contradicts the scores in {counted(ranked.contradictions, 'case')}"
             message = f"the rank column {message}; documents are ranked by score"
             faults.add("rank-order", message, count=ranked.contradictions)

@@ -290,7 +290,7 @@ def standing(
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     files = [new.name for new, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
-    notes = []
+    notes = evaluation.coverage.contradiction_notes
     if duplicate_names := [name for name in files if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.base.errors import InputError, optional_module, quoted
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
+from cranfield.sources.schemas import spelt
 from cranfield.sources.text import XmlReader, decode_text, parse_json, parse_json_lines, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
@@ -21,10 +22,10 @@ _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None if the rules name no topics.
 
-    Formats: text, where the first word of each line is an id; TREC, with `<num> Number: 401`; XML,
-    with `<topic number="401">` or, as in CLEF, `<topic><identifier>401</identifier>`; JSON, as an
-    object by id or a list of objects; and JSON lines. Files may be compressed. `irds:...` names the
-    topics of a dataset of ir_datasets.
+    Formats: text, where the first word of each line is an id, without comments (`#`); TREC, with
+    `<num> Number: 401`; XML, with `<topic number="401">` or, as in CLEF,
+    `<topic><identifier>401</identifier>`; JSON, as an object by id or a list of objects; and JSON
+    lines. Files may be compressed. `irds:...` names the topics of a dataset of ir_datasets.
 
     Raises
     ------
@@ -76,8 +77,21 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         reader.parse()
         yield from reader.topics
     else:
-        for line, text in split_lines(content):
-            yield text.split()[0], line
+        yield from _ids_of_lines(content)
+
+
+def _ids_of_lines(content: str) -> Iterator[tuple[str, int]]:
+    """Yield the first word of each line, without comments; refuse headers."""
+    names = {*map(spelt, ID_NAMES)}
+    lines = [item for item in split_lines(content) if not item[1].lstrip().startswith("#")]
+    for k, (line, text) in enumerate(lines):
+        topic = text.split()[0]
+        if k == 0 and len(lines) > 1 and spelt(topic) in names:
+            raise InputError(f"expected a topic id, got the header {quoted(topic)}", line=line)
+        if len(topic) > 1 and topic.endswith(":"):
+            reason = f"expected a topic id and a blank, got {quoted(topic)}; remove the colon"
+            raise InputError(reason, line=line)
+        yield topic, line
 
 
 def _topic_id(entry: Any, line: int | None = None) -> str:

@@ -462,6 +462,14 @@ def files_of(path: str) -> Iterator[str]:
             pattern = "/".join([path.rstrip("/"), *"*" * levels])
             hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
             raise InputError(f"the folder has no file{hint}", source=path)
+        folders = [
+            folder.name
+            for folder in sorted(Path(path).iterdir())
+            if folder.is_dir() and not folder.name.startswith(".") and any(folder.iterdir())
+        ]
+        if folders:
+            listed = some_of(map(quoted, folders), 3)
+            warn(f"skipped folders in {quoted(path)}: {listed}", stacklevel=3)
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]

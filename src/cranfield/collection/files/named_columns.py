@@ -19,10 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, in_source, quoted
 from cranfield.base.text import some_of
 from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe_invalid_grade
-from cranfield.collection.files.nested_json import NO_DOCUMENT, columns_of_nested
+from cranfield.collection.files.nested_json import (
+    NO_DOCUMENT,
+    append_columns,
+    columns_of_nested,
+    numbers_of_hits,
+)
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import DictPairs, unchecked
 from cranfield.collection.qrels import Qrels
@@ -148,20 +153,36 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
     rising: list[bool] = []
     ranks: list[int] = []
+    others: dict[str, list[Any]] = {}
+    have_ranks = have_scores = False
     for topic, documents in data.items():
         docs, values = _split_documents(value_name, topic, documents, source)
+        topic_ranks, numbers = [*range(1, len(docs) + 1)], dict[str, list[Any]]()
+        if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
+            has_scores = _find_key(documents[0], SCORE) is not None
+            with in_source(source):
+                numbers = numbers_of_hits(documents, has_scores, topic)
+            have_ranks |= "rank" in numbers
+            topic_ranks = numbers.pop("rank", topic_ranks)
+            values = values if has_scores else [-rank for rank in topic_ranks]
+            have_scores |= has_scores
+        else:
+            have_scores |= len(docs) > 0
+        append_columns(others, len(ranks), numbers, max(len(docs), 1))
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value_name == "score":
             rising.append(_is_rising(values, isinstance(documents, Mapping)))
-        ranks.extend(range(1, len(docs) + 1))
+        ranks.extend(topic_ranks or [1])
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
-    if rising and all(rising):
+    if (rising and all(rising)) or have_ranks or others:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
-    return columns
+    if others and not have_scores:
+        del columns["score"]
+    return columns | others
 
 
 def _is_rising(values: Sequence[Any], is_mapping: bool) -> bool:

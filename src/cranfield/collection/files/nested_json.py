@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
@@ -11,7 +12,7 @@ from cranfield.base.text import counted
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.columns import transpose_rows
 from cranfield.sources.schemas import Column, optional, spelt
-from cranfield.sources.values import GRADE, ID, NUMBER, TAG, Cells
+from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG, Cells
 
 NO_DOCUMENT = object()
 """Marks an empty ranking: its only document, in columns made from JSON or a mapping."""
@@ -30,6 +31,12 @@ _DOC = Column("doc", ID)
 _SCORE = Column("score", NUMBER)
 _GRADE = Column("grade", GRADE)
 _SYSTEM = optional("tag", TAG, "system")
+_RANK = Column("rank", RANK)
+
+_OF_RANKING = re.compile("score|rank|dist|sim|relevan|prob|logit")
+"""Names of numbers that may order documents, as spelt by `schemas.spelt`."""
+
+_USED = {spelt(n) for col in (_TOPIC, _DOC, _SCORE, _SYSTEM, _RANK) for n in col.names} | {"row"}
 
 _PUBMED = re.compile(
     r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
@@ -45,6 +52,7 @@ class _Ranking(NamedTuple):
     """The documents of a topic, the index of their record, and their system, if any.
 
     are_relevant: whether documents without a grade are relevant, as in BioASQ.
+    lists: other lists of the record with a number for each document, such as `ranks`.
     """
 
     topic: Any
@@ -53,6 +61,7 @@ class _Ranking(NamedTuple):
     row: int = 0
     system: Any = None
     are_relevant: bool = False
+    lists: Mapping[str, Sequence[Any]] = {}
 
 
 def columns_of_nested(
@@ -68,21 +77,43 @@ def columns_of_nested(
         return None
     value = "score" if kind == "run" else "grade"
     rows: list[tuple[Any, ...]] = []
+    others: dict[str, list[Any]] = {}
+    has_scores = has_order = False
+    is_listed: dict[tuple[str, str], bool] = {}
     with in_source(source):
         for ranking in _rankings(_workbench_judgments(data), kind, source):
             docs, values = _documents(ranking, kind)
+            ranks: Sequence[int] = range(1, len(docs) + 1)
+            if kind == "run":
+                numbers = numbers_of_hits(_with_lists(ranking), values is not None, ranking.topic)
+                is_list = values is None and "rank" not in numbers
+                ranks = numbers.pop("rank", ranks)
+                key = str(ranking.topic), str(ranking.system)
+                if docs and key in is_listed and (is_list or is_listed[key]):
+                    raise InputError(
+                        f"record {ranking.row + 1}: topic {quoted(ranking.topic)} occurs again, and"
+                        " its documents have no scores; write them in one list, in order of rank"
+                    )
+                if docs:
+                    is_listed[key] = is_list
+                append_columns(others, len(rows), numbers, max(len(docs), 1))
+                has_scores |= values is not None and bool(docs)
+                has_order |= values is None
             if kind == "run" and not docs:
-                docs, values = [NO_DOCUMENT], [0.0]
+                docs, values, ranks = [NO_DOCUMENT], [0.0], [1]
+            values = [-rank for rank in ranks] if values is None else values
             topic, system, row = ranking.topic, ranking.system, ranking.row
-            documents = enumerate(zip(docs, values, strict=True), 1)
-            rows += [(topic, doc, number, rank, system, row) for rank, (doc, number) in documents]
+            documents = zip(docs, values, ranks, strict=True)
+            rows += [(topic, doc, number, rank, system, row) for doc, number, rank in documents]
     columns = transpose_rows(("topic", "doc", value, "rank", "tag", "row"), rows)
     record_of_row = columns.pop("row")
     if kind != "run":
         del columns["rank"]
+    elif has_order and not has_scores:
+        del columns["score"]
     if kind != "run" or all(system is None for system in columns["tag"]):
         del columns["tag"]
-    return dict(columns), record_of_row
+    return {**columns, **others}, record_of_row
 
 
 def is_nested(data: Any) -> bool:
@@ -206,7 +237,16 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         expected = f"expected {len(hits)} scores for topic {quoted(topic)}"
         raise InputError(f"{expected}, got another number")
     system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}"))
-    return _Ranking(topic, hits, scores, row, None if isinstance(system, Mapping) else system)
+    system = None if isinstance(system, Mapping) else system
+    lists = {
+        re.sub("ies$", "y", str(name)).removesuffix("s"): values
+        for name, values in record.items()
+        if name not in {*list_names, "scores"} and isinstance(values, list)
+        if len(values) == len(hits) and all(map(_is_number, values))
+    }
+    of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
+    scores = next(of_scores, None) if scores is None else scores
+    return _Ranking(topic, hits, scores, row, system, lists=lists)
 
 
 def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
@@ -241,17 +281,65 @@ def _rankings_of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranki
         yield _Ranking(request.get("id"), request["ratings"])
 
 
-def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any]]:
-    """Return the documents of a topic, and their scores or grades."""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
+    """Return the hits of a topic with the numbers of parallel lists."""
+    hits = [hit if isinstance(hit, Mapping) else {} for hit in ranking.hits]
+    return [
+        {name: values[k] for name, values in ranking.lists.items()} | {**hit}
+        for k, hit in enumerate(hits)
+    ]
+
+
+def numbers_of_hits(
+    hits: Sequence[Mapping[Any, Any]], has_scores: bool, topic: Any
+) -> dict[str, list[Any]]:
+    """Return the ranks of hits as `rank`, if they have any, and their other numbers by key.
+
+    Ranks are distinct integers; without scores, other values of a key `rank` are refused.
+    """
+    numbers: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for hit in hits for name in hit):
+        values = [hit.get(name) for hit in hits]
+        if spelt(name) in {*map(spelt, _RANK.names)}:
+            ranks = RANK.column("rank", values)[0]
+            are_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
+            if are_ranks and name != "rank":
+                # Other names may be of positions within a document.
+                are_ranks = set(ranks - ranks.min()) == set(range(len(ranks)))
+            if are_ranks and "rank" not in numbers:
+                numbers["rank"] = ranks.to_list()
+            elif name == "rank" and not has_scores and any(value is not None for value in values):
+                raise InputError(f"ranks of topic {quoted(topic)} must be different integers")
+        elif spelt(name) not in _USED and any(map(_is_number, values)):
+            is_decimal = not has_scores and not all(isinstance(value, Integral) for value in values)
+            if is_decimal or _OF_RANKING.search(spelt(name)):
+                numbers[str(name)] = values
+    return numbers
+
+
+def append_columns(
+    columns: dict[str, Any], n_rows: int, values: Mapping[str, Sequence[Any]], n_more: int
+) -> None:
+    """Append values to columns of `n_rows` rows; other cells of the next rows are None."""
+    for name in columns.keys() | values.keys():
+        column = columns.setdefault(name, [None] * n_rows)
+        column.extend(values.get(name) or [None] * n_more)
+
+
+def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
+    """Return the documents of a topic, and their scores (None without scores) or grades."""
     hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
     no_grades = f"expected grades of the documents of topic {topic}, got none; it may be a run"
-    by_rank = range(-1, -len(hits) - 1, -1)
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
             raise InputError(f"topic {topic} has documents of different kinds")
         if kind == "qrels" and not ranking.are_relevant:
             raise InputError(no_grades)
-        values = [1] * len(hits) if kind == "qrels" else scores or by_rank
+        values = [1] * len(hits) if kind == "qrels" else scores
         return [_without_url(hit) for hit in hits], values
     docs = [_without_url(_id_of(hit, topic)) for hit in hits]
     column = _SCORE if kind == "run" else _GRADE
@@ -267,7 +355,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any]]:
         documents = counted(len(values), "document")
         raise InputError(f"{n_missing} of {documents} of topic {topic} have no score")
     # Elasticsearch gives no scores if hits are sorted by another field.
-    return docs, by_rank if n_missing else values
+    return docs, None if n_missing else values
 
 
 def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:

@@ -144,11 +144,21 @@ def read_qrels(
         return qrels.detached()
     names = requested_columns(columns, "qrels", None)
     rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    _refuse_ranks(rows)
     if rows.has("inclusion"):
         probabilities = rows.numbers("inclusion")
         rows.refuse(
             ~((probabilities >= 0) & (probabilities <= 1)),
             lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
+        )
+    if rows.table is None and rows.has("stratum"):
+        strata = rows.frame["stratum"]
+        rows.refuse(
+            strata.str.contains(r"^-\d").to_numpy(),
+            lambda row: (
+                f"stratum must not be negative, got {strata[row]}; expected the columns topic,"
+                " iteration, document, stratum, grade"
+            ),
         )
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
@@ -166,6 +176,20 @@ def read_qrels(
         )
     except InputError as error:
         raise rows.explain_repeats(error, iterations) from None
+
+
+def _refuse_ranks(rows: _Rows) -> None:
+    """Refuse lines of topic, document and number that count from 1 in every topic, as ranks do."""
+    if rows.table is not None or {"subtopic", "intent", "class", "method"} & {*rows.frame.columns}:
+        return
+    order = np.argsort(rows.codes, kind="stable")
+    is_rank = rows.numbers("grade")[order] == number_rows(rows.codes[order])
+    if is_rank.all() and (np.bincount(rows.codes) >= 3).sum() >= 2:
+        raise InputError(
+            "expected judgments, got numbers that count from 1 in every topic, as the ranks of a"
+            " run; or else write the lines in another order",
+            source=rows.origin.name,
+        )
 
 
 def refuse_open(data: Any) -> None:
@@ -283,6 +307,7 @@ def read_run(
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
+    _warn_of_rising(rows, scores, ranks, lower_is_better)
     if lower_is_better and not is_score_of_tables:
         if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
             reason = "expected scores, as lower is better, got ranks only"
@@ -562,6 +587,28 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
         )
 
 
+def _warn_of_rising(
+    rows: _Rows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
+) -> None:
+    """Warn if all scores of a file without ranks rise in its order, as distances do."""
+    is_file = rows.table is None or rows.table.path is not None
+    if lower_is_better or not is_file or (ranks is not None and np.ptp(ranks) > 0):
+        return
+    order = np.argsort(rows.codes, kind="stable")
+    codes = rows.codes[order][1:]
+    is_same_topic = np.diff(rows.codes[order]) == 0
+    steps = np.diff(scores[order])[is_same_topic]
+    # Two topics of two documents may rise by chance.
+    risen = codes[is_same_topic][steps > 0]
+    if (steps >= 0).all() and risen.size >= 4 and np.ptp(risen) > 0:
+        warn(
+            f"{rows.origin.name}: the scores of every topic rise in the order of the file, and the"
+            " highest scores rank first; lower_is_better=True ranks the lowest first, as of"
+            " distances",
+            stacklevel=3,
+        )
+
+
 def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
@@ -571,13 +618,14 @@ def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}", stacklevel=3)
     scores = rows.numbers("score")
     ranks = rows.numbers("rank") if rows.has("rank") else None
-    if rows.table is None and "rank" in rows.frame.columns:
+    columns = rows.frame.columns if rows.table is None else rows.table.table.names
+    if "rank" in columns:
         _refuse_swapped(scores, ranks, rows)
     return scores, ranks
 
 
 def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
-    """Refuse lines whose scores look like ranks, and whose ranks look like scores."""
+    """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
     if (scores != np.rint(scores)).any() or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
@@ -589,15 +637,20 @@ def _refuse_swapped(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows
     if n_falls > 3 * n_rises or n_falls + n_rises == 0:
         return
     do_rise = n_rises > 3 * n_falls
+    are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
+    is_table = rows.table is not None
     if ranks is None or rows.frame["rank"].null_count() > scores.size / 2:
         n_shared = int((np.diff(scores[by_score])[is_same_topic] == 0).sum())
         is_swapped, fault = do_rise or n_shared <= 0.1 * scores.size, "are not integers"
+        # The ranks of a table may be empty.
+        is_swapped &= not is_table or (do_rise and are_counted)
     else:
-        are_counted = any((scores[by_score] == numbers - start).all() for start in (0, 1))
         rank_steps = np.diff(ranks[by_score])[is_same_topic]
         do_fall = not (rank_steps > 0).any() and (rank_steps < 0).any()
         # Scores in the column of ranks exceed the number of documents, or are below 0.
         are_ranks = (ranks >= 0).all() and (ranks <= np.bincount(codes)[rows.codes]).all()
+        # A table may have the worst documents first.
+        do_rise &= not is_table or are_counted or not are_ranks
         is_swapped = do_fall and (do_rise or (are_counted and not are_ranks))
         fault = "fall"
     if is_swapped:

@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Schema, spelt
+from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -54,6 +54,10 @@ _MAX_COLUMNS = 100
 
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
+
+
+_TAG_NAMES = ("system", *Column("tag", TAG).names)
+"""Names of the column of run tags of TREC text, which has no header."""
 
 
 def is_system_like(name: object) -> bool:
@@ -279,7 +283,7 @@ def _system_column(columns: Columns) -> str | None:
 
 def read_line_table(source: Source, layout: Layout, requested: RequestedColumns) -> SystemTable:
     """Read lines of TREC text as a table, with the run tags as systems."""
-    if spelt(requested.names["tag"]) not in map(spelt, SYSTEM.names):
+    if spelt(requested.names["tag"]) not in {*map(spelt, _TAG_NAMES)}:
         requested.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import polars as pl
 
@@ -125,14 +126,7 @@ class Coverage:
                     f" ({_name_worst(worst, self.systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
-        if rows := [row for row in self.systems if row.contradictions]:
-            worst = max(rows, key=lambda row: row.contradictions)
-            notes.append(
-                f"{_subject(rows, self.systems)} a rank column that contradicts the scores"
-                f" ({_name_worst(worst, self.systems)}"
-                f"{counted(worst.contradictions, 'contradiction')});"
-                " documents are ordered by score; ties='rank' orders them by rank"
-            )
+        notes += self.contradiction_notes
         if rows := [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]:
             worst = max(rows, key=lambda row: row.unjudged_10 / row.retrieved_10)
             proportion = worst.unjudged_10 / worst.retrieved_10
@@ -154,19 +148,43 @@ class Coverage:
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
         return notes
 
+    @property
+    def contradiction_notes(self) -> list[str]:
+        """Notes on ranks that contradict the scores."""
+        return notes_on_contradictions({row.system: row.contradictions for row in self.systems})
+
     def warn(self) -> None:
         """Issue the notes as warnings, except on skipped runs, which were reported on reading."""
         for note in replace(self, skipped=()).notes:
             warn(note, stacklevel=3)
 
 
-def _subject(affected: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
+class _Contradictions(NamedTuple):
+    system: str
+    contradictions: int
+
+
+def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
+    """Describe ranks that contradict scores, by their number in each system."""
+    systems = [*starmap(_Contradictions, counts.items())]
+    rows = [row for row in systems if row.contradictions]
+    if not rows:
+        return []
+    worst = max(rows, key=attrgetter("contradictions"))
+    return [
+        f"{_subject(rows, systems)} a rank column that contradicts the scores"
+        f" ({_name_worst(worst, systems)}{counted(worst.contradictions, 'contradiction')});"
+        " documents are ordered by score; ties='rank' orders them by rank"
+    ]
+
+
+def _subject(affected: Sequence[Any], systems: Sequence[Any]) -> str:
     if len(systems) == 1:
         return f"system {quoted(systems[0].system)} has"
     return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"
 
 
-def _name_worst(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
+def _name_worst(worst: Any, systems: Sequence[Any]) -> str:
     return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
 
 

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, collect_warnings, quoted, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
-from cranfield.base.text import some_of
+from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import (
@@ -41,7 +41,7 @@ from cranfield.collection.policies import (
     Unjudged,
     policies,
 )
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
@@ -341,6 +341,8 @@ def judge(
     judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     excluded = sum(row.excluded for row in judged.coverage.systems)
+    if exclude is not None and not excluded:
+        warn("exclude has no effect: no run has a document to exclude in its topic", stacklevel=2)
     exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
@@ -357,6 +359,16 @@ def judge(
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
+    for name, other in aspect_qrels.items():
+        missing = topic_order([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
+        if missing:
+            n_topics = f"{len(missing)} of {counted(len(judged.topics), 'topic')}"
+            listed = some_of(map(quoted, missing), 3)
+            warn(
+                f"aspect {name} has no judgments for {n_topics} ({listed}), whose documents"
+                " count as grade 0",
+                stacklevel=2,
+            )
     return judged.condensed() if policy.unjudged == "condensed" else judged
 
 

@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     for topic in range(30):
         base, quality = random.normal(100, 20), random.uniform(0, 0.6)
         for system, more in zip(SYSTEMS, (0, 1, 25), strict=True):
-            score = quality + more / 200 + random.normal(0, 0.02)
+            score = max(0.0, quality + more / 200 + random.normal(0, 0.02))
             lines.append(f"{topic},{system},{base + more + random.normal(0, 5):.2f},{score:.4f}")
     (tmp_path / "lat.csv").write_text("\n".join(lines) + "\n")
     return tmp_path

@@ -283,13 +283,13 @@ def test_rank_and_score_that_are_swapped_in_a_table(tmp_path: Path) -> None:
     names = ("topic", "doc", "rank", "score")
     path = tmp_path / "a.csv"
     for ranks in ((0.9, 0.8, 0.7), (99, 98, 97)):
-        rows = [
+        swapped = [
             (t, d, r, k) for t in "12" for k, (d, r) in enumerate(zip("abc", ranks, strict=True), 1)
         ]
-        frame = pl.DataFrame(rows, schema=names, orient="row")
+        frame = pl.DataFrame(swapped, schema=names, orient="row")
         frame.write_csv(path)
         frame.write_ndjson(tmp_path / "a.jsonl")
-        lines = [(t, "Q0", d, r, k, "x") for t, d, r, k in rows]
+        lines = [(t, "Q0", d, r, k, "x") for t, d, r, k in swapped]
         for data in (path, tmp_path / "a.jsonl", frame, frame.to_pandas(), lines):
             with pytest.raises(cf.InputError, match="the two columns seem to be swapped"):
                 cf.read_run(data)
@@ -389,8 +389,8 @@ def test_an_exclusion_without_effect_is_reported() -> None:
             cf.judge(runs, qrels, exclude=exclude)
     with pytest.warns(cf.CranfieldWarning, match="exclude has no effect"):
         cf.judge({"1": {"a": 2.0}}, qrels, exclude="self")
-    for exclude in ("self", {"1": ["a"]}):
-        assert cf.judge(runs, qrels, exclude=exclude).coverage.systems[0].excluded == 1
+    for some in ("self", {"1": ["a"]}):
+        assert cf.judge(runs, qrels, exclude=some).coverage.systems[0].excluded == 1
 
 
 def test_grades_in_place_of_strata(tmp_path: Path) -> None:

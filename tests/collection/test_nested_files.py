@@ -146,7 +146,7 @@ def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
         assert run.ranks is not None
         assert (run.scores.tolist(), run.ranks.tolist()) == ([0.5, 0.9], [2, 1])
         assert cf.judge(run, {"q": {"a": 1}}).coverage.systems[0].contradictions == 0
-    other = [hit | {"rerank_score": 1 - hit["score"]} for hit in hits]
+    other = [hit | {"rerank_score": k} for k, hit in enumerate(hits)]
     for data in (written(tmp_path, "a.json", [{"qid": "q", "hits": other}]), {"q": other}):
         with pytest.warns(CranfieldWarning, match="columns not used: 'rerank_score'"):
             assert cf.read_run(data).scores.tolist() == [0.5, 0.9]

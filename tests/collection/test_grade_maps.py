@@ -13,6 +13,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.collection.files.grade_maps import GradeMap
 from tests.cli.running import cranfield
 
 WORDS = {"Relevant": 2, "Partly": 1, "Not relevant": 0}
@@ -167,3 +168,34 @@ def test_esci_labels_and_their_gains(tmp_path: Path) -> None:
     scores = cf.evaluate({"q1": {"d1": 3.0, "d5": 2.0}}, qrels, gains)
     expected = (0.1 + 1 / log2(3)) / (1 + 0.1 / log2(3))
     assert scores.by_system().row(0)[1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "grade"),
+    [
+        # A part of a longer number is not the grade.
+        (r"score: -?([0-3])", "score: 10", None),
+        (r"score: -?([0-3])", "score: 2.9", None),
+        (r"score: -?([0-3])", "score: -1", None),
+        (r"score: ([0-3])", "score: 2,9", None),
+        (r"score.*(\d)", "score: 10", None),
+        (r"(\d)$", "score: 2.9", None),
+        (r"(-?\d+)", "2.2", None),
+        # A whole number is, whatever surrounds it.
+        (r"score: -?([0-3])", "score: 2.", 2),
+        (r"score: ([0-3])", "score: 2.0", 2),
+        (r"score: ([0-3])", "score: 2/10, 1.5", 2),
+        (r"grade-(\d)", "grade-2", 2),
+        (r"0(\d)", "grade 02", 2),
+        (r"\[(\d),", "[2,1]", 2),
+        (r"(-?\d+)", "grade: -1", -1),
+        (r"([01])\.\s", "1. Yes", 1),
+    ],
+)
+def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None) -> None:
+    assert GradeMap.of(pattern).grade(text) == grade
+
+
+def test_part_of_a_number_is_refused() -> None:
+    with pytest.raises(InputError, match=r"in 'score: 10', got '1', a part of a longer number"):
+        cf.read_qrels([("q", "d", "score: 10")], grades=r"score: (\d)")

@@ -42,6 +42,18 @@ VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
 
 
+_NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")
+_NUMBER_AFTER = re.compile(r"\d|\.(?!0+(?!\d))\d")
+
+
+def _is_within_number(match: re.Match[str]) -> bool:
+    """Return True if the group is a part of a longer number, as the 1 of 10, 1.5 or -1."""
+    text, (start, end) = match.string, match.span(1)
+    has_comma = match.end() == end and re.match(r",\d", text[end : end + 2]) is not None
+    before, after = text[max(0, start - 20) : start], text[end : end + 20]
+    return has_comma or bool(_NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(after))
+
+
 def is_pattern(grades: Any) -> bool:
     """Return True for a regular expression with a group."""
     return isinstance(grades, str) and "(" in grades
@@ -112,8 +124,10 @@ class GradeMap:
         """Return the grade of a value, or None; a number at a cut point has the grade above."""
         if self.pattern is not None:
             # Text without a match may be the grade itself.
-            matches = {*self.pattern.findall(value)} or {value}
-            return whole_in(matches.pop()) if len(matches) == 1 else None
+            matches = [*self.pattern.finditer(value)]
+            groups = {match[1] or "" for match in matches} or {value}
+            is_grade = len(groups) == 1 and not any(map(_is_within_number, matches))
+            return whole_in(groups.pop()) if is_grade else None
         number = finite(value)
         if self.keeps_integers and value not in self.grades and whole_in(value) is not None:
             return whole_in(value)
@@ -132,8 +146,11 @@ class GradeMap:
     def reason(self, value: str) -> str:
         """Describe why a value has no grade."""
         if self.pattern is not None:
-            matches = list(dict.fromkeys(self.pattern.findall(value)))
-            got = "several" if len(matches) > 1 else "none" if not matches else quoted(matches[0])
+            matches = [*self.pattern.finditer(value)]
+            groups = list(dict.fromkeys(match[1] or "" for match in matches))
+            got = "several" if len(groups) > 1 else "none" if not groups else quoted(groups[0])
+            if len(groups) == 1 and any(map(_is_within_number, matches)):
+                got += ", a part of a longer number"
             pattern = quoted(self.pattern.pattern)
             return f"expected one integer by the pattern {pattern} in {quoted(value)}, got {got}"
         if self.cuts:

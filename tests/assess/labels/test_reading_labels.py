@@ -221,3 +221,12 @@ def test_hostile_files_have_one_line_or_labels(
         assert len(read_labels(path, columns=columns)) > 0
     except CranfieldError as error:
         assert "\n" not in str(error)
+
+
+def test_empty_cells_of_worker_columns_are_counted() -> None:
+    frame = pl.DataFrame({"topic": [1, 1, 2], "doc": ["a", "b", "a"], "ann": [1, None, 0]})
+    rows = frame.with_columns(bob=pl.Series([1, 0, 0]))
+    labels = read_labels(rows, worker_columns=["ann", "bob"])
+    assert len(labels) == 5
+    assert labels.notes == ("1 empty cell of the worker columns: not labelled by that worker",)
+    assert read_labels(rows[[0, 2]], worker_columns=["ann", "bob"]).notes == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import Annotated, Any
 
@@ -240,8 +240,11 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     return None, np.sort(np.array(levels, dtype=np.int32))
 
 
-def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
-    """Convert a table with a column for each worker to a table with a row for each label."""
+def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Columns, int]:
+    """Convert a table with a column for each worker to a table with a row for each label.
+
+    Also return the number of empty cells.
+    """
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         raise InputError(
@@ -269,7 +272,8 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> Columns:
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
-    return Columns.from_mapping(columns, table.source, lines)
+    n_empty = len(grades[0]) * len(workers) - len(labels)
+    return Columns.from_mapping(columns, table.source, lines), n_empty
 
 
 @dataclass(frozen=True)
@@ -282,6 +286,7 @@ class _Reader:
     missing: str
     grade_map: GradeMap | None
     scale: NDArray[np.int32] | None
+    notes: list[str] = field(default_factory=list)
 
     def read(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
         """Read a table of a schema from lines of text, a file or data in memory."""
@@ -316,7 +321,10 @@ class _Reader:
         else:
             table = read_columns(data, schema)
         if workers is not None:
-            table = _unpivot(table, schema, workers)
+            table, n_empty = _unpivot(table, schema, workers)
+            if n_empty:
+                cells = counted(n_empty, "empty cell")
+                self.notes.append(f"{cells} of the worker columns: not labelled by that worker")
         return map_grades(table.table(schema, own_names), self.grade_map)
 
     def read_worker(self, judgments: Any) -> Table:
@@ -353,7 +361,7 @@ class _Reader:
 
     def apply_policies(self, table: Table) -> tuple[Table, list[str]]:
         """Set missing topics, check grades and apply the policies; also return notes."""
-        notes, frame, scale = [], table.frame, self.scale
+        notes, frame, scale = [*self.notes], table.frame, self.scale
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")

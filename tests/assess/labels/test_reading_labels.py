@@ -230,3 +230,17 @@ def test_empty_cells_of_worker_columns_are_counted() -> None:
     assert len(labels) == 5
     assert labels.notes == ("1 empty cell of the worker columns: not labelled by that worker",)
     assert read_labels(rows[[0, 2]], worker_columns=["ann", "bob"]).notes == ()
+
+
+def test_other_grades_beside_worker_columns_are_not_used() -> None:
+    rows = [("1", "a", 0, 1, 0), ("1", "b", 1, 0, 1), ("2", "a", 0, 2, 0), ("2", "b", 2, 1, 2)]
+    wide = pl.DataFrame(rows, schema=["topic", "doc", "ann", "bob", "gold"], orient="row")
+    with pytest.warns(CranfieldWarning, match="columns not used: 'gold'"):
+        labels = read_labels(wide, worker_columns=["ann", "bob"])
+    grades = [(row[2], row[3]) for row in labels.to_polars().rows()]
+    assert grades == [(name, row[k]) for row in rows for k, name in ((2, "ann"), (3, "bob"))]
+    for name in ("grade", "worker"):
+        with pytest.raises(PolicyError, match=f"so that columns must not name {name}"):
+            read_labels(wide, worker_columns=["ann", "bob"], columns={name: "gold"})
+    named = wide.rename({"topic": "t"}).drop("gold")
+    assert len(read_labels(named, worker_columns=["ann", "bob"], columns={"topic": "t"})) == 8

@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     check_choice,
     check_list,
     quoted,
+    warn,
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
@@ -264,10 +265,18 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
     if not labels:
         raise schema.empty(table.source)
     rows = [row for row, _ in labels]
+    # Other columns of workers or grades, such as gold grades.
+    unused = [
+        name
+        for name in names
+        if name not in workers and schema.column_of(name) in {"worker", "grade"}
+    ]
+    if unused:
+        warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}", stacklevel=5)
     columns: dict[str, Any] = {
         name: [cells[row] for row in rows]
         for name, cells in zip(names, map(table.cells, range(len(names))), strict=True)
-        if name not in workers
+        if name not in workers and name not in unused
     }
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
@@ -314,6 +323,11 @@ class _Reader:
             )
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
+        if workers is not None and (own := {"worker", "grade"} & {*own_names}):
+            raise PolicyError(
+                "worker_columns names the columns of grades, so that columns must not name"
+                f" {' or '.join(sorted(own))}"
+            )
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif encoding != "utf-8":

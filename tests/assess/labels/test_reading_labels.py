@@ -244,3 +244,31 @@ def test_other_grades_beside_worker_columns_are_not_used() -> None:
             read_labels(wide, worker_columns=["ann", "bob"], columns={name: "gold"})
     named = wide.rename({"topic": "t"}).drop("gold")
     assert len(read_labels(named, worker_columns=["ann", "bob"], columns={"topic": "t"})) == 8
+
+
+def test_assessors_in_the_column_of_iterations(tmp_path: Path) -> None:
+    rows = [("1", "d1", 1), ("1", "d2", 0), ("2", "d3", 1), ("2", "d4", 0)]
+    lines = [f"{topic} {worker} {doc} {k}" for topic, doc, k in rows for worker in ("ann", "bob")]
+    (tmp_path / "labels.txt").write_text("\n".join(lines))
+    with pytest.raises(InputError, match="use columns='topic worker doc grade', or columns='topic"):
+        read_labels(tmp_path / "labels.txt")
+    labels = read_labels(tmp_path / "labels.txt", columns="topic worker doc grade")
+    assert labels.workers == ("ann", "bob")
+    assert labels.docs.to_list() == ["d1", "d2", "d3", "d4"]
+    assert len(read_labels(tmp_path / "labels.txt", columns="topic doc worker grade").workers) == 4
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # One topic; documents of one topic each; documents and workers of all topics.
+        [("1", doc, worker) for doc in "ab" for worker in "vwxyz"],
+        [("1", "a", "x"), ("1", "a", "y"), ("1", "a", "z"), ("2", "b", "x"), ("2", "b", "v")],
+        [(topic, doc, worker) for topic in "12" for doc in "ab" for worker in "xyz"],
+    ],
+)
+def test_usual_order_of_fields(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
+    lines = [f"{' '.join(row)} {k % 2}" for k, row in enumerate(rows)]
+    (tmp_path / "labels.txt").write_text("\n".join(lines))
+    labels = read_labels(tmp_path / "labels.txt")
+    assert [row[:3] for row in labels.to_polars().rows()] == rows

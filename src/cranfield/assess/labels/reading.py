@@ -117,6 +117,18 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
             f" columns='{fields}' if these are labels",
             source=source.name,
         )
+    if columns is None:
+        n_docs, n_workers = frame["doc"].n_unique(), frame["worker"].n_unique()
+        topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
+        topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
+        if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
+            other = fields.replace("doc worker", "worker doc")
+            raise InputError(
+                f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers and"
+                f" column 3 ({n_workers:,}, most in one topic) like documents; use"
+                f" columns='{other}', or columns='{fields}' if the columns are in this order",
+                source=source.name,
+            )
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
     return Table(frame.with_columns(**nulls), source.name, (), line_map)

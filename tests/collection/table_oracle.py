@@ -78,6 +78,7 @@ PAGE = "page_id impression_id search_id request_id serp_id; page impression serp
 QUERY = "query query_text user_query search_term search_query; topic; qid; keywords; text"
 VARIANT = "variant arm treatment bucket experiment_variant experiment_group; group"
 LENGTH = "length words characters tokens doc_length doclen answer_length syslen"
+CHARACTERS = "length characters answer_length syslen"
 CLICKS = (
     "clicks clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count"
 )

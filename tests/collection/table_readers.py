@@ -1091,7 +1091,7 @@ READERS: dict[str, Reader] = {
                 "system": TAG,
                 "position": some("number", "offset pos position"),
                 "support": some("id", "support assignment"),
-                "length": some("any", O.LENGTH),
+                "length": some("any", O.CHARACTERS),
                 "text": some("any", O.TEXT),
             },
             answers_value,

@@ -71,6 +71,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         ),
         "order": ("order seq sequence", "position"),
         "length": ("length words characters tokens doc_length doclen answer_length syslen",),
+        "characters": ("length characters answer_length syslen",),
         "group": ("group group_id", "provider author"),
         "weight": ("weight", "share membership"),
         "probability": ("probability prob p",),

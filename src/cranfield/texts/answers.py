@@ -59,7 +59,7 @@ ANSWERS = Schema(
         *(TOPIC, replace(NUGGET, kind=NAME), replace(SYSTEM, kind=LABEL)),
         optional("position", AMOUNT, "offset"),
         optional("support", SUPPORT),
-        optional("length", AMOUNT),
+        optional("length", AMOUNT, "characters"),
         optional("text", ANSWER_TEXT),
     ),
     noun="answers",

@@ -159,7 +159,7 @@ def test_citations_need_a_name() -> None:
     row = {"topic": "q", "sentence": 1, "support": "full"}
     with pytest.raises(InputError, match="row 1: has support but no citation"):
         read_citations([row])
-    with pytest.raises(InputError, match="row 1: citation .* is not text or a number"):
+    with pytest.raises(InputError, match="row 1: citation .* is not the id of one document"):
         read_citations([row | {"citation": ["d"]}])
 
 
@@ -211,3 +211,17 @@ def test_runs_of_trec_rag_and_their_support(tmp_path: Path) -> None:
     files[0].write_text(json.dumps(record))
     with pytest.raises(InputError, match="citation '2' of sentence 1 is not among its references"):
         read_citations(files[0], support=support)
+
+
+def test_citation_is_one_document() -> None:
+    row = {"topic": "q", "system": "a", "sentence": 1, "citation": "d1", "support": "full"}
+    empty = {**row, "sentence": 2, "citation": "[]", "support": ""}
+    assert values(read_citations([row, empty]), "CitationPrecision") == [[[1.0]]]
+    with pytest.raises(InputError, match="row 2: has support but no citation"):
+        read_citations([row, {**empty, "support": "none"}])
+    for several in ("[d1, d2]", "d1;d2", "d1; d2"):
+        with pytest.raises(InputError, match="not the id of one document; write a row with"):
+            read_citations([{**row, "citation": several}])
+    ids = ["doi:10.1/(a)[1]", "http://a.org/b;c=1", "Paris; the city", "[1] Smith", "a,b"]
+    rows = [{**row, "citation": doc} for doc in ids]
+    assert values(read_citations(rows), "CitationPrecision(counted='all')") == [[[1.0]]]

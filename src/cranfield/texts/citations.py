@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -69,11 +70,26 @@ def _find_document(citation: Any, references: Any) -> Any:
     return citation if isinstance(citation, str) else None
 
 
+def _one_document(cell: Any) -> str | None:
+    """Return the id of a document; None for an empty list, and for a list of several."""
+    doc = LABEL.read(cell)
+    parts = (doc or "").split(";")
+    is_list = len(parts) > 1 and "://" not in parts[0] and all(len(p.split()) == 1 for p in parts)
+    return None if is_list or re.fullmatch(r"\[.*\]", doc or "") else doc
+
+
+_CITED = replace(
+    NAME,
+    read=_one_document,
+    problem="not the id of one document; write a row with an id for each citation",
+    missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
+)
+
 _CITATIONS = Schema(
     "table of citations",
     (
         *(TOPIC, Column("sentence", LABEL), SYSTEM),
-        optional("citation", NAME, "cited"),
+        optional("citation", _CITED, "cited"),
         optional("support", SUPPORT),
         *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
     ),

@@ -178,3 +178,16 @@ def test_wrong_texts() -> None:
     ):
         with pytest.raises(InputError):
             judge_summaries(texts, references)
+
+
+def test_references_of_several_systems_are_refused() -> None:
+    texts = [
+        {"topic": "q", "system": name, "text": text} for name, text in (("a", "x y"), ("b", "z"))
+    ]
+    gold = [{"topic": "q", "text": "x y"}]
+    with pytest.raises(InputError, match=r"got texts of several systems \('a', 'b'\); exchange"):
+        judge_summaries(gold, texts)
+    scores = evaluate_answers(judge_summaries(texts, gold), "RougeN(n=1)")
+    assert [one.values.tolist() for one in scores.values()] == [[[1.0, 0.0]]]
+    named = [{**row, "system": "gold"} for row in gold]
+    assert len(judge_summaries(texts, [*named, *named]).references[0]) == 2

@@ -208,7 +208,15 @@ def judge_summaries(
     JudgedSummaries(1 topic, 1 system, 1 text)
     """
     gold: dict[str, list[str]] = {}
-    for topic, text, _ in _read_texts(references, _REFERENCES):
+    reference_rows = _read_texts(references, _REFERENCES)
+    if len(authors := dict.fromkeys(system for *_, system in reference_rows)) > 1:
+        raise InputError(
+            "expected references, got texts of several systems"
+            f" ({some_of(map(quoted, authors), 3)}); exchange the inputs, or remove the column of"
+            " systems from the references",
+            source="references",
+        )
+    for topic, text, _ in reference_rows:
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
     rows = _read_texts(texts, _TEXTS)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from cranfield import evaluate_answers
-from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
 
@@ -192,3 +192,34 @@ def test_scores_have_labels_and_names() -> None:
     scores = evaluate_answers(judged, "WRecall")["WRecall"]
     assert (scores.topics, scores.systems, scores.measure) == (("q1", "q2"), ("s", "t"), "WRecall")
     assert scores.values.tolist() == [[pytest.approx(2 / 3), 0], [0, 1]]
+
+
+def test_length_in_words_is_not_used() -> None:
+    gold = {"q": {"a": "vital"}}
+    for name, length in (("characters", 90), ("answer_length", 90), ("words", None)):
+        rows = [
+            {"topic": "q", "system": s, "nugget": "a", name: n} for s, n in (("a", 90), ("b", 80))
+        ]
+        if length is not None:
+            assert judge_answers(rows, gold).length.tolist() == [[90, 80]]
+            continue
+        with pytest.warns(CranfieldWarning, match=f"columns not used: '{name}'"):
+            judged = judge_answers(rows, gold)
+        with pytest.raises(MeasureError, match="requires the length of each answer"):
+            evaluate_answers(judged, "NuggetPrecision")
+
+
+def test_vital_nuggets_that_weigh_less_are_reported(recwarn: pytest.WarningsRecorder) -> None:
+    def nuggets(*weights: float) -> Any:
+        labels = ("vital", "vital", "okay")
+        rows = zip("abc", weights, labels, strict=True)
+        return {"q": {name: {"weight": w, "importance": label} for name, w, label in rows}}
+
+    with pytest.warns(CranfieldWarning, match="1 vital nugget .'b'. weigh less than an okay"):
+        assert read_nuggets(nuggets(3, 1, 2)).weight.tolist() == [3, 1, 2]
+    recwarn.clear()
+    read_nuggets(nuggets(3, 2, 2))
+    read_nuggets(
+        {"q": {"a": "vital", "b": "okay"}, "r": {"a": {"weight": 9, "importance": "okay"}}}
+    )
+    assert not recwarn.list

@@ -302,7 +302,20 @@ def build_nuggets(table: Table) -> Nuggets:
         vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
     )
     _check_complete_topics(nuggets, table.source)
+    _warn_contradictions(nuggets, explicit_weights, table.source)
     return nuggets
+
+
+def _warn_contradictions(nuggets: Nuggets, weights: Floats, source: str) -> None:
+    """Warn of an okay nugget that weighs more than a vital nugget of its topic."""
+    max_okay = np.full(len(nuggets.topics), -np.inf)
+    okay = (nuggets.vital == 0) & ~np.isnan(weights)
+    np.maximum.at(max_okay, nuggets.topic[okay], weights[okay])
+    rows = np.flatnonzero((nuggets.vital == 1) & (weights < max_okay[nuggets.topic]))
+    if rows.size:
+        examples = some_of((quoted(nuggets.ids[row]) for row in rows), 3)
+        reason = "weigh less than an okay nugget of their topic; weights are used unchanged"
+        warn(f"{source}: {counted(rows.size, 'vital nugget')} ({examples}) {reason}", stacklevel=4)
 
 
 def _check_complete_topics(nuggets: Nuggets, source: str) -> None:

@@ -14,6 +14,7 @@ from cranfield.assess.judges.tolerances import (
     AT_LEAST,
     AT_MOST,
     WITHIN,
+    check_tolerances,
     topics_to_decide,
     verdict_of,
 )
@@ -130,6 +131,8 @@ def test_several_judges_have_one_sentence() -> None:
         ({"difference": 1}, "unknown quantity 'difference' of a tolerance; did you mean"),
         ({"tau": 0.5}, "the tolerance of tau requires runs"),
         ({"kappa": "high"}, "tolerance of kappa must be a number, got 'high'"),
+        ({"kappa": 40}, "tolerance of kappa must be from -1 to 1, got '40'"),
+        ({"agreement": 1.1}, "tolerance of agreement must be from -1 to 1"),
         ({"bias": -0.1}, "tolerance of bias must be at least 0, got '-0.1'"),
         ({"kappa 0|1": 0.5}, "the labels have no kappa 0|1"),
     ],
@@ -139,6 +142,16 @@ def test_refusals(limits: dict[str, float], reason: str) -> None:
     with pytest.raises(PolicyError) as error:
         cf.assess.decide(limits, comparison)
     assert reason in str(error.value)
+
+
+def test_tolerances_at_the_bounds_are_accepted() -> None:
+    assert check_tolerances({"kappa": 1, "alpha": -1, "bias": 3}, ["intervals"]) == {
+        "kappa": 1,
+        "alpha": -1,
+        "bias": 3,
+    }
+    numbers = {"score-bias": 40.0, "self-preference": -40.0, "difference(a, b)": 40.0}
+    assert check_tolerances(numbers, ["score-bias", "self-preference", "ppi"]) == numbers
 
 
 def test_a_difference_requires_two_systems() -> None:

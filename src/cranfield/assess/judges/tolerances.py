@@ -73,8 +73,12 @@ def check_tolerances(tolerances: Mapping[str, Any], tables: Any) -> dict[str, fl
         if table not in tables:
             raise PolicyError(f"the tolerance of {name} requires {REQUIREMENTS[table]}")
         number = finite(value)
-        if number is None or (comparison == WITHIN and number < 0):
-            expected = "a number" if number is None else "at least 0"
+        is_bounded = table in {"intervals", "rankings"} and comparison == AT_LEAST
+        low = -inf if comparison == AT_MOST or table == "ppi" else 0 if comparison == WITHIN else -1
+        high = 1 if is_bounded else inf
+        if number is None or not low <= number <= high:
+            bounds = f"from {low} to {high}" if is_bounded else "at least 0"
+            expected = "a number" if number is None else bounds
             raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
         numbers[name] = number
     return numbers

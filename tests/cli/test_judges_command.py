@@ -110,6 +110,11 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
             "--runs cannot be combined with --own-runs",
         ),
         (["fine.txt", "--table", "kin"], "unknown table"),
+        (["fine.txt", "--table", "rankings"], "--table rankings requires --runs or --own-runs"),
+        (
+            ["fine.txt", "--own-runs", "--table", "score-bias"],
+            "--table score-bias requires --tolerance score-bias=VALUE and --runs",
+        ),
         (["fine.txt", "fine.txt"], "two judges have the name 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
@@ -176,7 +181,7 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
         (["--own-runs", "--ppi", "document", "-m", "AP"], "--ppi topic"),
         (
             ["--own-runs", "--ppi", "topic", "--table", "rankings"],
-            "unknown table 'rankings'",
+            "--table rankings requires --runs or --own-runs, without --ppi",
         ),
     ],
 )

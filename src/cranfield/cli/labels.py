@@ -251,6 +251,16 @@ RUN_TABLES = ("rankings", "systems", "score-bias", "self-preference", "ppi", "st
 LABEL_TABLES = ("agreement", "intervals", "calibration", "distributions")
 JUDGE_TABLES = (*LABEL_TABLES, *RUN_TABLES, "decisions")
 
+TABLE_CONDITIONS = {
+    **dict.fromkeys(("rankings", "systems"), "--runs or --own-runs, without --ppi"),
+    "score-bias": "--tolerance score-bias=VALUE and --runs or --own-runs, without --ppi",
+    "self-preference": "--families",
+    "ppi": "--ppi",
+    "strata": "--ppi grade",
+    "decisions": "--tolerance",
+}
+"""Options that a table of `judges` requires."""
+
 RUN_CONDITIONS = ("--runs", "--own-runs")
 """Options that give the runs to rank by the labels of judges."""
 
@@ -373,7 +383,7 @@ def judges(
     tables = [name for name, holds in conditions.items() if holds]
     bounds = check_tolerances(tolerances, ["intervals", *tables])
     tables += ["decisions"] if bounds else []
-    result_output.check([*LABEL_TABLES, *tables])
+    _check_table(result_output, tables)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
     reading = cli.Reading.from_options(judging)
     try:
@@ -422,6 +432,13 @@ def judges(
     if ppi and has_runs:
         findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
     result_output.write(replace(findings, verdict=verdict, verdict_last=True))
+
+
+def _check_table(result_output: cli.ResultOutput, tables: Sequence[str]) -> None:
+    """Refuse a table that the results do not have, and name the options that it requires."""
+    if (table := result_output.table) in TABLE_CONDITIONS and table not in tables:
+        raise PolicyError(f"--table {table} requires {TABLE_CONDITIONS[table]}")
+    result_output.check([*LABEL_TABLES, *tables])
 
 
 def _check_unit(ppi: str | None, has_runs: bool) -> None:

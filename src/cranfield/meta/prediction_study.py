@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted
+from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted, warn
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.meta.measure_studies.correlations import correlation_matrix
 from cranfield.meta.study import Study, find_names, prefix
 from cranfield.result import Column, Columns
@@ -24,8 +24,8 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import columns_of_mapping, read_columns
+from cranfield.sources.schemas import NO_NAME, Schema, optional, spelt
 from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema, optional, spelt
 from cranfield.sources.values import ID, LABEL, NUMBER, absent
 from cranfield.tabular import format_number
 
@@ -37,6 +37,9 @@ ALPHA = 0.05
 
 _TABLE_KIND = "table of predictions"
 _PREDICTION_VALUE = replace(NUMBER, missing=absent)
+_NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
+"""Names of columns of numbers that predict nothing, as an index without a name."""
+
 _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
     _TABLE_KIND,
@@ -261,6 +264,17 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             for k, name in enumerate(columns.names)
             if k not in key_columns and (spelt(name) == "prediction" or not schema.describes(name))
         ]
+        others = [
+            name
+            for name in names
+            if spelt(name) in _NOT_PREDICTORS or NO_NAME.fullmatch(spelt(name))
+        ]
+        names = [name for name in names if name not in others]
+        # A first column without a name is the index of a data frame.
+        is_index = columns.names[0] in others and spelt(columns.names[0]) not in _NOT_PREDICTORS
+        if reported := others[is_index:]:
+            listed = some_of(map(quoted, reported), 12)
+            warn(f"{columns.source}: columns not used: {listed}", stacklevel=4)
         if not names:
             raise InputError("expected a column for each predictor", source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.meta import prediction
 from cranfield.reporting.references import cite
 
@@ -181,3 +181,17 @@ def test_bad_predictions_are_refused(tmp_path: Path) -> None:
 
 def test_its_papers_are_known() -> None:
     assert "sMARE" in str(cite(prediction(SCORES, WIDE)))
+
+
+def test_numbers_of_rows_and_folds_are_not_predictors(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    scores = {"q1": 0.1, "q2": 0.4, "q3": 0.2}
+    (tmp_path / "p.csv").write_text(",topic,wig,length\n0,q1,9,2\n1,q2,5,1\n2,q3,7,3\n")
+    study = prediction({"a": scores}, tmp_path / "p.csv")
+    assert study.summary["predictor"].to_list() == ["wig", "length"]
+    assert not recwarn.list
+    (tmp_path / "p.csv").write_text("topic,wig,fold,rank\nq1,9,1,1\nq2,5,2,3\nq3,7,1,2\n")
+    with pytest.warns(CranfieldWarning, match="columns not used: 'fold', 'rank'"):
+        study = prediction({"a": scores}, tmp_path / "p.csv")
+    assert study.summary["predictor"].to_list() == ["wig"]

@@ -272,3 +272,19 @@ def test_usual_order_of_fields(tmp_path: Path, rows: list[tuple[str, str, str]])
     (tmp_path / "labels.txt").write_text("\n".join(lines))
     labels = read_labels(tmp_path / "labels.txt")
     assert [row[:3] for row in labels.to_polars().rows()] == rows
+
+
+def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:
+    rows = [("1", "a", "x", 1), ("2", "a", "x", 0)]
+    wide = pl.DataFrame({"topic": ["1", "2", "all"], "doc": ["a", "a", "mean"], "x": [1, 0, 1]})
+    with pytest.warns(CranfieldWarning, match="topic 'all' looks like a row of totals"):
+        assert len(read_labels(wide, worker_columns=["x"])) == 3
+    with pytest.warns(CranfieldWarning, match="topic 'Total' looks like a row of totals"):
+        read_labels([*rows, ("Total", "-", "x", 1)])
+    items = [{"item": doc, "rater": "x", "label": 1} for doc in ("a", "mean")]
+    with pytest.warns(CranfieldWarning, match="doc 'mean' looks like"):
+        read_labels(items)
+    recwarn.clear()
+    read_labels(rows)
+    read_labels([("all", "mean", "x", 1), ("all", "total", "x", 0)])
+    assert not recwarn.list

@@ -46,7 +46,14 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines
+from cranfield.sources.schemas import (
+    SUMMARIES,
+    Column,
+    Schema,
+    optional,
+    schema_of_lines,
+    spelt,
+)
 from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NO_GRADE, NUMBER, absent, finite
 
 LABELS = Schema(
@@ -388,6 +395,16 @@ class _Reader:
     def apply_policies(self, table: Table) -> tuple[Table, list[str]]:
         """Set missing topics, check grades and apply the policies; also return notes."""
         notes, frame, scale = [*self.notes], table.frame, self.scale
+        name = "doc" if frame["topic"].null_count() == frame.height else "topic"
+        ids = frame[name].unique(maintain_order=True).to_list()
+        summaries = [label for label in ids if spelt(label) in SUMMARIES]
+        if summaries and len(summaries) < len(ids):
+            listed = some_of(map(quoted, summaries), 3)
+            warn(
+                f"{table.source}: {name} {listed} looks like a row of totals or means, but is read"
+                " as labels; remove it if it summarises others",
+                stacklevel=4,
+            )
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")

@@ -124,7 +124,8 @@ def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
     grades = [_truth(cell) for cell in listed]
     if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
-    warn(f"{noun} are Boolean; true is read as 1, false as 0", stacklevel=6)
+    if noun:
+        warn(f"{noun} are Boolean; true is read as 1, false as 0", stacklevel=6)
     return grades
 
 

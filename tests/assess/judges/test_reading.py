@@ -197,3 +197,13 @@ def test_records_of_umbrela_without_ids(tmp_path: Path) -> None:
     path.write_text(as_json_lines([{k: row[k] for k in ("query", "passage", "judgment")}]))
     with pytest.raises(InputError, match="judge.jsonl: expected ids .* output of UMBRELA"):
         cf.assess.read_judges(path)
+
+
+def test_a_boolean_status_is_not_a_grade(recwarn: pytest.WarningsRecorder) -> None:
+    rows = [record("q1", "a", 2), record("q1", "b", 0)]
+    rows = [row | {"result_status": value} for row, value in zip(rows, (True, False), strict=True)]
+    [judge] = cf.assess.read_judges({"llm": rows})
+    assert (judge.labels.grades.tolist(), judge.unparsed) == ([2], 1)
+    assert not recwarn.list
+    with pytest.warns(cf.CranfieldWarning, match="grades are Boolean"):
+        cf.assess.read_judges({"llm": [row | {"judgment": True} for row in rows]})

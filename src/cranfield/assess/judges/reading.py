@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise, product
 from math import prod
 from os import PathLike, fspath
@@ -29,13 +30,14 @@ from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
 from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
-from cranfield.sources.values import GRADE_OR_NONE
+from cranfield.sources.values import GRADE_OR_NONE, truths_as_grades
 
+_STATUS = replace(GRADE_OR_NONE, prepare=partial(truths_as_grades, noun=""))
 _LABELS = replace(
     QRELS,
     kind="label set",
     noun="labels",
-    columns=(*QRELS.columns[:3], optional("result_status", GRADE_OR_NONE)),
+    columns=(*QRELS.columns[:3], optional("result_status", _STATUS)),
     decisive=("status", "judge"),
 )
 _IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}

@@ -384,3 +384,20 @@ def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
 def test_the_name_of_a_run_is_text() -> None:
     with pytest.raises(cf.PolicyError, match="the name of a run must be text"):
         cf.read_run({"1": {"a": 1.0}}).renamed(["x"])  # type: ignore[arg-type]
+
+
+def test_grades_in_the_column_of_iterations_are_reported(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 2 a 0\n1 0 b 0\n2 1 a 0\n")
+    with pytest.warns(
+        cf.CranfieldWarning, match="all grades .column 4. are 0, and .* are 0, 1, 2;"
+    ):
+        assert cf.read_qrels(path).grades.tolist() == [0, 0, 0]
+    recwarn.clear()
+    # Nothing relevant, grades beside iterations, names of assessors.
+    for lines in ("1 0 a 0\n1 0 b 0\n", "1 1 a 0\n1 2 b 1\n", "1 ann a 0\n1 bob b 0\n"):
+        path.write_text(lines)
+        cf.read_qrels(path)
+    assert not recwarn.list

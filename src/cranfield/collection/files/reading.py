@@ -160,6 +160,7 @@ def read_qrels(
                 " iteration, document, stratum, grade"
             ),
         )
+    _warn_of_exchanged(rows)
     column, iterations = _subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
@@ -698,6 +699,20 @@ def _scores_or_ranks(
     numbers = "whole numbers that neither count up from 1 nor decrease within each topic"
     reason = f"the third column may be ranks or scores ({numbers})"
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
+
+
+def _warn_of_exchanged(rows: _Rows) -> None:
+    """Warn of lines that seem to have grades in the column of iterations."""
+    if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
+        return
+    values = rows.frame["subtopic"].unique().sort()
+    if len(values) > 1 and values.str.contains(r"^-?\d$").all():
+        listed = some_of(values, 5)
+        warn(
+            f"{rows.origin.name}: all grades (column 4) are 0, and iterations (column 2) are"
+            f" {listed}; the columns may be exchanged: topic, iteration, document, grade",
+            stacklevel=3,
+        )
 
 
 def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:

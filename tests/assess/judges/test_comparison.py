@@ -217,3 +217,26 @@ def test_order_of_lines_and_of_judges_changes_nothing(
     # Whoever agrees with everybody: coefficients of 1, no bias.
     assert set(np.round(known, 12)) <= {0.0, 1.0}
     assert one.joint.sum() == 2 * len(pairs)
+
+
+def notes_of(people: list[int], judge: list[int]) -> tuple[str, ...]:
+    """Return the notes on a comparison of the grades of documents of two topics."""
+    pairs = [
+        {f"q{t}": {f"d{k}": grade for k, grade in enumerate(grades) if k % 2 == t} for t in (0, 1)}
+        for grades in (people, judge)
+    ]
+    return cf.assess.compare_judges(pairs[0], {"llm": pairs[1]}).notes
+
+
+def test_different_grades_of_people_and_judge_are_noted() -> None:
+    people = [1, 2, 3, 3, 2, 1, 1, 2, 3, 1, 2, 3]
+    [note] = notes_of(people, [grade - 1 for grade in people])
+    assert note.startswith("llm: people use grades 1 to 3, the judge 0 to 2; if the scales differ")
+    graded = [grade - 1 for grade in people]
+    [note] = notes_of(graded, [min(grade, 1) for grade in graded])
+    assert note.startswith("llm: people use grades 0 to 2, the judge 0 to 1;")
+    # The same scale, of which the judge does not use all grades.
+    assert notes_of(graded, [*graded[1:], 0]) == ()
+    assert notes_of(graded, [max(grade, 1) for grade in graded]) == ()
+    assert notes_of([0, 1, 2, 0], [0, 1, 1, 0]) == ()
+    assert notes_of([0, 1] * 6, [1, 0] * 6) == ()

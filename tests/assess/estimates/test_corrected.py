@@ -174,6 +174,29 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
     assert ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10", **options).notes == ()
 
 
+def test_topics_that_the_judge_labelled_unequally_have_a_note() -> None:
+    runs = {"a": {f"q{k}": {f"d{i}": -i for i in range(10)} for k in range(8)}}
+    judge = {
+        topic: {doc: (i + len(doc)) % 3 for i, doc in enumerate(docs)}
+        for topic, docs in runs["a"].items()
+    }
+    people = {f"q{k}": {**judge[f"q{k}"], "d0": k % 2} for k in range(4)}
+    partial = {
+        t: {d: g for d, g in docs.items() if t in people or d < "d5"} for t, docs in judge.items()
+    }
+    [note] = ppi_scores(runs, people, partial, "P@10").notes
+    assert note.startswith(
+        "the judge labelled 100% of the top 10 in topics that people judged, and 50% in other"
+    )
+    assert ppi_scores(runs, people, judge, "P@10").notes == ()
+    # Pools differ in size, and the judge labelled all retrieved documents.
+    more = {
+        t: {**docs, **({f"x{i}": 0 for i in range(30)} if t == "q7" else {})}
+        for t, docs in judge.items()
+    }
+    assert ppi_scores(runs, people, more, "Judged@10").notes == ()
+
+
 @pytest.mark.parametrize("columns", [None, ["stratum"], ["inclusion"]])
 def test_samples_of_pools(columns: list[str] | None) -> None:
     """A sample of a pool goes in as it is; documents that the judge labelled are the pool."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -335,10 +336,12 @@ def ppi_scores(
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores = _estimate_by_topic(runs, panel, parsed, fit, options)
+        estimates, topics, judge_scores, judged_shares = _estimate_by_topic(
+            runs, panel, parsed, fit, options
+        )
         values, notes = estimates.values(), panel.notes
         if options.get("unjudged") != "condensed":
-            notes += _gap_notes(panel)
+            notes += _gap_notes(panel) + _share_notes(judged_shares)
     else:
         check_additive(parsed)
         labels = match_labels(panel)
@@ -376,8 +379,12 @@ def ppi_scores(
 
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
-) -> tuple[TopicEstimates, tuple[str, ...], Scores]:
-    """Return the estimates, the topics that people judged, and the scores by the judge."""
+) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float]]:
+    """Return the estimates, the topics that people judged, and the scores by the judge.
+
+    Also return the mean proportions of the top 10 that the judge labelled: in topics that people
+    judged, and in others.
+    """
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
@@ -386,18 +393,40 @@ def _estimate_by_topic(
         )
     collection = read_runs(runs)
 
-    def score_labels(qrels: Qrels, topics_with_labels: set[str]) -> Scores:
+    def score_labels(qrels: Qrels, topics_with_labels: set[str], *more: Measure) -> list[Scores]:
         judged = set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
-        scores = score(judged, [measure])[measure]
-        # Judgments may list topics without documents.
-        topics = [topic for topic in scores.topics if topic in topics_with_labels]
-        return scores.select(topics).complete()[0]
+        tables = []
+        for scores in score(judged, [measure, *more]).values():
+            # Judgments may list topics without documents.
+            topics = [topic for topic in scores.topics if topic in topics_with_labels]
+            tables.append(scores.select(topics).complete()[0])
+        return tables
 
-    judge_scores, people_scores = map(score_labels, (judge.labels, panel.human), topics)
+    judge_scores, *other_scores = score_labels(
+        judge.labels, topics[0], *parse_measures("Judged@10")
+    )
+    # A single table if the measure is Judged@10 itself.
+    shares = other_scores[0] if other_scores else judge_scores
+    [people_scores] = score_labels(panel.human, topics[1])
+    is_judged = np.isin(shares.topics, list(topics[1]))
+    means = [shares.values[rows].mean() if rows.any() else nan for rows in (is_judged, ~is_judged)]
     people = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
     people[rows] = people_scores.values
-    return TopicEstimates(people.T, judge_scores.values.T, fit), people_scores.topics, judge_scores
+    estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
+    return estimates, people_scores.topics, judge_scores, (float(means[0]), float(means[1]))
+
+
+def _share_notes(shares: tuple[float, float]) -> tuple[str, ...]:
+    """Return a note if the judge labelled topics with and without people's judgments unequally."""
+    by_people, others = shares
+    if not abs(by_people - others) > MAX_GAPS:
+        return ()
+    return (
+        f"the judge labelled {100 * by_people:.0f}% of the top 10 in topics that people judged, and"
+        f" {100 * others:.0f}% in other topics; documents without a label count as not relevant, so"
+        " estimates are biased: label all topics alike",
+    )
 
 
 def _gap_notes(panel: Panel) -> tuple[str, ...]:

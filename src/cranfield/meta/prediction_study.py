@@ -176,7 +176,8 @@ def prediction(
         Scores of one measure, as for :func:`cranfield.compare`.
     predictions
         A data frame or a file with the columns `topic`, `predictor`, `prediction` and optionally
-        `system`; or with `topic`, optionally `system`, and a numeric column for each predictor.
+        `system`; or with `topic`, optionally `system`, and a numeric column for each predictor;
+        columns called fold, split, index, rank or row are not used.
         Without `system` the predictions are for all systems.
     ties
         Ranks of tied topics: `average`, `min` or `max`.

@@ -129,7 +129,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
         topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
-            other = fields.replace("doc worker", "worker doc")
+            other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
             raise InputError(
                 f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers and"
                 f" column 3 ({n_workers:,}, most in one topic) like documents; use"

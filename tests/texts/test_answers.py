@@ -215,7 +215,7 @@ def test_vital_nuggets_that_weigh_less_are_reported(recwarn: pytest.WarningsReco
         rows = zip("abc", weights, labels, strict=True)
         return {"q": {name: {"weight": w, "importance": label} for name, w, label in rows}}
 
-    with pytest.warns(CranfieldWarning, match="1 vital nugget .'b'. weigh less than an okay"):
+    with pytest.warns(CranfieldWarning, match="1 vital nugget .'b'. with less weight than an okay"):
         assert read_nuggets(nuggets(3, 1, 2)).weight.tolist() == [3, 1, 2]
     recwarn.clear()
     read_nuggets(nuggets(3, 2, 2))

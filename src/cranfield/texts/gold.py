@@ -314,7 +314,7 @@ def _warn_contradictions(nuggets: Nuggets, weights: Floats, source: str) -> None
     rows = np.flatnonzero((nuggets.vital == 1) & (weights < max_okay[nuggets.topic]))
     if rows.size:
         examples = some_of((quoted(nuggets.ids[row]) for row in rows), 3)
-        reason = "weigh less than an okay nugget of their topic; weights are used unchanged"
+        reason = "with less weight than an okay nugget of the topic; weights are used unchanged"
         warn(f"{source}: {counted(rows.size, 'vital nugget')} ({examples}) {reason}", stacklevel=4)
 
 

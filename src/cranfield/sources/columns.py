@@ -622,8 +622,8 @@ _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
 """Texts that other programs write for a missing value."""
 
 
-_TEXT_COLUMNS = {"query", "text", "title", "snippet"}
-"""Columns of text, whose numbers are not ids."""
+_TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
+"""Columns of text and of grades, whose numbers are not ids."""
 
 
 def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str) -> None:

@@ -18,7 +18,13 @@ from cranfield.assess.judges.reading import (
     tabulate,
 )
 from cranfield.base.arrays import Floats, Ints, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, check_proportion
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_proportion,
+    collect_warnings,
+    warn,
+)
 from cranfield.base.kinds import check_keywords
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -87,7 +93,12 @@ def score_by_judges(
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
-    judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
+    with collect_warnings() as warnings:
+        judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
+    for text in warnings:
+        # Topics without labels of a judge have no score by the judge.
+        if not text.startswith("aspect "):
+            warn(text, stacklevel=2)
 
     def score_aspect(aspect: JudgedRuns) -> Floats:
         tables = []

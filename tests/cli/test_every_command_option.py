@@ -55,7 +55,14 @@ def world(folder: Path) -> None:
     q, a, b, c = judgments(1), trec(1, "a"), trec(2, "b"), trec(3, "c", (1, 2, 3, 4, 6))
     draw = np.random.default_rng(4)
     pages = [
-        (f"p{k}", f"s{k // 2}", f"u{k % 5}", f"q{k % 3 + 1}", k, ("ctl", "new")[k % 5 % 2])
+        (
+            f"p{k}",
+            f"s{k // 2}",
+            f"u{k // 2 % 5}",
+            f"q{k % 3 + 1}",
+            k,
+            ("ctl", "new")[k // 2 % 5 % 2],
+        )
         for k in range(40)
     ]
     rows = [

@@ -117,6 +117,7 @@ class Order(Result):
 
     def n_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
+        check_list("budgets", budgets)
         return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
 
     def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:

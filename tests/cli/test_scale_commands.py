@@ -70,8 +70,8 @@ def test_study_of_scales(folder: Path) -> None:
         assert message in err, arguments
         assert err.count("\n") == 1
     # Before anything is read.
-    missing = ("study", "scales", "nowhere", "neither", "-m", "AP", "--cutoffs", "60")
-    assert "cannot be computed for AP@60" in cranfield(folder, *missing, status=2)[1]
+    missing = ("study", "scales", "nowhere", "neither", "-m", "RR", "--cutoffs", "3000")
+    assert "cannot be computed for RR@3000" in cranfield(folder, *missing, status=2)[1]
     assert (
         "at least two systems, got 1"
         in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
@@ -237,7 +237,6 @@ def test_every_measure_has_a_reference() -> None:
     assert tested | {"GoodAbandonment"} == {*MEASURES}
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_measures_are_their_definitions(seed: int, size: int) -> None:
     log = random_log(seed, size)

@@ -940,7 +940,7 @@ READERS: dict[str, Reader] = {
                 "topic": C("id", O.TOPIC),
                 "doc": C("id", O.DOC),
                 "grade": some("grade", O.GRADE),
-                "result_status": some("whole", "result_status"),
+                "result_status": some("grade", "result_status"),
             },
             O.judge,
             "status",

@@ -243,7 +243,10 @@ def make_part(
     other_topics = {topic for topic in topics - summaries - {AGGREGATE} if not topic.isdigit()}
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, sorted(other_topics)), 5)
-        warn(f"rows read as topics, although other topics are numbers: {listed}")
+        warn(
+            f"rows read as topics, although other topics are numbers: {listed}; remove them if they"
+            " summarise others"
+        )
     shards = {entry.shard for entry in by_topic}
     summaries = {shard for shard in shards if shard is not None and spelt(shard) in SUMMARIES}
     if summaries and summaries != shards:

@@ -463,7 +463,7 @@ def _warn_if_transposed(source: ScoreSource, systems: list[str], topics: list[st
     if all(map(_TOPIC_ID.fullmatch, systems)):
         warn(
             f"{source.name}: {some_of(map(quoted, systems), 3)} look like topics, but are read as"
-            f" systems, and {some_of(map(quoted, topics), 3)} as topics"
+            f" systems, and {some_of(map(quoted, topics), 3)} as topics; transpose it if not"
         )
 
 

@@ -35,6 +35,15 @@ _INTENTS = schema_of_lines(
     Column("probability", NUMBER),
     optional("type", ID),
     mapping=three_columns("topic", "intent", "probability", inner_form="intent: probability"),
+    suspicions={
+        "probability of intent {intent} must be from 0 to 1, got {probability:g}": ~pl.col(
+            "probability"
+        ).is_between(0, 1),
+        "intent {intent} occurs twice": pl.struct("topic", "intent").is_duplicated(),
+        f"type of an intent must be one of {', '.join(_TYPES)}; got {{type}}": ~pl.col("type")
+        .str.to_lowercase()
+        .is_in([*_TYPES]),
+    },
 )
 
 
@@ -89,19 +98,6 @@ def read_intents(data: Any) -> IntentTable:
     table = read_table(data, _INTENTS)
     frame = table.frame
     kinds = frame["type"].fill_null("inf").str.to_lowercase()
-    table.refuse(
-        ~frame["probability"].is_between(0, 1),
-        lambda row: (
-            f"probability of intent {quoted(row['intent'])} must be from 0 to 1, got"
-            f" {row['probability']:g}"
-        ),
-    )
-    table.refuse(
-        frame.select("topic", "intent").is_duplicated(),
-        lambda row: f"intent {quoted(row['intent'])} occurs twice",
-    )
-    expected = f"type of an intent must be one of {', '.join(_TYPES)}"
-    table.refuse(~kinds.is_in([*_TYPES]), lambda row: f"{expected}; got {quoted(row['type'])}")
     _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),

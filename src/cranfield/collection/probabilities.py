@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, warn
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
@@ -47,7 +47,12 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
 
 _PROBABILITY = Column("probability", NUMBER)
 PROBABILITIES = schema_of_lines(
-    "table of probabilities of relevance", TOPIC, DOC, _PROBABILITY, mapping=_columns_of_mapping
+    "table of probabilities of relevance",
+    *(TOPIC, DOC, _PROBABILITY),
+    mapping=_columns_of_mapping,
+    suspicions={
+        "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
+    },
 )
 
 
@@ -191,12 +196,7 @@ def read_probabilities(data: Any) -> Probabilities:
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
-    table = columns.table(schema)
-    frame = table.frame
-    table.refuse(
-        frame.select("topic", "doc").is_duplicated(),
-        lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
-    )
+    frame = columns.table(schema).frame
     if by_grade:
         grades, values = np.array([int(name[1:]) for name in by_grade]), frame.select(by_grade)
     else:

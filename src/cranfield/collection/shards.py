@@ -273,6 +273,7 @@ _SHARDS = Schema(
     formats=FRAMES,
     tuples=None,
     mapping=two_columns("doc", "shard"),
+    suspicions={"document twice in the shards": pl.col("doc").is_duplicated()},
 )
 
 
@@ -334,7 +335,6 @@ def read_shards(data: Any) -> TableShards:
         return data
     table = read_table(data, _SHARDS)
     docs, names = table.frame["doc"], table.frame["shard"]
-    table.refuse(docs.is_duplicated(), lambda row: "document twice in the shards")
     labels, codes = sorted_codes(names)
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 

@@ -26,7 +26,7 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
-from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
+from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional, totals
 from cranfield.sources.text import XmlReader
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 
@@ -88,6 +88,7 @@ _SESSIONS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
+    suspicions=totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -373,7 +374,6 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
-    table.refuse_totals("session")
     source = table.source
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)

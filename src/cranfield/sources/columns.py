@@ -24,9 +24,9 @@ from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import (
     NO_OWN_NAMES,
     SUCCESS,
-    TOTALS,
     Lines,
     Schema,
+    Suspicions,
     fields_of,
     spelt,
 )
@@ -571,25 +571,15 @@ class Table:
             origin = Origin(self.source, self.lines)
             raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
 
-    def refuse_totals(self, *columns: str) -> None:
-        """Refuse a row of totals, which has a name such as `Total` in each of these columns."""
-        is_total = pl.all_horizontal(
-            pl.col(column).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "").is_in([*TOTALS])
-            for column in columns
-        )
-        rows = self.frame.select(total=is_total.fill_null(False))["total"]
-        # A table may have a single name, such as `all`, in all of its rows.
-        if not rows.all():
-            row_name = columns[0]
-            self.refuse(
-                rows, lambda row: f"{quoted(row[row_name])} seems to be a row of totals; remove it"
-            )
-
-    def refuse_unnamed(self, column: str) -> None:
-        """Raise an error if some rows have a system and others do not."""
-        is_unnamed = self.frame[column].is_null()
-        if not is_unnamed.all():
-            self.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
+    def check(self, suspicions: Suspicions) -> None:
+        """Refuse the first suspected row."""
+        for reason, condition in suspicions.items():
+            for row in self.frame.select(condition).to_series().arg_true():
+                cells = self.frame.row(row, named=True)
+                location = {name: cells.get(name) for name in ("topic", "doc")}
+                texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
+                text = reason.format_map(texts)
+                raise error_at_row(row, text, self.source, self.lines, **location)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return error_at_row(row, reason, self.source, self.lines, topic)
@@ -606,11 +596,12 @@ def error_at_row(
     source: str,
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     topic: str | None = None,
+    doc: str | None = None,
 ) -> InputError:
     """Return an error with the line of a row, or its number if it has no line."""
-    if lines is None:
-        return InputError(f"row {row + 1}: {reason}", source=source, topic=topic)
-    return InputError(reason, source=source, line=int(lines[row]), topic=topic)
+    reason = reason if lines is not None else f"row {row + 1}: {reason}"
+    line = None if lines is None else int(lines[row])
+    return InputError(reason, source=source, line=line, topic=topic, doc=doc)
 
 
 def read_table(data: Any, schema: Schema) -> Table:
@@ -682,4 +673,6 @@ def convert_columns(
     ]
     frame = pl.DataFrame(series_by_name).with_columns(missing)
     frame = frame.select(column.name for column in schema.columns)
-    return Table(frame, source, tuple(series_by_name), lines)
+    table = Table(frame, source, tuple(series_by_name), lines)
+    table.check(schema.suspicions)
+    return table

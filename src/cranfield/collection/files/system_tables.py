@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.schemas import Column, Schema, spelt, unnamed
 from cranfield.sources.values import TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -232,7 +232,7 @@ def _build_table(
         lines = None if lines is None else [lines[k] for k in filled]
     table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
     if "tag" in cells:
-        table.refuse_unnamed("tag")
+        table.check(unnamed("tag"))
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))

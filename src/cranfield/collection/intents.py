@@ -19,7 +19,7 @@ from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
-from cranfield.sources.text import XmlReader
+from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
 _TYPES = {
@@ -123,29 +123,17 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
         )
 
 
-class _TopicReader(XmlReader):
-    """Collect the subtopics of topics of the TREC Web track."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.topics: dict[str, list[tuple[str, str]]] = {}
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "topic":
-            self.topics[attributes.get("number", "")] = []
-        elif tag == "subtopic" and self.topics:
-            subtopics = self.topics[next(reversed(self.topics))]
-            subtopics.append((attributes.get("number", ""), attributes.get("type", "inf")))
-
-
 def _read_topics(source: Source) -> list[dict[str, Any]]:
-    reader = _TopicReader(source)
-    reader.parse()
-    rows = [
-        {"topic": topic, "intent": name, "probability": 1 / len(subtopics), "type": kind}
-        for topic, subtopics in reader.topics.items()
-        for name, kind in subtopics
-    ]
+    """Read the subtopics of topics of the TREC Web track."""
+    rows = []
+    for topic in read_xml(source).walk():
+        subtopics = [e for e in topic.walk() if e.tag == "subtopic" and topic.tag == "topic"]
+        for subtopic in subtopics:
+            number, kind = (
+                subtopic.attributes.get(*pair) for pair in (("number", ""), ("type", "inf"))
+            )
+            row = {"topic": topic.attributes.get("number", ""), "intent": number, "type": kind}
+            rows.append(row | {"probability": 1 / len(subtopics)})
     if not rows:
         raise InputError("expected subtopics of topics, got none", source=source.name)
     return rows

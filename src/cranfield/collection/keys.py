@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.parallel import state_without_caches
+from cranfield.collection.judged.rows import ranges
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
@@ -103,7 +104,8 @@ class KeyIndex:
         rows, positions = rows[equal], positions[equal]
         if not self._unique:
             counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - positions
-            rows, positions = expand_rows(rows, positions, counts)
+            numbers, positions = ranges(positions, positions + counts)
+            rows = rows[numbers]
         return rows, self._order[positions]
 
 
@@ -137,9 +139,3 @@ class DocIndex:
         # Different documents may have equal keys, so compare the documents.
         is_equal = (docs[positions] == self._docs[rows]).to_numpy()
         return positions[is_equal], rows[is_equal]
-
-
-def expand_rows(rows: Indices, first: Indices, counts: Indices) -> tuple[Indices, Indices]:
-    """Repeat each row `counts` times, with consecutive integers from its `first` on."""
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(rows, counts), np.repeat(first, counts) + offsets

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -83,6 +84,25 @@ class ReadPairs(Pairs, FrameMixin):
     def __len__(self) -> int:
         return self.codes.size
 
+    def _rows(self, rows: Indices, **changes: Any) -> Self:
+        """Return the table with some rows, and with changes of its fields."""
+
+        def select(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: select(column) for name, column in value.items()}
+            return value[rows] if isinstance(value, (np.ndarray, pl.Series)) else value
+
+        values = {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+        if "keys" in vars(self) and "docs" not in changes:
+            values["keys"] = self.keys
+        selected = {name: select(value) for name, value in values.items() if name not in changes}
+        selected["origin"] = Origin(self.origin.name)
+        return unchecked(self._plain_class, **selected | changes)
+
+    @property
+    def _plain_class(self) -> type[Self]:
+        return type(self)
+
     def _repr_html_(self) -> str:
         return frame_html(self.to_polars(), repr(self), limit=10)
 
@@ -98,8 +118,11 @@ class DictPairs(Pairs):
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]
         # `dataclasses.replace` passes a column of documents: then the plain class applies.
-        _, plain_class = type(self).__bases__
-        object.__setattr__(self, "__class__", plain_class)
+        object.__setattr__(self, "__class__", self._plain_class)
+
+    @property
+    def _plain_class(self) -> Any:
+        return type(self).__bases__[1]
 
     @cached_property
     def docs(self) -> pl.Series:  # type: ignore[override]

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import IndexedTable
+from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import sorted_codes
 from cranfield.sources.columns import read_table, transpose_rows, two_columns
 from cranfield.sources.schemas import Column, negative, optional, schema_of_lines

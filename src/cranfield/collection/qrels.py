@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
-from cranfield.collection.keys import HASH_MULTIPLIER, Codes, find_first_rows
-from cranfield.collection.pairs import ReadPairs, refuse_repeats, topic_column
+from cranfield.collection.pairs import (
+    HASH_MULTIPLIER,
+    Codes,
+    ReadPairs,
+    find_first_rows,
+    refuse_repeats,
+    topic_column,
+)
 from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
 

@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import ReadPairs, refuse_repeats, row_error, topic_column, unchecked
+from cranfield.collection.pairs import (
+    Codes,
+    ReadPairs,
+    refuse_repeats,
+    row_error,
+    topic_column,
+    unchecked,
+)
 from cranfield.sources.chunks import Origin
 
 if TYPE_CHECKING:

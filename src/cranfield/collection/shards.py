@@ -25,8 +25,7 @@ from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_r
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.keys import IndexedTable, Keys
-from cranfield.collection.pairs import row_error
+from cranfield.collection.pairs import IndexedTable, Keys, row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run

@@ -30,8 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
-from cranfield.collection.keys import find_label_positions
-from cranfield.collection.pairs import unchecked
+from cranfield.collection.pairs import find_label_positions, unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin

@@ -117,7 +117,7 @@ _TEXT_TAGS = {"title", "snippet", "rank"}
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
-_ITEM_TAGS = ("result", "click")
+_ITEM_TAGS = {"interaction", "result", "click"}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
@@ -141,9 +141,6 @@ class _SessionLog:
     def add(self, element: Element) -> None:
         tag, parent = element.tag, element.parent.tag if element.parent else ""
         session = len(self.names) - 1
-        if tag in {"interaction", *_ITEM_TAGS} and element.is_inside(*_ITEM_TAGS):
-            inside = min(outer for outer in _ITEM_TAGS if element.is_inside(outer))
-            raise self.wrong(element, f"{tag} must not be inside a {inside}")
         if tag == "session":
             name = self.required(element, "num")
             self.check_new(element, "session", name)
@@ -163,7 +160,7 @@ class _SessionLog:
         elif tag == "query" and parent == "interaction":
             self.queries[-1][3] = element.text.strip()
         elif tag == "result":
-            texts = _texts_of(element)
+            texts = self.texts(element)
             rank = self.positive_integer(element, self.required(element, "rank"), "rank")
             if not texts["doc"]:
                 raise self.wrong(element, f"result {rank} has no document")
@@ -171,7 +168,7 @@ class _SessionLog:
             columns = (texts[name] for name in ("doc", "title", "snippet"))
             self.results.append([0, session, self.query, rank, *columns])
         elif tag == "click":
-            texts = _texts_of(element)
+            texts = self.texts(element)
             if not texts["rank"] and not texts["doc"]:
                 raise self.wrong(element, "a click must have a rank or a document")
             times = self.time(element, "starttime"), self.time(element, "endtime")
@@ -198,6 +195,18 @@ class _SessionLog:
             raise self.wrong(element, f"{noun} must be a positive integer, got {quoted(text)}")
         return int(text)
 
+    def texts(self, item: Element) -> dict[str, str]:
+        """Return the rank, document, title and snippet of a result or a click, empty if missing."""
+        texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
+        for element in item.walk():
+            if element.tag in _ITEM_TAGS and element is not item:
+                raise self.wrong(element, f"{element.tag} must not be inside a {item.tag}")
+            if _DOCUMENT_TAG.fullmatch(element.tag):
+                texts["doc"] = element.text.strip()
+            elif element.tag in _TEXT_TAGS:
+                texts[element.tag] = element.text
+        return texts | {"rank": texts["rank"].strip()}
+
     def time(self, element: Element, name: str) -> float:
         text = element.attributes.get(name, "").strip()
         if text in _MISSING_TIMES:
@@ -208,17 +217,6 @@ class _SessionLog:
             reason = f"time must be h:m:s or a number of seconds, got {quoted(text)}"
             raise self.wrong(element, reason)
         return float(text)
-
-
-def _texts_of(item: Element) -> dict[str, str]:
-    """Return the rank, document, title and snippet of a result or a click, empty if missing."""
-    texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
-    for element in item.walk():
-        if _DOCUMENT_TAG.fullmatch(element.tag):
-            texts["doc"] = element.text.strip()
-        elif element.tag in _TEXT_TAGS:
-            texts[element.tag] = element.text
-    return texts | {"rank": texts["rank"].strip()}
 
 
 def read_sessions(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -363,7 +363,7 @@ class Schema:
     nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
-    suspicions: Suspicions = MappingProxyType({})
+    suspicions: Suspicions = field(default_factory=dict)
     is_selected: bool = False
 
     @property

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
-from cranfield.collection.keys import number_values
+from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, pairs_of, read_table, transpose_rows
 from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Cells

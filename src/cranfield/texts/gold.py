@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.collection.keys import number_values
+from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeated, optional, unnamed

@@ -15,9 +15,8 @@ import polars as pl
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
-from cranfield.collection.files.layouts import Layout
+from cranfield.collection.files.lines import Layout, read_frames
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT_ADVICE,

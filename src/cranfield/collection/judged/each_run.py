@@ -37,7 +37,7 @@ from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_nam
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
-from cranfield.collection.keys import find_label_positions
+from cranfield.collection.pairs import find_label_positions
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run

@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.collection.keys import find_label_positions, number_values
+from cranfield.collection.pairs import find_label_positions, number_values
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores

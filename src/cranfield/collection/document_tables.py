@@ -56,14 +56,17 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
 
 _LENGTHS = schema_of_lines(
     "table of lengths",
-    *(DOC, Column("length", NUMBER)),
+    DOC,
+    Column("length", NUMBER),
     mapping=two_columns("doc", "length"),
     suspicions={"document twice in the lengths": pl.col("doc").is_duplicated()}
     | negative("length"),
 )
 _GROUPS = schema_of_lines(
     "table of groups",
-    *(DOC, Column("group", ID), optional("weight", NUMBER)),
+    DOC,
+    Column("group", ID),
+    optional("weight", NUMBER),
     mapping=_memberships,
     suspicions={"document twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),

@@ -48,7 +48,9 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
 _PROBABILITY = Column("probability", NUMBER)
 PROBABILITIES = schema_of_lines(
     "table of probabilities of relevance",
-    *(TOPIC, DOC, _PROBABILITY),
+    TOPIC,
+    DOC,
+    _PROBABILITY,
     mapping=_columns_of_mapping,
     suspicions={
         "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.files import blank_separated as text
+from cranfield.collection.files import lines as text
 from cranfield.collection.files.lines import RUN
 from cranfield.sources import chunks as source
 

@@ -172,7 +172,8 @@ class _SessionLog:
             if not texts["rank"] and not texts["doc"]:
                 raise self.wrong(element, "a click must have a rank or a document")
             times = self.time(element, "starttime"), self.time(element, "endtime")
-            rank = texts["rank"] and self.positive_integer(element, texts["rank"], "rank")
+            has_rank = texts["rank"] != ""
+            rank = self.positive_integer(element, texts["rank"], "rank") if has_rank else 0
             self.clicks.append([0, session, self.query, rank or None, *times, texts["doc"]])
 
     def wrong(self, element: Element, reason: str) -> InputError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -290,7 +290,7 @@ def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") ->
     return Column(name, kind, meaning, required=False, noun=noun)
 
 
-Suspicions = Mapping[str, pl.Expr]
+Suspicions = dict[str, pl.Expr]
 """Reasons to refuse rows, which may name values of a row in braces, and the suspected rows."""
 
 
@@ -536,12 +536,11 @@ def schema_of_lines(
     kind: str,
     *columns: Column,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
-    suspicions: Suspicions = MappingProxyType({}),
+    suspicions: Suspicions | None = None,
 ) -> Schema:
     """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
-    return Schema(
-        kind, columns, lines=lines, tuples=required, mapping=mapping, suspicions=suspicions
-    )
+    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    return replace(schema, suspicions=suspicions or {})

@@ -61,7 +61,7 @@ def read_xml(source: Source) -> Element:
     def add_text(text: str) -> None:
         elements[-1].texts.append(text)
 
-    def refuse(reason: str) -> None:
+    def refuse(reason: str) -> Any:
         raise InputError(reason, source=source.name, line=parser.CurrentLineNumber)
 
     parser.StartElementHandler = start

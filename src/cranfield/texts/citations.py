@@ -301,8 +301,8 @@ _INVALID_CITATIONS = {
 def _build_citations(table: Table) -> JudgedCitations:
     table.check(_INVALID_CITATIONS)
     frame = table.frame.with_columns(place=pl.col("citation").cum_count().over(_SENTENCE))
-    sentences = frame.group_by(_SENTENCE, maintain_order=True)
-    sentences = sentences.agg(pl.col("joint").drop_nulls().first()).with_row_index("number")
+    joint = pl.col("joint").drop_nulls().first()
+    sentences = frame.group_by(_SENTENCE, maintain_order=True).agg(joint).with_row_index("number")
     topics, topic = number_values(sentences["topic"])
     systems, system = number_values(sentences["system"])
     warn_missing({*zip(topic.tolist(), system.tolist(), strict=True)}, [*topics], [*systems])

@@ -277,28 +277,28 @@ def add_value(values: dict[Key, float], key: Key, value: float) -> bool:
 
 
 def build_nuggets(table: Table) -> Nuggets:
+    n_vital, n_votes = pl.col("n_vital"), pl.col("n_votes")
     rows = table.frame.group_by("topic", "nugget", maintain_order=True).agg(
-        pl.col("weight", "vital_length").drop_nulls().first().fill_null(np.nan),
+        pl.col("weight", "vital_length").drop_nulls().first(),
         n_vital=pl.col("importance").sum(),
         n_votes=pl.col("importance").count(),
     )
+    rows = rows.with_columns(
+        by_votes=pl.when(n_votes > 0).then(n_vital / n_vital.max().over("topic").clip(1)),
+        vital=pl.when(n_votes > 0).then((n_vital > n_votes / 2).cast(pl.Float64)),
+    )
     topics, topic_of = number_values(rows["topic"])
-    max_vital = rows.select(pl.col("n_vital").max().over("topic")).to_series()
-    explicit_weights, n_vital, n_votes, max_vital = (
-        column.to_numpy()
-        for column in (rows["weight"], rows["n_vital"], rows["n_votes"], max_vital)
+    explicit_weights, weight, vital_length, vital = (
+        rows.select(
+            pl.col("weight").fill_null(np.nan),
+            pl.coalesce("weight", "by_votes").fill_null(np.nan).alias("any weight"),
+            pl.col("vital_length", "vital").fill_null(np.nan),
+        )
+        .to_numpy()
+        .T.copy()
     )
-    weights_by_votes = np.where(
-        n_votes > 0, n_vital / np.where(max_vital > 0, max_vital, 1.0), np.nan
-    )
-    nuggets = Nuggets(
-        topics=tuple(topics),
-        ids=tuple(rows["nugget"]),
-        topic=topic_of.astype(np.int64),
-        weight=np.where(np.isnan(explicit_weights), weights_by_votes, explicit_weights),
-        vital_length=rows["vital_length"].to_numpy(),
-        vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
-    )
+    ids = tuple(topics), tuple(rows["nugget"]), topic_of.astype(np.int64)
+    nuggets = Nuggets(*ids, weight, vital_length, vital)
     _check_complete_topics(nuggets, table.source)
     _warn_contradictions(nuggets, explicit_weights, table.source)
     return nuggets

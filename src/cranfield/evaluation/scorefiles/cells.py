@@ -201,8 +201,8 @@ def score_frame(
         _score_problem(cell) if score is None and not is_missing(cell) else None
         for score, cell in zip(scores, cells, strict=True)
     ]
-    values = {"score": scores, "problem": problems, "line": lines}
-    return pl.DataFrame(dict.fromkeys(_COLUMNS) | labels | values, _COLUMNS)
+    values = {**labels, "score": scores, "problem": problems, "line": lines}
+    return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
 
 
 def _score_problem(cell: Any) -> str:

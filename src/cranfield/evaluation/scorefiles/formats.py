@@ -72,17 +72,18 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
-    rows = [(*split_cells(line), number) for number, line in split_lines(text)]
-    width = 4 if len(rows[0]) == 5 else 3
-    for *cells, line in rows:
-        if len(cells) != width:
+    numbered_lines = split_lines(text)
+    lines = [number for number, _ in numbered_lines]
+    rows = [split_cells(line) for _, line in numbered_lines]
+    width = 4 if len(rows[0]) == 4 else 3
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
             raise InputError(
                 f"expected {width} columns (measure, topic and value, as trec_eval"
-                f" -q or ir_measures --by_query print them), got {len(cells)}",
+                f" -q or ir_measures --by_query print them), got {len(row)}",
                 line=line,
             )
-    systems: Sequence[str]
-    *columns, cells, lines = zip(*rows, strict=True)
+    *columns, cells = ([*column] for column in zip(*rows, strict=True))
     if width == 4:
         systems, topics, measures = columns
     else:
@@ -93,9 +94,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     return make_part(score_frame(labels, cells, lines))
 
 
-def _order_measures_first(
-    columns: Sequence[Sequence[str]], requested: Sequence[str]
-) -> Sequence[Sequence[str]]:
+def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) -> list[list[str]]:
     """Return the columns of measures and of topics, whose order depends on the program."""
 
     def resembles_any_measure(name: str) -> bool:
@@ -123,7 +122,7 @@ def _assign_systems(
 ) -> list[str]:
     """Return the system of each line, from the run tag before or after its block."""
     is_tag = np.array([name == RUNID for name in measures])
-    tags = [cells[k] for k in np.flatnonzero(is_tag)]
+    tags = [cell for cell, tag in zip(cells, is_tag, strict=True) if tag]
     if len(tags) <= 1:
         return (tags or [stem]) * len(cells)
     # Number of tags above each line, less one if a tag precedes its block.

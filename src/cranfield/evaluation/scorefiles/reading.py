@@ -138,8 +138,10 @@ def read_scores_by_measure(
         )
     if not names and unnamed is None:
         names = [name for part in parts for name in part.labels("measure")]
-    joined = {name: join_parts(parts, name) for name in dict.fromkeys(names or [None])}
-    scores = {name or scores.measure: scores for name, scores in joined.items()}
+    scores = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
+    if not names:
+        joined = join_parts(parts, None)
+        scores = {joined.measure: joined}
     return with_directions(scores, lower_is_better)
 
 

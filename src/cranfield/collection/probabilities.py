@@ -15,6 +15,7 @@ from cranfield.base.errors import InputError, warn
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
+from cranfield.collection.pairs import number_values
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import read_columns, three_columns
@@ -203,8 +204,7 @@ def read_probabilities(data: Any) -> Probabilities:
         grades, values = np.array([int(name[1:]) for name in by_grade]), frame.select(by_grade)
     else:
         grades, values = np.arange(2), frame.select(p0=1 - pl.col("probability"), p1="probability")
-    topics = frame["topic"].unique(maintain_order=True)
-    codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
+    topics, codes = number_values(frame["topic"])
     origin = Origin(columns.source, columns.lines)
-    ids = tuple(topics), codes.to_numpy(), frame["doc"]
+    ids = tuple(topics), codes.astype(np.int64), frame["doc"]
     return Probabilities(*ids, grades, values.to_numpy(), origin)

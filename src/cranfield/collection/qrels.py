@@ -19,6 +19,7 @@ from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
     find_first_rows,
+    number_values,
     refuse_repeats,
     topic_column,
 )
@@ -88,10 +89,8 @@ class Qrels(ReadPairs):
         """The subtopics, and the index of each judgment's subtopic."""
         if self.subtopics is None:
             raise CranfieldError("expected judgments of subtopics, got judgments without them")
-        names = self.subtopics.unique(maintain_order=True)
-        numbers = np.arange(len(names))
-        codes = self.subtopics.replace_strict(names, numbers, return_dtype=pl.Int64)
-        return names, codes.to_numpy()
+        names, codes = number_values(self.subtopics)
+        return names, codes.astype(np.int64)
 
     @cached_property
     def documents(self) -> Indices:

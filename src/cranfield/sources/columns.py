@@ -114,16 +114,18 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            if not (texts != used_texts).any():
+                continue
             describes = schema.describes(self.names[k])
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 are_grades = len(numbers) > 0 and not numbers.null_count()
-                if are_grades and (texts != used_texts).any() and "grade" not in own_names:
+                if are_grades and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                     advice = "remove one, or select one: columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
-                if describes and not (are_grades and (texts != used_texts).any()):
+                if describes and not are_grades:
                     # The text of the answer from which the grade was derived.
                     continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
@@ -134,8 +136,7 @@ class Columns:
                 is_identifier = _IDENTIFIER.search(spelt(self.names[k])) is not None
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
                 is_text &= column.name != "grade" or describes
-            describes_used = is_text and n_pairs == n_used
-            if n_other > 1 and not describes_used and (texts != used_texts).any():
+            if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)

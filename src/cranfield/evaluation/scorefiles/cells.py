@@ -235,8 +235,7 @@ def make_part(
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
     topics = {*frame["topic"]}
-    frame = frame.filter(pl.col("topic") != AGGREGATE)
-    frame = _without_summaries(frame, "topic", "topics")
+    frame = _without_summaries(frame, "topic", "topics").filter(pl.col("topic") != AGGREGATE)
     other_topics = sorted(topic for topic in {*frame["topic"]} if not topic.isdigit())
     if 0 < 5 * len(other_topics) <= len(topics):
         listed = some_of(map(quoted, other_topics), 5)
@@ -259,6 +258,9 @@ def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFr
     """Return the rows that do not summarise others, with a warning; no rows if all topics do."""
     labels = {*frame[column]}
     summaries = sorted(label for label in labels if label and spelt(label) in SUMMARIES)
+    if column == "topic" and AGGREGATE in summaries:
+        # All programs write this summary.
+        summaries.remove(AGGREGATE)
     if len(summaries) == len(labels):
         return frame.clear() if column == "topic" else frame
     if summaries:

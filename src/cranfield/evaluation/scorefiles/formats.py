@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
@@ -84,14 +85,18 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
                 line=line,
             )
     *columns, cells = ([*column] for column in zip(*rows, strict=True))
+    is_scored = np.ones(len(rows), dtype=bool)
     if width == 4:
         systems, topics, measures = columns
     else:
         measures, topics = _order_measures_first(columns, source.requested)
-        systems = _assign_systems(measures, topics, cells, source.stem)
-    names = {"measure": measures, "topic": topics, "system": systems}
-    labels = {name: read_labels(values, name, lines) for name, values in names.items()}
-    return make_part(score_frame(labels, cells, lines))
+        systems, is_scored = _assign_systems(measures, topics, cells, source.stem)
+    labels = {"measure": measures, "topic": topics, "system": systems}
+    frame = score_frame(labels, cells, lines).filter(is_scored)
+    for name in labels:
+        texts = read_labels(frame[name].to_list(), name, frame["line"])
+        frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return make_part(frame)
 
 
 def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) -> list[list[str]]:
@@ -119,21 +124,25 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
 
 def _assign_systems(
     measures: Sequence[str], topics: Sequence[str], cells: Sequence[str], stem: str
-) -> list[str]:
-    """Return the system of each line, from the run tag before or after its block."""
+) -> tuple[list[str], NDArray[np.bool_]]:
+    """Return the system of each line, from the run tag before or after its block.
+
+    Also return a mask of the lines with scores by topic.
+    """
     is_tag = np.array([name == RUNID for name in measures])
+    by_topic = np.array([topic != AGGREGATE for topic in topics])
     tags = [cell for cell, tag in zip(cells, is_tag, strict=True) if tag]
     if len(tags) <= 1:
-        return (tags or [stem]) * len(cells)
+        return (tags or [stem]) * len(cells), by_topic
+    by_topic &= ~is_tag
     # Number of tags above each line, less one if a tag precedes its block.
     blocks = np.cumsum(is_tag) - is_tag[0]
-    by_topic = {block for block, topic in zip(blocks, topics, strict=True) if topic != AGGREGATE}
-    if by_topic and by_topic != {*range(len(tags))}:
+    if by_topic.any() and {*blocks[by_topic].tolist()} != {*range(len(tags))}:
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return [tags[min(block, len(tags) - 1)] for block in blocks.tolist()]
+    return [tags[min(block, len(tags) - 1)] for block in blocks.tolist()], by_topic
 
 
 @dataclass(frozen=True)
@@ -340,6 +349,9 @@ def _table_frame(
     table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: list[str]
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
+    labels: dict[str, Any] = {"system": table.source.stem}
+    labels |= {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
+    labels["topic"], labels["shard"] = topics, labels.pop(_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles
     columns = [roles["score"]] if has_score_column else score_columns
@@ -358,9 +370,6 @@ def _table_frame(
         _warn_if_transposed(table.source, names, topics)
     elif not is_long and "topic" not in roles:
         _warn_of_systems(table.source, topics)
-    labels: dict[str, Any] = {"system": table.source.stem}
-    labels |= {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
-    labels["topic"], labels["shard"] = topics, labels.pop(_third_axis(table, roles), None)
     frames = []
     for name, k in zip(names, columns, strict=True):
         if has_measure_columns:
@@ -373,7 +382,8 @@ def _table_frame(
     if not is_long and repeats.height:
         reason = "expected one row for each topic, got two"
         raise InputError(reason, line=repeats["line"][0], topic=repeats["topic"][0])
-    return pl.concat(frames).sort("line", maintain_order=True)
+    by_row = pl.concat(frame.with_row_index("row") for frame in frames)
+    return by_row.sort("row", maintain_order=True).drop("row")
 
 
 def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:

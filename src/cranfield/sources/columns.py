@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
@@ -574,13 +575,18 @@ class Table:
 
     def check(self, suspicions: Suspicions) -> None:
         """Refuse the first suspected row."""
-        for reason, condition in suspicions.items():
-            for row in self.frame.select(condition).to_series().arg_true():
-                cells = self.frame.row(row, named=True)
-                location = {name: cells.get(name) for name in ("topic", "doc")}
-                texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
-                text = reason.format_map(texts)
-                raise error_at_row(row, text, self.source, self.lines, **location)
+        rows = [
+            (row, reason)
+            for reason, condition in suspicions.items()
+            for row in self.frame.select(condition).to_series().arg_true()[:1]
+        ]
+        if rows:
+            row, reason = min(rows, key=itemgetter(0))
+            cells = self.frame.row(row, named=True)
+            texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
+            location = {name: cells.get(name) for name in ("topic", "doc")}
+            text = reason.format_map(texts)
+            raise error_at_row(row, text, self.source, self.lines, **location)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return error_at_row(row, reason, self.source, self.lines, topic)

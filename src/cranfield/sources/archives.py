@@ -316,10 +316,7 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
 
 def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
-    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names.
-
-    There are at most `max_names` + 1 names.
-    """
+    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names."""
     head = stream.peek(_TAR_MAGIC_OFFSET + 5)[: _TAR_MAGIC_OFFSET + 5]  # type: ignore[attr-defined]
     kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind

@@ -94,11 +94,7 @@ class Columns:
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
-        """Warn of unused columns; refuse those that change the meaning of rows.
-
-        A second column of grades is refused, too, unless `own_names` has a name for the first one,
-        and so is a row that repeats the names of the columns, as in concatenated files.
-        """
+        """Warn of unused columns; refuse those that may change the meaning of rows."""
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
@@ -493,10 +489,7 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a function that converts a mapping of mappings to columns.
-
-    Messages describe the items of the inner mappings by `inner_form`.
-    """
+    """Return a reader of mappings of mappings, whose items messages describe by `inner_form`."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
@@ -642,10 +635,7 @@ def convert_columns(
     *,
     allow_empty: bool = False,
 ) -> Table:
-    """Convert the columns to the types of the schema; refuse the first invalid row.
-
-    allow_empty: whether a table without rows is valid.
-    """
+    """Convert the columns to the types of the schema; refuse the first invalid row."""
     series_by_name = {}
     for column in schema.columns:
         if column.name not in cells:

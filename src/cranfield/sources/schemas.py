@@ -381,10 +381,7 @@ class Schema:
     def places(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Return the position of each column, by its own name or by any of its usual names.
-
-        Usual names match in any spelling. Two columns with names of one group are refused.
-        """
+        """Return the position of each column, by its own name or by any of its usual names."""
         places = {}
         for column in self.columns:
             if column.name in own_names:

@@ -108,10 +108,7 @@ def split_lines(text: str) -> list[tuple[int, str]]:
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows with as many cells as the first, the header; also return their lines.
-
-    Rows may have further empty cells, such as after a trailing separator.
-    """
+    """Split text into rows with as many cells as the first, the header; also return their lines."""
     # If CR ends the lines, it is also the line end in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

@@ -327,10 +327,7 @@ def has_tab_columns(text: bytes, width: int) -> bool:
 
 
 def _normalised(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
-    """Normalise text to one space between fields, without empty lines and comments.
-
-    Also return the numbers of the remaining lines, or None for all lines.
-    """
+    """Normalise text to single spaces; also return the numbers of remaining lines, None for all."""
     text = (_COMMENT.sub(b"", chunk) if b"#" in chunk else chunk).translate(_TO_SPACES)
     while b"  " in text:
         text = text.replace(b"  ", b" ")

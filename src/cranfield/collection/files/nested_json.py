@@ -177,10 +177,7 @@ def _has_list(record: Any) -> bool:
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
-    """Return the keys of the lists of documents in a record.
-
-    The documents of an answer of TREC RAG are its references.
-    """
+    """Return the keys of the lists of documents in a record; in TREC RAG, of its references."""
     if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
         return ["references"]
     return [

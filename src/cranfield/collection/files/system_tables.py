@@ -111,8 +111,7 @@ class SystemTable:
             warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
-        """Find the column with the fewest values that distinguishes repeated documents, or else
-        one whose name may be that of systems; return its name, values and role."""
+        """Return a column that distinguishes repeated documents or may name systems."""
         columns = list(self._system_like_columns())
         pairs = self.table.frame.select("topic", "doc")
         for name, column, values in sorted(columns, key=lambda column: len(column[2])):

@@ -117,10 +117,7 @@ def resembles_measure(name: str) -> bool:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
-    """Return True if a name is requested, or most are common names of measures or have a cutoff.
-
-    If only some are, an `InputError` is raised if `kind` describes the names; else it is False.
-    """
+    """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
@@ -192,10 +189,7 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 def score_frame(
     labels: Mapping[str, Any], cells: Sequence[Any], lines: Sequence[int] | None = None
 ) -> pl.DataFrame:
-    """Return the scores of cells with their labels, lines, and the problems of invalid cells.
-
-    Scores of missing and invalid cells are null; invalid cells of unselected measures are allowed.
-    """
+    """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
     scores = [finite(cell) for cell in cells]
     problems = [
         _score_problem(cell) if score is None and not is_missing(cell) else None

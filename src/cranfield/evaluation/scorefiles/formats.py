@@ -125,10 +125,7 @@ def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) ->
 def _assign_systems(
     measures: Sequence[str], topics: Sequence[str], cells: Sequence[str], stem: str
 ) -> tuple[list[str], NDArray[np.bool_]]:
-    """Return the system of each line, from the run tag before or after its block.
-
-    Also return a mask of the lines with scores by topic.
-    """
+    """Return the system of each line, by run tags, and a mask of lines with scores by topic."""
     is_tag = np.array([name == RUNID for name in measures])
     by_topic = np.array([topic != AGGREGATE for topic in topics])
     tags = [cell for cell, tag in zip(cells, is_tag, strict=True) if tag]

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.parallel import available_threads, ordered_results
+from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import OF_QRELS
@@ -597,8 +598,6 @@ def _value(row: dict[str, str], name: str, layout: Layout) -> Any:
         reason = f"grade {quoted(text)} is not L0, L1, L2 and so on"
     else:
         number = whole_in(text)
-        from cranfield.collection.files.grade_maps import describe_invalid_grade
-
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
     if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])

@@ -45,6 +45,7 @@ from cranfield.scores.one_measure import label_index
 from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
+from cranfield.sources.text import decode_text, parse_json
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
@@ -311,8 +312,6 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
         return
-    from cranfield.sources.text import decode_text, parse_json
-
     try:
         content = parse_json(decode_text(source.read(), source.name), source.name)
     except InputError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,11 @@ from cranfield.base.errors import CranfieldError, InputError, collect_warnings, 
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import counted, some_of
+from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.intents import intents_of, read_intents
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -98,10 +101,6 @@ class Exclusion:
         return is_included
 
 
-if TYPE_CHECKING:
-    from cranfield.collection.document_tables import DocumentTable
-
-
 ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
 
 
@@ -127,8 +126,6 @@ def read_inputs(
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
-
         qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
@@ -193,8 +190,6 @@ def can_be_read(
     **options: Any,
 ) -> bool:
     """Return True if data can be read as the given kind: `run` (the first one) or `qrels`."""
-    from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
-
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
     path = fspath(data) if isinstance(data, (str, PathLike)) else ""
@@ -494,9 +489,6 @@ def _read_supplements(
     """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Supplements()
-    from cranfield.collection.document_tables import read_groups, read_lengths
-    from cranfield.collection.intents import intents_of, read_intents
-
     sources = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
     tables = {name: read(data) for name, (read, data) in sources.items() if data is not None}
     table = None if intents is None else read_intents(intents)

@@ -127,13 +127,11 @@ def _read_topics(source: Source) -> list[dict[str, Any]]:
     """Read the subtopics of topics of the TREC Web track."""
     rows = []
     for topic in read_xml(source).walk():
-        subtopics = [e for e in topic.walk() if e.tag == "subtopic" and topic.tag == "topic"]
+        subtopics = [e.attributes for e in topic.children if e.tag == "subtopic"]
         for subtopic in subtopics:
-            number, kind = (
-                subtopic.attributes.get(*pair) for pair in (("number", ""), ("type", "inf"))
-            )
-            row = {"topic": topic.attributes.get("number", ""), "intent": number, "type": kind}
-            rows.append(row | {"probability": 1 / len(subtopics)})
+            row = {"topic": topic.attributes.get("number", ""), "probability": 1 / len(subtopics)}
+            labels = {"intent": subtopic.get("number", ""), "type": subtopic.get("type", "inf")}
+            rows.append(row | labels)
     if not rows:
         raise InputError("expected subtopics of topics, got none", source=source.name)
     return rows
@@ -242,10 +240,10 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         intents_of_topic.setdefault(code, []).append((subtopics[name], row))
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
-        values = table.probabilities.tolist(), table.navigational.tolist()
-        rows_of_table = zip(table.topics, table.intents, *values, strict=True)
-        table_rows = {(topic, name): (p, is_nav) for topic, name, p, is_nav in rows_of_table}
-    size = max(1, *(len(names) for names in intents_of_topic.values())) if intents_of_topic else 1
+        keys = zip(table.topics, table.intents, strict=True)
+        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
+        table_rows = dict(zip(keys, values, strict=True))
+    size = max((len(names) for names in intents_of_topic.values()), default=1)
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)

@@ -94,7 +94,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     labels = {"measure": measures, "topic": topics, "system": systems}
     frame = score_frame(labels, cells, lines).filter(is_scored)
     for name in labels:
-        texts = read_labels(frame[name].to_list(), name, frame["line"])
+        texts = read_labels(frame[name].to_list(), name, frame["line"].to_list())
         frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
     return make_part(frame)
 

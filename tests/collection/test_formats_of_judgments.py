@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import cranfield as cf
-from cranfield.collection.files.layouts import QRELS_FORMATS
+from cranfield.collection.files.lines import QRELS_FORMATS
 from cranfield.collection.policies import FORMATS, OF_QRELS, OF_SAMPLES
 
 

@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.files import blank_separated as text
-from cranfield.collection.files.layouts import RUN
+from cranfield.collection.files import lines as text
+from cranfield.collection.files.lines import RUN
 from cranfield.sources import chunks as source
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]

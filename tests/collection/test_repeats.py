@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.keys import find_duplicate, pair_keys
+from cranfield.collection.pairs import find_duplicate, pair_keys
 from cranfield.sources.chunks import Source
 from cranfield.sources.values import is_number
 

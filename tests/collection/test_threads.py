@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.parallel import at_most, available_threads, in_threads, ordered_results
-from cranfield.collection.files.blank_separated import read_lines
-from cranfield.collection.files.layouts import RUN, detect_layout
+from cranfield.collection.files.lines import RUN, detect_layout, read_lines
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
 

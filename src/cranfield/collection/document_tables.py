@@ -12,10 +12,10 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import IndexedTable
+from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import sorted_codes
-from cranfield.sources.columns import Table, read_table, transpose_rows, two_columns
-from cranfield.sources.schemas import Column, optional, schema_of_lines
+from cranfield.sources.columns import read_table, transpose_rows, two_columns
+from cranfield.sources.schemas import Column, negative, optional, schema_of_lines
 from cranfield.sources.values import ID, NUMBER
 
 
@@ -55,10 +55,21 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
 
 
 _LENGTHS = schema_of_lines(
-    "table of lengths", DOC, Column("length", NUMBER), mapping=two_columns("doc", "length")
+    "table of lengths",
+    DOC,
+    Column("length", NUMBER),
+    mapping=two_columns("doc", "length"),
+    suspicions={"document twice in the lengths": pl.col("doc").is_duplicated()}
+    | negative("length"),
 )
 _GROUPS = schema_of_lines(
-    "table of groups", DOC, Column("group", ID), optional("weight", NUMBER), mapping=_memberships
+    "table of groups",
+    DOC,
+    Column("group", ID),
+    optional("weight", NUMBER),
+    mapping=_memberships,
+    suspicions={"document twice in one group": pl.struct("doc", "group").is_duplicated()}
+    | negative("weight"),
 )
 
 
@@ -85,7 +96,6 @@ def read_lengths(data: Any) -> DocumentTable:
     if isinstance(data, DocumentTable):
         return data
     table = read_table(data, _LENGTHS)
-    _check(table, "length", "document twice in the lengths", "doc")
     docs, values = table.frame["doc"], table.frame["length"].to_numpy()
     return DocumentTable(docs.rechunk(), values, np.zeros(values.size, np.int64), (), table.source)
 
@@ -113,15 +123,7 @@ def read_groups(data: Any) -> DocumentTable:
     if isinstance(data, DocumentTable):
         return data
     table = read_table(data, _GROUPS)
-    frame = table.frame.with_columns(pl.col("weight").fill_null(1.0))
-    _check(table, "weight", "document twice in one group", "doc", "group")
+    frame = table.frame
     names, codes = sorted_codes(frame["group"])
-    weights = frame["weight"].to_numpy()
+    weights = frame["weight"].fill_null(1.0).to_numpy()
     return DocumentTable(frame["doc"].rechunk(), weights, codes, names, table.source)
-
-
-def _check(table: Table, value: str, reason: str, *keys: str) -> None:
-    table.refuse(table.frame.select(keys).is_duplicated(), lambda row: reason)
-    table.refuse(
-        table.frame[value] < 0, lambda row: f"{value} must be at least 0, got {row[value]:g}"
-    )

@@ -19,7 +19,7 @@ from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
-from cranfield.sources.text import XmlReader
+from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
 _TYPES = {
@@ -35,6 +35,15 @@ _INTENTS = schema_of_lines(
     Column("probability", NUMBER),
     optional("type", ID),
     mapping=three_columns("topic", "intent", "probability", inner_form="intent: probability"),
+    suspicions={
+        "probability of intent {intent} must be from 0 to 1, got {probability:g}": ~pl.col(
+            "probability"
+        ).is_between(0, 1),
+        "intent {intent} occurs twice": pl.struct("topic", "intent").is_duplicated(),
+        f"type of an intent must be one of {', '.join(_TYPES)}; got {{type}}": ~pl.col("type")
+        .str.to_lowercase()
+        .is_in([*_TYPES]),
+    },
 )
 
 
@@ -89,19 +98,6 @@ def read_intents(data: Any) -> IntentTable:
     table = read_table(data, _INTENTS)
     frame = table.frame
     kinds = frame["type"].fill_null("inf").str.to_lowercase()
-    table.refuse(
-        ~frame["probability"].is_between(0, 1),
-        lambda row: (
-            f"probability of intent {quoted(row['intent'])} must be from 0 to 1, got"
-            f" {row['probability']:g}"
-        ),
-    )
-    table.refuse(
-        frame.select("topic", "intent").is_duplicated(),
-        lambda row: f"intent {quoted(row['intent'])} occurs twice",
-    )
-    expected = f"type of an intent must be one of {', '.join(_TYPES)}"
-    table.refuse(~kinds.is_in([*_TYPES]), lambda row: f"{expected}; got {quoted(row['type'])}")
     _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),
@@ -127,29 +123,15 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
         )
 
 
-class _TopicReader(XmlReader):
-    """Collect the subtopics of topics of the TREC Web track."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.topics: dict[str, list[tuple[str, str]]] = {}
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "topic":
-            self.topics[attributes.get("number", "")] = []
-        elif tag == "subtopic" and self.topics:
-            subtopics = self.topics[next(reversed(self.topics))]
-            subtopics.append((attributes.get("number", ""), attributes.get("type", "inf")))
-
-
 def _read_topics(source: Source) -> list[dict[str, Any]]:
-    reader = _TopicReader(source)
-    reader.parse()
-    rows = [
-        {"topic": topic, "intent": name, "probability": 1 / len(subtopics), "type": kind}
-        for topic, subtopics in reader.topics.items()
-        for name, kind in subtopics
-    ]
+    """Read the subtopics of topics of the TREC Web track."""
+    rows = []
+    for topic in read_xml(source).walk():
+        subtopics = [e.attributes for e in topic.children if e.tag == "subtopic"]
+        for subtopic in subtopics:
+            row = {"topic": topic.attributes.get("number", ""), "probability": 1 / len(subtopics)}
+            labels = {"intent": subtopic.get("number", ""), "type": subtopic.get("type", "inf")}
+            rows.append(row | labels)
     if not rows:
         raise InputError("expected subtopics of topics, got none", source=source.name)
     return rows
@@ -258,10 +240,10 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         intents_of_topic.setdefault(code, []).append((subtopics[name], row))
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
-        values = table.probabilities.tolist(), table.navigational.tolist()
-        rows_of_table = zip(table.topics, table.intents, *values, strict=True)
-        table_rows = {(topic, name): (p, is_nav) for topic, name, p, is_nav in rows_of_table}
-    size = max(1, *(len(names) for names in intents_of_topic.values())) if intents_of_topic else 1
+        keys = zip(table.topics, table.intents, strict=True)
+        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
+        table_rows = dict(zip(keys, values, strict=True))
+    size = max((len(names) for names in intents_of_topic.values()), default=1)
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)

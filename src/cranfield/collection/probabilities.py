@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, warn
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
+from cranfield.collection.pairs import number_values
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import read_columns, three_columns
@@ -47,7 +48,14 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
 
 _PROBABILITY = Column("probability", NUMBER)
 PROBABILITIES = schema_of_lines(
-    "table of probabilities of relevance", TOPIC, DOC, _PROBABILITY, mapping=_columns_of_mapping
+    "table of probabilities of relevance",
+    TOPIC,
+    DOC,
+    _PROBABILITY,
+    mapping=_columns_of_mapping,
+    suspicions={
+        "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
+    },
 )
 
 
@@ -191,18 +199,12 @@ def read_probabilities(data: Any) -> Probabilities:
             raise InputError(reason, source=columns.source)
         columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
         schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
-    table = columns.table(schema)
-    frame = table.frame
-    table.refuse(
-        frame.select("topic", "doc").is_duplicated(),
-        lambda row: f"document {quoted(row['doc'])} occurs more than once in a topic",
-    )
+    frame = columns.table(schema).frame
     if by_grade:
         grades, values = np.array([int(name[1:]) for name in by_grade]), frame.select(by_grade)
     else:
         grades, values = np.arange(2), frame.select(p0=1 - pl.col("probability"), p1="probability")
-    topics = frame["topic"].unique(maintain_order=True)
-    codes = frame["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64)
+    topics, codes = number_values(frame["topic"])
     origin = Origin(columns.source, columns.lines)
-    ids = tuple(topics), codes.to_numpy(), frame["doc"]
+    ids = tuple(topics), codes.astype(np.int64), frame["doc"]
     return Probabilities(*ids, grades, values.to_numpy(), origin)

@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.text import counted
-from cranfield.collection.keys import HASH_MULTIPLIER, Codes, find_first_rows
-from cranfield.collection.pairs import ReadPairs, refuse_repeats, topic_column, unchecked
+from cranfield.collection.pairs import (
+    HASH_MULTIPLIER,
+    Codes,
+    ReadPairs,
+    find_first_rows,
+    number_values,
+    refuse_repeats,
+    topic_column,
+)
 from cranfield.collection.run import rows_of_mask
 from cranfield.sources.chunks import Origin
 
@@ -82,10 +89,8 @@ class Qrels(ReadPairs):
         """The subtopics, and the index of each judgment's subtopic."""
         if self.subtopics is None:
             raise CranfieldError("expected judgments of subtopics, got judgments without them")
-        names = self.subtopics.unique(maintain_order=True)
-        numbers = np.arange(len(names))
-        codes = self.subtopics.replace_strict(names, numbers, return_dtype=pl.Int64)
-        return names, codes.to_numpy()
+        names, codes = number_values(self.subtopics)
+        return names, codes.astype(np.int64)
 
     @cached_property
     def documents(self) -> Indices:
@@ -112,21 +117,6 @@ class Qrels(ReadPairs):
         best = self.grades[first]
         np.maximum.at(best, self.documents, self.grades)
         return self._rows(first, grades=best, subtopics=None, columns={})
-
-    def _rows(self, rows: Indices, **changes: Any) -> Qrels:
-        """Return the judgments of some rows, with changes of their fields."""
-        if "keys" in vars(self):
-            changes["keys"] = self.keys[rows]
-        fields = {
-            "topics": self.topics,
-            "codes": self.codes[rows],
-            "docs": self.docs[rows],
-            "grades": self.grades[rows],
-            "subtopics": None if self.subtopics is None else self.subtopics.gather(rows),
-            "origin": Origin(self.origin.name),
-            "columns": {name: values[rows] for name, values in self.columns.items()},
-        }
-        return unchecked(Qrels, **fields | changes)
 
     def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without any of them are kept.

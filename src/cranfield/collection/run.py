@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import ReadPairs, refuse_repeats, row_error, topic_column, unchecked
+from cranfield.collection.pairs import (
+    Codes,
+    ReadPairs,
+    refuse_repeats,
+    row_error,
+    topic_column,
+    unchecked,
+)
 from cranfield.sources.chunks import Origin
 
 if TYPE_CHECKING:
@@ -163,24 +169,6 @@ class Run(ReadPairs):
         pairs = pl.DataFrame({"topic": self.codes, "doc": docs})[order]
         rows = np.sort(order[pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series()])
         return self._rows(rows, docs=docs[rows], chunks=len(self))
-
-    def _rows(self, rows: Indices, **changes: Any) -> Run:
-        """Return the run with some rows, and with changes of its fields."""
-        if "keys" in vars(self) and "docs" not in changes:
-            changes["keys"] = self.keys[rows]
-        fields = {
-            "name": self.name,
-            "topics": self.topics,
-            "codes": self.codes[rows],
-            "docs": self.docs[rows],
-            "scores": self.scores[rows],
-            "ranks": None if self.ranks is None else self.ranks[rows],
-            "origin": Origin(self.origin.name),
-            "described": self.described,
-            "unranked": None if self.unranked is None else self.unranked[rows],
-            "chunks": self.chunks,
-        }
-        return unchecked(Run, **fields | changes)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""

@@ -25,8 +25,7 @@ from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_r
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.keys import IndexedTable, Keys
-from cranfield.collection.pairs import row_error
+from cranfield.collection.pairs import IndexedTable, Keys, row_error
 from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
@@ -273,6 +272,7 @@ _SHARDS = Schema(
     formats=FRAMES,
     tuples=None,
     mapping=two_columns("doc", "shard"),
+    suspicions={"document twice in the shards": pl.col("doc").is_duplicated()},
 )
 
 
@@ -334,7 +334,6 @@ def read_shards(data: Any) -> TableShards:
         return data
     table = read_table(data, _SHARDS)
     docs, names = table.frame["doc"], table.frame["shard"]
-    table.refuse(docs.is_duplicated(), lambda row: "document twice in the shards")
     labels, codes = sorted_codes(names)
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 

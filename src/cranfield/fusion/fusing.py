@@ -26,8 +26,8 @@ from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
-from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.pairs import Codes
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
 from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, refuse_infinite

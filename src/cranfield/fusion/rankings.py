@@ -18,8 +18,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.coverage import notes_on_contradictions
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import ranges
-from cranfield.collection.keys import Codes
-from cranfield.collection.pairs import Pairs
+from cranfield.collection.pairs import Codes, Pairs
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.run import Run
 

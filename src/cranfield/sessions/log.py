@@ -30,8 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
-from cranfield.collection.keys import find_label_positions
-from cranfield.collection.pairs import unchecked
+from cranfield.collection.pairs import find_label_positions, unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
@@ -433,17 +432,12 @@ class ConcatenatedSessions(Sequence[Run]):
 
     def _intents_by_session(self, table: IntentTable) -> IntentTable:
         """Return the intents by session: each session gets the intents of its topic."""
-        topic_rows: dict[str, list[int]] = {}
-        for row, topic in enumerate(table.topics):
-            topic_rows.setdefault(topic, []).append(row)
-        pairs = [
-            (name, row)
-            for name, topic in zip(self.sessions.names, self.sessions.topics, strict=True)
-            for row in topic_rows.get(topic or "", [])
-        ]
-        rows = np.array([row for _, row in pairs], dtype=np.int64)
+        sessions = pl.DataFrame({"name": self.sessions.names, "topic": self.sessions.topics})
+        rows_of_topics = pl.DataFrame({"topic": table.topics}).with_row_index("row")
+        pairs = sessions.join(rows_of_topics, on="topic", maintain_order="left_right")
+        rows = pairs["row"].to_numpy()
         return IntentTable(
-            tuple(name for name, _ in pairs),
+            tuple(pairs["name"]),
             tuple(table.intents[row] for row in rows),
             table.probabilities[rows],
             table.navigational[rows],

@@ -26,8 +26,8 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
-from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
-from cranfield.sources.text import XmlReader
+from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional, totals
+from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 
 _NO_TIME = frozenset({"", "na", "nan"})
@@ -88,6 +88,7 @@ _SESSIONS = Schema(
     ),
     formats=FRAMES,
     mapping=columns_of_mapping("table of sessions"),
+    suspicions=totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -112,133 +113,110 @@ TOPICS = Schema(
 
 
 _DOCUMENT_TAG = re.compile(r"clueweb\d+id|docid|docno|doc")
-_TEXT_TAGS = {"query", "title", "snippet", "rank"}
+_TEXT_TAGS = {"title", "snippet", "rank"}
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
-_ITEM_TAGS = {"result", "click"}
-_INTERACTION_TAGS = {"interaction", *_ITEM_TAGS}
+_ITEM_TAGS = {"interaction", "result", "click"}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-class _SessionLogReader(XmlReader):
-    """Parser of a log of the TREC Session track, with the rows of the data frames."""
+class _SessionLog:
+    """A log of the TREC Session track, as rows of the data frames."""
 
     def __init__(self, source: Source) -> None:
-        super().__init__(source)
+        self.source = source.name
         self.names: list[str] = []
         self.topics: list[str | None] = []
         self.current: list[str | None] = []
         self.queries: list[list[Any]] = []
         self.results: list[list[Any]] = []
         self.clicks: list[list[Any]] = []
-        self.path: list[str] = []
-        self.text: list[str] | None = None
         self.keys: set[object] = set()
         self.query = 0
-        self.item: dict[str, str] = {}
+        for element in read_xml(source).walk():
+            if element.tag == "session" or self.names:
+                self.add(element)
 
-    def check_new(self, noun: str, *key: object) -> None:
-        """Raise an error if the key occurs for the second time."""
-        if (noun, *key) in self.keys:
-            raise self.wrong(f"{noun} {quoted(key[-1])} occurs twice")
-        self.keys.add((noun, *key))
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        parent = self.path[-1] if self.path else ""
-        self.path.append(tag)
+    def add(self, element: Element) -> None:
+        tag, parent = element.tag, element.parent.tag if element.parent else ""
+        session = len(self.names) - 1
         if tag == "session":
-            name = self.required(attributes, "num", tag)
-            self.check_new("session", name)
+            name = self.required(element, "num")
+            self.check_new(element, "session", name)
             self.names.append(name)
             self.topics.append(None)
             self.current.append(None)
             self.query = 0
-        elif not self.names:
-            return
-        elif tag in _INTERACTION_TAGS and (outer := _ITEM_TAGS.intersection(self.path[:-1])):
-            raise self.wrong(f"{tag} must not be inside a {min(outer)}")
         elif tag == "topic" and parent == "session":
-            self.topics[-1] = attributes.get("num", "").strip() or None
+            self.topics[-1] = element.attributes.get("num", "").strip() or None
         elif tag == "interaction":
-            number = attributes.get("num", str(self.query + 1))
-            self.query = self.positive_integer(number, "query number")
-            self.check_new("query", self.session, self.query)
-            self.item = {}
-            start = self.time(attributes.get("starttime", ""))
-            self.queries.append([0, self.session, self.query, "", start])
+            number = element.attributes.get("num", str(self.query + 1))
+            self.query = self.positive_integer(element, number, "query number")
+            self.check_new(element, "query", session, self.query)
+            self.queries.append([0, session, self.query, "", self.time(element, "starttime")])
+        elif tag == "query" and parent == "currentquery":
+            self.current[-1] = element.text.strip()
+        elif tag == "query" and parent == "interaction":
+            self.queries[-1][3] = element.text.strip()
         elif tag == "result":
-            self.item = {"rank": self.required(attributes, "rank", tag)}
+            texts = self.texts(element)
+            rank = self.positive_integer(element, self.required(element, "rank"), "rank")
+            if not texts["doc"]:
+                raise self.wrong(element, f"result {rank} has no document")
+            self.check_new(element, "rank", session, self.query, rank)
+            columns = (texts[name] for name in ("doc", "title", "snippet"))
+            self.results.append([0, session, self.query, rank, *columns])
         elif tag == "click":
-            self.item = {key: attributes.get(key, "") for key in ("starttime", "endtime")}
-        elif tag in _TEXT_TAGS or _DOCUMENT_TAG.fullmatch(tag):
-            self.text = []
+            texts = self.texts(element)
+            if not texts["rank"] and not texts["doc"]:
+                raise self.wrong(element, "a click must have a rank or a document")
+            times = self.time(element, "starttime"), self.time(element, "endtime")
+            has_rank = texts["rank"] != ""
+            rank = self.positive_integer(element, texts["rank"], "rank") if has_rank else 0
+            self.clicks.append([0, session, self.query, rank or None, *times, texts["doc"]])
 
-    def data(self, text: str) -> None:
-        if self.text is not None:
-            self.text.append(text)
+    def wrong(self, element: Element, reason: str) -> InputError:
+        return InputError(reason, source=self.source, line=element.line)
 
-    def end(self, tag: str) -> None:
-        self.path.pop()
-        if not self.names:
-            # Elements before the first session are ignored.
-            return
-        parent = self.path[-1] if self.path else ""
-        if self.text is not None:
-            text = "".join(self.text)
-            self.text = None
-            if tag == "query" and parent == "currentquery":
-                self.current[-1] = text.strip()
-            elif tag == "query" and parent == "interaction":
-                self.queries[-1][3] = text.strip()
-            elif tag != "query":
-                self.item["doc" if _DOCUMENT_TAG.fullmatch(tag) else tag] = text
-        elif tag == "result":
-            self.add_result()
-        elif tag == "click":
-            self.add_click()
+    def check_new(self, element: Element, noun: str, *key: object) -> None:
+        if (noun, *key) in self.keys:
+            raise self.wrong(element, f"{noun} {quoted(key[-1])} occurs twice")
+        self.keys.add((noun, *key))
 
-    def add_result(self) -> None:
-        rank = self.positive_integer(self.item["rank"], "rank")
-        doc = self.item.get("doc", "").strip()
-        if not doc:
-            raise self.wrong(f"result {rank} has no document")
-        self.check_new("rank", self.session, self.query, rank)
-        texts = self.item.get("title", ""), self.item.get("snippet", "")
-        self.results.append([0, self.session, self.query, rank, doc, *texts])
-
-    def add_click(self) -> None:
-        rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
-        if not rank and not doc:
-            raise self.wrong("a click must have a rank or a document")
-        start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
-        number = self.positive_integer(rank, "rank") if rank else None
-        self.clicks.append([0, self.session, self.query, number, start, end, doc])
-
-    @property
-    def session(self) -> int:
-        return len(self.names) - 1
-
-    def required(self, attributes: dict[str, str], name: str, tag: str) -> str:
-        value = attributes.get(name, "").strip()
+    def required(self, element: Element, name: str) -> str:
+        value = element.attributes.get(name, "").strip()
         if not value:
-            raise self.wrong(f"a {tag} has no {name}")
+            raise self.wrong(element, f"a {element.tag} has no {name}")
         return value
 
-    def positive_integer(self, text: str, noun: str) -> int:
+    def positive_integer(self, element: Element, text: str, noun: str) -> int:
         text = text.strip()
         if not _DIGITS.fullmatch(text) or int(text) < 1:
-            raise self.wrong(f"{noun} must be a positive integer, got {quoted(text)}")
+            raise self.wrong(element, f"{noun} must be a positive integer, got {quoted(text)}")
         return int(text)
 
-    def time(self, text: str) -> float:
-        text = text.strip()
+    def texts(self, item: Element) -> dict[str, str]:
+        """Return the rank, document, title and snippet of a result or a click, empty if missing."""
+        texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
+        for element in item.walk():
+            if element.tag in _ITEM_TAGS and element is not item:
+                raise self.wrong(element, f"{element.tag} must not be inside a {item.tag}")
+            if _DOCUMENT_TAG.fullmatch(element.tag):
+                texts["doc"] = element.text.strip()
+            elif element.tag in _TEXT_TAGS:
+                texts[element.tag] = element.text
+        return texts | {"rank": texts["rank"].strip()}
+
+    def time(self, element: Element, name: str) -> float:
+        text = element.attributes.get(name, "").strip()
         if text in _MISSING_TIMES:
             return nan
         if clock := _CLOCK.fullmatch(text):
             return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
         if not _SECONDS.fullmatch(text):
-            raise self.wrong(f"time must be h:m:s or a number of seconds, got {quoted(text)}")
+            reason = f"time must be h:m:s or a number of seconds, got {quoted(text)}"
+            raise self.wrong(element, reason)
         return float(text)
 
 
@@ -349,8 +327,7 @@ def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str
 
 
 def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
-    log = _SessionLogReader(source)
-    log.parse()
+    log = _SessionLog(source)
     if not log.names:
         raise InputError("has no session", source=source.name)
     topic_of = {} if topics is None else read_session_topics(topics)
@@ -373,7 +350,6 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
 
 def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
-    table.refuse_totals("session")
     source = table.source
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)

@@ -235,19 +235,16 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
     def list_names() -> list[str] | None:
         if pattern:
             infos = file_system.glob(path, detail=True)
-            names = [name for name, info in infos.items() if _is_file(info)]
+            names = [name for name, info in infos.items() if info["type"] == "file"]
         elif not file_system.isdir(path):
             return None
         else:
-            names = [info["name"] for info in file_system.ls(path, detail=True) if _is_file(info)]
+            infos = file_system.ls(path, detail=True)
+            names = [info["name"] for info in infos if info["type"] == "file"]
             names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
         return sorted(str(file_system.unstrip_protocol(name)) for name in names)
 
     return _call(url, list_names)
-
-
-def _is_file(info: Any) -> bool:
-    return bool(info["type"] == "file")
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -319,10 +316,7 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
 
 def archive_of_files(stream: IO[bytes], max_names: int = 3) -> tuple[str, list[str]]:
-    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names.
-
-    There are at most `max_names` + 1 names.
-    """
+    """Return the kind of an archive of files, `zip`, `tar` or empty, and its first file names."""
     head = stream.peek(_TAR_MAGIC_OFFSET + 5)[: _TAR_MAGIC_OFFSET + 5]  # type: ignore[attr-defined]
     kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind

@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
@@ -24,9 +25,9 @@ from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import (
     NO_OWN_NAMES,
     SUCCESS,
-    TOTALS,
     Lines,
     Schema,
+    Suspicions,
     fields_of,
     spelt,
 )
@@ -93,11 +94,7 @@ class Columns:
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
-        """Warn of unused columns; refuse those that change the meaning of rows.
-
-        A second column of grades is refused, too, unless `own_names` has a name for the first one,
-        and so is a row that repeats the names of the columns, as in concatenated files.
-        """
+        """Warn of unused columns; refuse those that may change the meaning of rows."""
         if repeated := self._header_rows(used):
             reason = "repeats the names of the columns"
             raise error_at_row(repeated[0], reason, self.source, self.lines)
@@ -114,16 +111,18 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if _texts(self.cells(k)).n_unique() > 1]
         for k, (place, column) in others.items():
             texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            if not (texts != used_texts).any():
+                continue
             describes = schema.describes(self.names[k])
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 are_grades = len(numbers) > 0 and not numbers.null_count()
-                if are_grades and (texts != used_texts).any() and "grade" not in own_names:
+                if are_grades and "grade" not in own_names:
                     pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
                     advice = "remove one, or select one: columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
-                if describes and not (are_grades and (texts != used_texts).any()):
+                if describes and not are_grades:
                     # The text of the answer from which the grade was derived.
                     continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
@@ -134,8 +133,7 @@ class Columns:
                 is_identifier = _IDENTIFIER.search(spelt(self.names[k])) is not None
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
                 is_text &= column.name != "grade" or describes
-            describes_used = is_text and n_pairs == n_used
-            if n_other > 1 and not describes_used and (texts != used_texts).any():
+            if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted(reported) + unused[_MAX_CHECKED:]:
             listed = some_of((quoted(self.names[k]) for k in reported), 12)
@@ -491,10 +489,7 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a function that converts a mapping of mappings to columns.
-
-    Messages describe the items of the inner mappings by `inner_form`.
-    """
+    """Return a reader of mappings of mappings, whose items messages describe by `inner_form`."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         pairs = pairs_of(data, names[0], inner_form, source)
@@ -571,25 +566,20 @@ class Table:
             origin = Origin(self.source, self.lines)
             raise origin.wrong(reason(cells), row, cells.get("topic"), cells.get("doc"))
 
-    def refuse_totals(self, *columns: str) -> None:
-        """Refuse a row of totals, which has a name such as `Total` in each of these columns."""
-        is_total = pl.all_horizontal(
-            pl.col(column).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "").is_in([*TOTALS])
-            for column in columns
-        )
-        rows = self.frame.select(total=is_total.fill_null(False))["total"]
-        # A table may have a single name, such as `all`, in all of its rows.
-        if not rows.all():
-            row_name = columns[0]
-            self.refuse(
-                rows, lambda row: f"{quoted(row[row_name])} seems to be a row of totals; remove it"
-            )
-
-    def refuse_unnamed(self, column: str) -> None:
-        """Raise an error if some rows have a system and others do not."""
-        is_unnamed = self.frame[column].is_null()
-        if not is_unnamed.all():
-            self.refuse(is_unnamed, lambda _: "has no system, but other rows have one")
+    def check(self, suspicions: Suspicions) -> None:
+        """Refuse the first suspected row."""
+        rows = [
+            (row, reason)
+            for reason, condition in suspicions.items()
+            for row in self.frame.select(condition).to_series().arg_true()[:1]
+        ]
+        if rows:
+            row, reason = min(rows, key=itemgetter(0))
+            cells = self.frame.row(row, named=True)
+            texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
+            location = {name: cells.get(name) for name in ("topic", "doc")}
+            text = reason.format_map(texts)
+            raise error_at_row(row, text, self.source, self.lines, **location)
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
         return error_at_row(row, reason, self.source, self.lines, topic)
@@ -606,11 +596,12 @@ def error_at_row(
     source: str,
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     topic: str | None = None,
+    doc: str | None = None,
 ) -> InputError:
     """Return an error with the line of a row, or its number if it has no line."""
-    if lines is None:
-        return InputError(f"row {row + 1}: {reason}", source=source, topic=topic)
-    return InputError(reason, source=source, line=int(lines[row]), topic=topic)
+    reason = reason if lines is not None else f"row {row + 1}: {reason}"
+    line = None if lines is None else int(lines[row])
+    return InputError(reason, source=source, line=line, topic=topic, doc=doc)
 
 
 def read_table(data: Any, schema: Schema) -> Table:
@@ -644,10 +635,7 @@ def convert_columns(
     *,
     allow_empty: bool = False,
 ) -> Table:
-    """Convert the columns to the types of the schema; refuse the first invalid row.
-
-    allow_empty: whether a table without rows is valid.
-    """
+    """Convert the columns to the types of the schema; refuse the first invalid row."""
     series_by_name = {}
     for column in schema.columns:
         if column.name not in cells:
@@ -682,4 +670,6 @@ def convert_columns(
     ]
     frame = pl.DataFrame(series_by_name).with_columns(missing)
     frame = frame.select(column.name for column in schema.columns)
-    return Table(frame, source, tuple(series_by_name), lines)
+    table = Table(frame, source, tuple(series_by_name), lines)
+    table.check(schema.suspicions)
+    return table

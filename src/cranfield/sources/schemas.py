@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
+
+import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
@@ -288,6 +290,38 @@ def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") ->
     return Column(name, kind, meaning, required=False, noun=noun)
 
 
+Suspicions = dict[str, pl.Expr]
+"""Reasons to refuse rows, which may name values of a row in braces, and the suspected rows."""
+
+
+def negative(column: str) -> Suspicions:
+    return {f"{column} must be at least 0, got {{{column}:g}}": pl.col(column) < 0}
+
+
+def totals(*columns: str) -> Suspicions:
+    """Suspect rows of totals, which have a name such as `Total` in each of these columns."""
+    names = pl.col(columns).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "")
+    is_total = pl.all_horizontal(names.is_in([*TOTALS])).fill_null(False)
+    # A table may have a single name, such as `all`, in all of its rows.
+    reason = f"{{{columns[0]}}} seems to be a row of totals; remove it"
+    return {reason: is_total & ~is_total.all()}
+
+
+def unnamed(column: str) -> Suspicions:
+    """Suspect rows without a system if others have one."""
+    is_null = pl.col(column).is_null()
+    return {"has no system, but other rows have one": is_null & ~is_null.all()}
+
+
+def is_repeated(*columns: str) -> pl.Expr:
+    return ~pl.struct(columns).is_first_distinct()
+
+
+def differs(column: str, *key: str) -> pl.Expr:
+    """Mark rows whose value is not the first one of rows with the same key."""
+    return pl.col(column) != pl.col(column).drop_nulls().first().over(key)
+
+
 @dataclass(frozen=True)
 class Lines:
     """Lines of text without a header; `has_more` is whether further fields are ignored."""
@@ -307,6 +341,7 @@ class Schema:
     columns: its columns; a warning lists other columns of a table.
     is_selected: whether the user selected the columns, so that other columns cause no warning.
     decisive: kinds of `DECISIVE` columns that are refused.
+    suspicions: rows that are refused, by reason.
     formats: formats with named columns that are read, by suffix; files with another suffix are
         `lines`, or files of the format `otherwise`.
     tuples: columns of a plain tuple, required ones first; None if rows in memory are refused.
@@ -328,6 +363,7 @@ class Schema:
     nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
     hint: str = ""
     decisive: tuple[str, ...] = ("status",)
+    suspicions: Suspicions = field(default_factory=dict)
     is_selected: bool = False
 
     @property
@@ -345,10 +381,7 @@ class Schema:
     def places(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Return the position of each column, by its own name or by any of its usual names.
-
-        Usual names match in any spelling. Two columns with names of one group are refused.
-        """
+        """Return the position of each column, by its own name or by any of its usual names."""
         places = {}
         for column in self.columns:
             if column.name in own_names:
@@ -497,10 +530,14 @@ def fields_of(line: str, widths: Collection[int]) -> list[str]:
 
 
 def schema_of_lines(
-    kind: str, *columns: Column, mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]]
+    kind: str,
+    *columns: Column,
+    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
+    suspicions: Suspicions | None = None,
 ) -> Schema:
     """Return the schema of tables that may be lines of text or tuples, in this order of columns."""
     required = tuple(column.name for column in columns if column.required)
     cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
-    return Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    return replace(schema, suspicions=suspicions or {})

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
@@ -14,49 +16,69 @@ from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
 
-class XmlReader:
-    """Base class of XML parsers; entities and external files are refused."""
+@dataclass(eq=False, slots=True)
+class Element:
+    """An element of XML; its text is that outside inner elements."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.data
-        self.parser.EntityDeclHandler = self._refuse_entity
-        self.parser.ExternalEntityRefHandler = self._refuse_external_entity
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    parent: Element | None
+    texts: list[str] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list)
 
-    def parse(self) -> None:
-        try:
-            raw = self.source.read()
-            check_parts(raw, self.source.name, b"<")
-            self.parser.Parse(raw, True)
-        except expat.ExpatError as error:
-            raise InputError(
-                f"is not well-formed XML: {expat.ErrorString(error.code)}",
-                source=self.source.name,
-                line=error.lineno,
-            ) from None
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
 
-    def wrong(self, reason: str) -> InputError:
-        """Return an error at the current position."""
-        return InputError(reason, source=self.source.name, line=self.parser.CurrentLineNumber)
+    def is_inside(self, *tags: str) -> bool:
+        """Return True if an outer element has one of these tags."""
+        outer = self.parent
+        while outer is not None and outer.tag not in tags:
+            outer = outer.parent
+        return outer is not None
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle the start of an element."""
+    def walk(self) -> Iterator[Element]:
+        """Yield the element and all elements in it, in order."""
+        elements = [self]
+        while elements:
+            yield (element := elements.pop())
+            elements += reversed(element.children)
 
-    def end(self, tag: str) -> None:
-        """Handle the end of an element."""
 
-    def data(self, text: str) -> None:
-        """Handle text."""
+def read_xml(source: Source) -> Element:
+    """Return the root element; entities and external files are refused."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    # An outer element holds the root.
+    elements = [Element("", {}, 0, None)]
 
-    def _refuse_entity(self, *_: object) -> None:
-        raise self.wrong("declares entities, which are not supported")
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, parser.CurrentLineNumber, elements[-1])
+        elements[-1].children.append(element)
+        elements.append(element)
 
-    def _refuse_external_entity(self, *_: object) -> int:
-        raise self.wrong("refers to an external entity, which is not supported")
+    def add_text(text: str) -> None:
+        elements[-1].texts.append(text)
+
+    def refuse(reason: str) -> Any:
+        raise InputError(reason, source=source.name, line=parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: elements.pop()
+    parser.CharacterDataHandler = add_text
+    parser.EntityDeclHandler = lambda *_: refuse("declares entities, which are not supported")
+    parser.ExternalEntityRefHandler = lambda *_: refuse(
+        "refers to an external entity, which is not supported"
+    )
+    try:
+        raw = source.read()
+        check_parts(raw, source.name, b"<")
+        parser.Parse(raw, True)
+    except expat.ExpatError as error:
+        reason = f"is not well-formed XML: {expat.ErrorString(error.code)}"
+        raise InputError(reason, source=source.name, line=error.lineno) from None
+    return elements[0].children[0]
 
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
@@ -86,10 +108,7 @@ def split_lines(text: str) -> list[tuple[int, str]]:
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows with as many cells as the first, the header; also return their lines.
-
-    Rows may have further empty cells, such as after a trailing separator.
-    """
+    """Split text into rows with as many cells as the first, the header; also return their lines."""
     # If CR ends the lines, it is also the line end in cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

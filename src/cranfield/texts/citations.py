@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -16,15 +14,15 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.judged.coverage import Scorable
+from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, pairs_of, read_table, transpose_rows
-from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
     SUPPORT,
     SYSTEM,
     TOPIC,
     YES_OR_NO,
-    add_value,
     input_files,
     name_systems,
     warn_missing,
@@ -107,6 +105,12 @@ _SUPPORT = replace(
     ),
     noun="support",
     nested=None,
+    suspicions={
+        "has no support": pl.col("support").is_null(),
+        "citation {citation} has a second support label": is_repeated(
+            "topic", "sentence", "system", "citation"
+        ),
+    },
 )
 
 
@@ -220,62 +224,46 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     """
     if isinstance(data, Mapping):
         data = list(_citation_rows(data))
-    support_degrees = None if support is None else _support_degrees(read_table(support, _SUPPORT))
+    degrees = None if support is None else read_table(support, _SUPPORT)
     tables = []
     for file in input_files(data):
         table = name_systems(read_table(file, _CITATIONS), name, file)
         has_citations = table.frame["citation"].is_not_null().any()
         has_support = "support" in table.names or table.frame["support"].is_not_null().any()
-        if support_degrees is None and has_citations and not has_support:
+        if degrees is None and has_citations and not has_support:
             raise InputError(
                 "expected the support of citations; add a column support, or a table of support"
                 " with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
-        tables.append(table if support_degrees is None else _add_support(table, *support_degrees))
+        tables.append(table if degrees is None else _add_support(table, degrees))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
         tables = [Table(frame, "citations", tables[0].names, None)]
     return _build_citations(tables[0])
 
 
-def _support_degrees(support: Table) -> tuple[dict[tuple[str, str, str, str | None], float], str]:
-    """Return the support by topic, sentence, document and system (or None), and its source."""
-    degrees: dict[tuple[str, str, str, str | None], float] = {}
-    for row, (topic, sentence, system, doc, degree) in enumerate(support.rows()):
-        key = topic, sentence, doc, system
-        if isnan(degree):
-            raise support.wrong(row, "has no support", topic)
-        if key in degrees:
-            raise support.wrong(row, f"citation {quoted(doc)} has a second support label", topic)
-        degrees[key] = degree
-    return degrees, support.source
-
-
-def _add_support(
-    table: Table, degrees: Mapping[tuple[str, str, str, str | None], float], source: str
-) -> Table:
-    """Add the support of the citations of a run."""
+def _add_support(table: Table, degrees: Table) -> Table:
+    """Add the support of citations, of their system or else of any; exclude those without it."""
     if table.frame["support"].is_not_null().any():
         raise PolicyError("a table of support cannot be combined with citations that have support")
-    values: list[float | None] = []
-    labelled_sentences: set[tuple[str, str, str]] = set()
-    is_kept = []
-    for row, (topic, sentence, system, doc, *_) in enumerate(table.rows()):
-        by_any_system = degrees.get((topic, sentence, doc, None))
-        degree = degrees.get((topic, sentence, doc, system), by_any_system)
-        sentence_key = topic, sentence, system
-        if doc is not None and degree is None and sentence_key not in labelled_sentences:
-            reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {source}"
-            raise table.wrong(row, reason, topic)
-        labelled_sentences.add(sentence_key)
-        is_kept.append(doc is None or degree is not None)
-        values.append(degree)
-    if excluded := is_kept.count(False):
+    frame, keys = table.frame, ["topic", "sentence", "citation"]
+    for names in ([*keys, "system"], keys):
+        labels = (
+            degrees.frame if "system" in names else degrees.frame.filter(pl.col("system").is_null())
+        )
+        labels = labels.select(*names, degree="support")
+        frame = frame.join(labels, on=names, how="left", maintain_order="left")
+        frame = frame.with_columns(support=pl.coalesce("support", "degree")).drop("degree")
+    is_excluded = _HAS_DOC & ~_HAS_SUPPORT
+    for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
+        topic, sentence, doc = frame.select(keys).row(row)
+        reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {degrees.source}"
+        raise table.wrong(row, reason, topic)
+    if excluded := frame.filter(is_excluded).height:
         reason = "without support excluded (not the first of their sentences)"
         warn(f"{table.source}: {counted(excluded, 'citation')} {reason}", stacklevel=3)
-    frame = table.frame.with_columns(support=pl.Series(values, dtype=pl.Float64))
-    return replace(table, frame=frame).gather(np.flatnonzero(is_kept))
+    return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
 
 def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
@@ -297,44 +285,36 @@ def _check_list(value: Any, topic: Any) -> list[Any]:
     return list(value)
 
 
+_SENTENCE = ("topic", "system", "sentence")
+_IS_FIRST = pl.int_range(pl.len()).over(_SENTENCE) == 0
+_HAS_DOC, _HAS_SUPPORT = pl.col("citation").is_not_null(), pl.col("support").is_not_null()
+_INVALID_CITATIONS = {
+    "conflicting values of joint for sentence {sentence}": differs("joint", *_SENTENCE),
+    "sentence {sentence} has a row without a citation, but also other rows": ~_IS_FIRST
+    & ~_HAS_DOC.all().over(_SENTENCE),
+    "has support but no citation": _HAS_SUPPORT & ~_HAS_DOC,
+    "sentence {sentence} cites {citation} twice": is_repeated(*_SENTENCE, "citation"),
+    "citation {citation} has no support label": _HAS_DOC & ~_HAS_SUPPORT,
+}
+
+
 def _build_citations(table: Table) -> JudgedCitations:
-    topics: dict[str, int] = {}
-    systems: dict[str, int] = {}
-    sentences: dict[tuple[int, int, str], int] = {}
-    joint: dict[int, float] = {}
-    # A row without a citation adds an empty name.
-    cited_docs: defaultdict[int, set[str]] = defaultdict(set)
-    citations: list[tuple[int, int, float, float]] = []
-    for row, cells in enumerate(table.rows()):
-        topic, label, system, citation, support, joint_value, without_value = cells
-        topic_index = topics.setdefault(topic, len(topics))
-        key = topic_index, systems.setdefault(system, len(systems)), label
-        index = sentences.setdefault(key, len(sentences))
-        if not add_value(joint, index, joint_value):
-            reason = f"conflicting values of joint for sentence {quoted(label)}"
-            raise table.wrong(row, reason, topic)
-        doc, docs = citation or "", cited_docs[index]
-        if "" in docs or (not doc and docs):
-            reason = f"sentence {quoted(label)} has a row without a citation, but also other rows"
-            raise table.wrong(row, reason, topic)
-        if not doc and not isnan(support):
-            raise table.wrong(row, "has support but no citation", topic)
-        if doc in docs:
-            raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)
-        if doc and isnan(support):
-            raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
-        docs.add(doc)
-        if doc:
-            citations.append((index, len(docs), support, without_value))
-    sentence, place, degree, without = np.array(citations, dtype=np.float64).reshape(-1, 4).T
-    warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
+    table.check(_INVALID_CITATIONS)
+    frame = table.frame.with_columns(place=pl.col("citation").cum_count().over(_SENTENCE))
+    joint = pl.col("joint").drop_nulls().first()
+    sentences = frame.group_by(_SENTENCE, maintain_order=True).agg(joint).with_row_index("number")
+    topics, topic = number_values(sentences["topic"])
+    systems, system = number_values(sentences["system"])
+    warn_missing({*zip(topic.tolist(), system.tolist(), strict=True)}, [*topics], [*systems])
+    citations = frame.filter(pl.col("citation").is_not_null())
+    citations = citations.join(sentences, on=_SENTENCE, maintain_order="left")
     return JudgedCitations(
         topics=tuple(topics),
         systems=tuple(systems),
-        cell=np.array([t * len(systems) + s for t, s, _ in sentences], dtype=np.int64),
-        joint=np.array(list(joint.values())),
-        sentence=sentence.astype(np.int64),
-        place=place.astype(np.int64),
-        support=degree,
-        without=without,
+        cell=topic.astype(np.int64) * len(systems) + system,
+        joint=sentences["joint"].fill_null(np.nan).to_numpy(),
+        sentence=citations["number"].cast(pl.Int64).to_numpy(),
+        place=citations["place"].cast(pl.Int64).to_numpy(),
+        support=citations["support"].to_numpy(),
+        without=citations["without"].fill_null(np.nan).to_numpy(),
     )

@@ -15,9 +15,10 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
+from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, pairs_of, read_table
-from cranfield.sources.schemas import Column, Lines, Schema, optional
+from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeated, optional, unnamed
 from cranfield.sources.values import LABEL, NAME, Kind, absent, finite, truths_as_grades
 
 Key = TypeVar("Key")
@@ -140,7 +141,7 @@ def check_name_used(name: str | None, is_used: bool) -> None:
 
 def name_systems(table: Table, name: str | None, data: Any) -> Table:
     """Add the name of the system, by default the stem of the file, to rows that do not name it."""
-    table.refuse_unnamed("system")
+    table.check(unnamed("system"))
     check_name_used(name, bool(table.frame["system"].is_null().all()))
     system = pl.col("system").fill_null(name or stem_of(data))
     return replace(table, frame=table.frame.with_columns(system))
@@ -159,6 +160,15 @@ NUGGETS = Schema(
     noun="nuggets",
     lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
     tuples=_NTCIR_COLUMNS,
+    suspicions={
+        "nugget {nugget} occurs twice": is_repeated("topic", "nugget", "assessor")
+        & pl.col("assessor").is_null(),
+        "nugget {nugget} occurs twice by assessor {assessor}": is_repeated(
+            "topic", "nugget", "assessor"
+        ),
+        "nugget {nugget} has a second weight": differs("weight", "topic", "nugget"),
+        "nugget {nugget} has a second length": differs("vital_length", "topic", "nugget"),
+    },
 )
 
 
@@ -267,40 +277,28 @@ def add_value(values: dict[Key, float], key: Key, value: float) -> bool:
 
 
 def build_nuggets(table: Table) -> Nuggets:
-    topics: dict[str, int] = {}
-    voters: set[tuple[str, str, str | None]] = set()
-    weights: dict[tuple[str, str], float] = {}
-    lengths: dict[tuple[str, str], float] = {}
-    votes: dict[tuple[str, str], list[float]] = {}
-    for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
-        topics.setdefault(topic, len(topics))
-        if (topic, nugget, assessor) in voters:
-            suffix = f" by assessor {quoted(assessor)}" if assessor else ""
-            raise table.wrong(row, f"nugget {quoted(nugget)} occurs twice{suffix}", topic)
-        voters.add((topic, nugget, assessor))
-        key = (topic, nugget)
-        for label, value, values in (("weight", weight, weights), ("length", length, lengths)):
-            if not add_value(values, key, value):
-                raise table.wrong(row, f"nugget {quoted(nugget)} has a second {label}", topic)
-        ballot = votes.setdefault(key, [])
-        if not isnan(vote):
-            ballot.append(vote)
-    topic_of = np.array([topics[topic] for topic, _ in votes], dtype=np.int64)
-    n_vital = np.array([sum(ballot) for ballot in votes.values()])
-    n_votes = np.array([len(ballot) for ballot in votes.values()])
-    max_vital = np.zeros(len(topics))
-    np.maximum.at(max_vital, topic_of, n_vital)
-    proportions = n_vital / np.where(max_vital > 0, max_vital, 1.0)[topic_of]
-    weights_by_votes = np.where(n_votes > 0, proportions, np.nan)
-    explicit_weights = np.array(list(weights.values()))
-    nuggets = Nuggets(
-        topics=tuple(topics),
-        ids=tuple(nugget for _, nugget in votes),
-        topic=topic_of,
-        weight=np.where(np.isnan(explicit_weights), weights_by_votes, explicit_weights),
-        vital_length=np.array(list(lengths.values())),
-        vital=np.where(n_votes > 0, (n_vital > n_votes / 2).astype(float), np.nan),
+    n_vital, n_votes = pl.col("n_vital"), pl.col("n_votes")
+    rows = table.frame.group_by("topic", "nugget", maintain_order=True).agg(
+        pl.col("weight", "vital_length").drop_nulls().first(),
+        n_vital=pl.col("importance").sum(),
+        n_votes=pl.col("importance").count(),
     )
+    rows = rows.with_columns(
+        by_votes=pl.when(n_votes > 0).then(n_vital / n_vital.max().over("topic").clip(1)),
+        vital=pl.when(n_votes > 0).then((n_vital > n_votes / 2).cast(pl.Float64)),
+    )
+    topics, topic_of = number_values(rows["topic"])
+    explicit_weights, weight, vital_length, vital = (
+        rows.select(
+            pl.col("weight").fill_null(np.nan),
+            pl.coalesce("weight", "by_votes").fill_null(np.nan).alias("any weight"),
+            pl.col("vital_length", "vital").fill_null(np.nan),
+        )
+        .to_numpy()
+        .T.copy()
+    )
+    ids = tuple(topics), tuple(rows["nugget"]), topic_of.astype(np.int64)
+    nuggets = Nuggets(*ids, weight, vital_length, vital)
     _check_complete_topics(nuggets, table.source)
     _warn_contradictions(nuggets, explicit_weights, table.source)
     return nuggets

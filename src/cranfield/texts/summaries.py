@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import read_table, three_columns
-from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.schemas import Column, Schema, unnamed
 from cranfield.texts.gold import (
     SYSTEM,
     TEXT,
@@ -50,6 +50,7 @@ _TEXTS = Schema(
     noun="summaries",
     otherwise="csv",
     mapping=three_columns("system", "topic", "text", inner_form="topic: text"),
+    suspicions=unnamed("system"),
 )
 _REFERENCES = replace(_TEXTS, noun="references", mapping=_reference_columns)
 
@@ -312,7 +313,6 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
 def _read_texts(data: Any, schema: Schema) -> list[tuple[str, str, str | None]]:
     """Return topic, text and system (or None) of each text."""
     table = read_table(data, schema)
-    table.refuse_unnamed("system")
     empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty and schema is _REFERENCES and not isinstance(data, Mapping):
         text = f"the reference text of topic {quoted(empty[0])}"

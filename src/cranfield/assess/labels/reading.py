@@ -25,7 +25,6 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
-from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import (
     GradeMap,
     describe_invalid_grade,
@@ -33,7 +32,7 @@ from cranfield.collection.files.grade_maps import (
     map_grades,
     set_grade_kind,
 )
-from cranfield.collection.files.layouts import Layout, detect_layout, read_head
+from cranfield.collection.files.lines import Layout, detect_layout, read_frames, read_head
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
-from cranfield.collection.keys import Codes
+from cranfield.collection.pairs import Codes
 from cranfield.collection.run import rows_of_mask
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin

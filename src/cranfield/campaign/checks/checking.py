@@ -26,12 +26,12 @@ from cranfield.campaign.rules.task_rules import (
     is_safe_name,
 )
 from cranfield.campaign.rules.topics import topic_ids
-from cranfield.collection.files.layouts import BLANKS
+from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.keys import DocIndex, number_values
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet

@@ -16,8 +16,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.campaign.checks.report import Faults
-from cranfield.collection.files.blank_separated import has_tab_columns, separator_of
-from cranfield.collection.files.layouts import BLANKS, QRELS, RUN
+from cranfield.collection.files.lines import BLANKS, QRELS, RUN, has_tab_columns, separator_of
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGED, BeyondLimitError
 from cranfield.sources.chunks import Source

@@ -30,7 +30,7 @@ from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
-from cranfield.collection.files.layouts import RUN
+from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.metadata.reading import MAX_BYTES, header_of

@@ -34,7 +34,7 @@ from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, is_safe_na
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
-from cranfield.collection.files.layouts import BLANKS
+from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import can_be_read

@@ -11,7 +11,7 @@ from cranfield.base.errors import InputError, optional_module, quoted
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import spelt
-from cranfield.sources.text import XmlReader, decode_text, parse_json, parse_json_lines, split_lines
+from cranfield.sources.text import decode_text, parse_json, parse_json_lines, read_xml, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
 """Names of the id of a topic in XML and JSON."""
@@ -73,9 +73,7 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         for match in matches:
             yield match[1], content.count("\n", 0, match.start()) + 1
     elif start == "<":
-        reader = _XmlTopics(source)
-        reader.parse()
-        yield from reader.topics
+        yield from _xml_topics(source)
     else:
         yield from _ids_of_lines(content)
 
@@ -103,39 +101,20 @@ def _topic_id(entry: Any, line: int | None = None) -> str:
     raise InputError(f"has a topic without an id; expected one of the keys: {names}", line=line)
 
 
-class _XmlTopics(XmlReader):
-    """Collects the ids of topics, from an attribute or an inner element."""
+_TOPIC_TAGS = ("topic", "query", "top")
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.depth = self.line = 0
-        self.text: str | None = None
-        self.topic: str | None = None
-        self.topics: list[tuple[str, int | None]] = []
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self.depth:
-            self.depth += 1
-            if self.depth == 2 and self.topic is None and tag.lower() in ID_NAMES:
-                self.text = ""
-        elif tag.lower() in ("topic", "query", "top"):
-            self.depth, self.line = 1, self.parser.CurrentLineNumber
-            ids = [attributes[key] for key in ID_NAMES if key in attributes]
-            self.topic = ids[0] if ids else None
-
-    def data(self, text: str) -> None:
-        if self.text is not None:
-            self.text += text
-
-    def end(self, tag: str) -> None:
-        if self.text is not None:
+def _xml_topics(source: Source) -> Iterator[tuple[str, int]]:
+    """Yield the ids of topics, from an attribute or an inner element, and their lines."""
+    for element in read_xml(source).walk():
+        if element.tag.lower() in _TOPIC_TAGS and not element.is_inside(*_TOPIC_TAGS):
+            ids = [element.attributes[key] for key in ID_NAMES if key in element.attributes]
             # CLEF has the id in an inner element.
-            self.topic, self.text = self.text, None
-        if self.depth == 1:
-            if self.topic is None:
-                raise self.wrong(f"<{tag}> has no id; expected one of: {', '.join(ID_NAMES)}")
-            self.topics.append((self.topic.strip(), self.line))
-        self.depth = max(self.depth - 1, 0)
+            ids += [inner.text for inner in element.children if inner.tag.lower() in ID_NAMES]
+            if not ids:
+                reason = f"<{element.tag}> has no id; expected one of: {', '.join(ID_NAMES)}"
+                raise InputError(reason, source=source.name, line=element.line)
+            yield ids[0].strip(), element.line
 
 
 def _irds_topics(name: str) -> list[str]:

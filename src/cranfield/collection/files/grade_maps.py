@@ -79,10 +79,7 @@ class GradeMap:
 
     @classmethod
     def of(cls, data: Any) -> GradeMap:
-        """Create a map from `{value: grade}`, increasing cut points, or a pattern with one group.
-
-        Raises a PolicyError for other data.
-        """
+        """Create a map from `{value: grade}`, increasing cut points, or a pattern with a group."""
         if isinstance(data, cls):
             return data
         if is_pattern(data):

@@ -45,6 +45,7 @@ from cranfield.scores.one_measure import label_index
 from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
+from cranfield.sources.text import decode_text, parse_json
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
@@ -311,8 +312,6 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
         return
-    from cranfield.sources.text import decode_text, parse_json
-
     try:
         content = parse_json(decode_text(source.read(), source.name), source.name)
     except InputError:
@@ -451,7 +450,8 @@ def files_of(path: str) -> Iterator[str]:
         yield from [path] if names is None else _runs_among(names) or names
     elif check_path(Path.is_dir, path):
         try:
-            files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+            entries = sorted(Path(path).iterdir())
+            files = [str(entry) for entry in entries if entry.is_file()]
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=path) from error
@@ -462,13 +462,9 @@ def files_of(path: str) -> Iterator[str]:
             pattern = "/".join([path.rstrip("/"), *"*" * levels])
             hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
             raise InputError(f"the folder has no file{hint}", source=path)
-        folders = [
-            folder.name
-            for folder in sorted(Path(path).iterdir())
-            if folder.is_dir() and not folder.name.startswith(".") and any(folder.iterdir())
-        ]
+        folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
-            listed = some_of(map(quoted, folders), 3)
+            listed = some_of((quoted(folder.name) for folder in folders), 3)
             warn(f"skipped folders in {quoted(path)}: {listed}", stacklevel=3)
         yield from files
     elif (matching := match_files(path)) is not None:

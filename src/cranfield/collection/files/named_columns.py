@@ -26,6 +26,7 @@ from cranfield.collection.files.nested_json import (
     NO_DOCUMENT,
     append_columns,
     columns_of_nested,
+    key_of,
     numbers_of_hits,
 )
 from cranfield.collection.metadata.reading import MetadataPlace
@@ -63,16 +64,7 @@ def _is_list(documents: Any) -> bool:
 
 def _is_hit(value: Any) -> bool:
     """Return True for a document without a topic, as search engines return it."""
-    return isinstance(value, Mapping) and _find_key(value, TOPIC) is None is not _find_key(
-        value, DOC
-    )
-
-
-def _find_key(row: Mapping[Any, Any], column: Column) -> Any:
-    """Return the key of a mapping that names a column, or None."""
-    keys = [*row]
-    places = column.named_in(keys)
-    return keys[places[0]] if places else None
+    return isinstance(value, Mapping) and key_of(TOPIC, value) is None is not key_of(DOC, value)
 
 
 FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
@@ -98,7 +90,7 @@ def is_run(data: Any) -> bool:
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
-    return not all(isinstance(row, Mapping) and _find_key(row, DOC) is None for row in data)
+    return not all(isinstance(row, Mapping) and key_of(DOC, row) is None for row in data)
 
 
 def _is_pair(value: Any) -> bool:
@@ -122,9 +114,7 @@ def _split_documents(
         size = len(docs)
         values: Sequence[Any] = range(-1, -size - 1, -1) if value_name == "score" else [1] * size
         if docs and all(map(_is_hit, docs)):
-            doc, number = (
-                _find_key(docs[0], column) for column in (DOC, _VALUE_COLUMNS[value_name])
-            )
+            doc, number = (key_of(column, docs[0]) for column in (DOC, _VALUE_COLUMNS[value_name]))
             if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
                 reason = f"topic {quoted(topic)} has documents with different keys"
                 raise InputError(reason, source=source)
@@ -159,7 +149,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         docs, values = _split_documents(value_name, topic, documents, source)
         topic_ranks, numbers = [*range(1, len(docs) + 1)], dict[str, list[Any]]()
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
-            has_scores = _find_key(documents[0], SCORE) is not None
+            has_scores = key_of(SCORE, documents[0]) is not None
             with in_source(source):
                 numbers = numbers_of_hits(documents, has_scores, topic)
             have_ranks |= "rank" in numbers

@@ -177,10 +177,7 @@ def _has_list(record: Any) -> bool:
 
 
 def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
-    """Return the keys of the lists of documents in a record.
-
-    The documents of an answer of TREC RAG are its references.
-    """
+    """Return the keys of the lists of documents in a record; in TREC RAG, of its references."""
     if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
         return ["references"]
     return [
@@ -203,10 +200,10 @@ def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
 
 def _topic(record: Mapping[Any, Any], place: str) -> Any:
     """Return the topic of a record: its id, the id of its query, or else the text of its query."""
-    name = _name_of(_TOPIC, record, place)
+    name = key_of(_TOPIC, record, place)
     topic = record.get(name)
     if isinstance(topic, Mapping):
-        inner = _name_of(_TOPIC, topic, place)
+        inner = key_of(_TOPIC, topic, place)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier has priority over a text.
     by_text = name is None or spelt(name) in {"query", "question"}
@@ -216,11 +213,11 @@ def _topic(record: Mapping[Any, Any], place: str) -> Any:
     return topic
 
 
-def _name_of(column: Column, record: Mapping[Any, Any], place: str) -> Any:
-    """Return the key of a column in a record, or None; refuse two keys."""
+def key_of(column: Column, record: Mapping[Any, Any], place: str = "") -> Any:
+    """Return the key of a column in a record, or None; refuse two keys at a named place."""
     names = [*record]
     places = column.named_in(names)
-    if len(places) > 1:
+    if len(places) > 1 and place:
         pair = " and ".join(quoted(names[k]) for k in places[:2])
         raise InputError(f"{place} has two keys for the {column.name}: {pair}; remove one")
     return names[places[0]] if places else None
@@ -236,7 +233,7 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         expected = f"expected {len(hits)} scores for topic {quoted(topic)}"
         raise InputError(f"{expected}, got another number")
-    system = record.get(_name_of(_SYSTEM, record, f"topic {quoted(topic)}"))
+    system = record.get(key_of(_SYSTEM, record, f"topic {quoted(topic)}"))
     system = None if isinstance(system, Mapping) else system
     lists = {
         re.sub("ies$", "y", str(name)).removesuffix("s"): values
@@ -343,7 +340,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
         return [_without_url(hit) for hit in hits], values
     docs = [_without_url(_id_of(hit, topic)) for hit in hits]
     column = _SCORE if kind == "run" else _GRADE
-    names = [_name_of(column, hit, f"a document of topic {topic}") for hit in hits]
+    names = [key_of(column, hit, f"a document of topic {topic}") for hit in hits]
     values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
     if kind == "qrels":
         if hits and not any(names):
@@ -361,7 +358,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
 def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
     """Return the id of a document: by `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
-    name = "_id" if "_id" in ids else _name_of(_DOC, ids, f"a document of topic {topic}")
+    name = "_id" if "_id" in ids else key_of(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
         keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
         expected = f"expected the id of each document of topic {topic} (usual names: docid, _id)"

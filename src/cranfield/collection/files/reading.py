@@ -16,9 +16,8 @@ from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
-from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import GradeMap
-from cranfield.collection.files.layouts import Layout, blank_header, detect_layout
+from cranfield.collection.files.lines import Layout, blank_header, detect_layout, read_frames
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
     qrels_of_dicts,
@@ -27,9 +26,8 @@ from cranfield.collection.files.named_columns import (
 )
 from cranfield.collection.files.system_tables import SystemTable, read_line_table, read_system_table
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.keys import Codes, number_values
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.pairs import warn_of_pairs
+from cranfield.collection.pairs import Codes, number_values, warn_of_pairs
 from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
@@ -81,7 +79,7 @@ def read_qrels(
     format
         Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
         grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
-        L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.layouts`);
+        L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.lines`);
         and judgments of samples: `prels` (topic, document, grade, method, inclusion probability),
         `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
         not sampled).

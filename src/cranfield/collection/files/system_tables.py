@@ -15,9 +15,8 @@ import polars as pl
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, optional_module, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.files.blank_separated import read_frames
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
-from cranfield.collection.files.layouts import Layout
+from cranfield.collection.files.lines import Layout, read_frames
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT_ADVICE,
@@ -40,7 +39,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.schemas import Column, Schema, spelt, unnamed
 from cranfield.sources.values import TAG, Cells, absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -112,8 +111,7 @@ class SystemTable:
             warn(f"{self.table.source}: {column} {advice}", stacklevel=5)
 
     def distinguishing_column(self) -> tuple[str, list[str], str] | None:
-        """Find the column with the fewest values that distinguishes repeated documents, or else
-        one whose name may be that of systems; return its name, values and role."""
+        """Return a column that distinguishes repeated documents or may name systems."""
         columns = list(self._system_like_columns())
         pairs = self.table.frame.select("topic", "doc")
         for name, column, values in sorted(columns, key=lambda column: len(column[2])):
@@ -232,7 +230,7 @@ def _build_table(
         lines = None if lines is None else [lines[k] for k in filled]
     table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
     if "tag" in cells:
-        table.refuse_unnamed("tag")
+        table.check(unnamed("tag"))
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))

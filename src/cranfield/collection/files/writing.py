@@ -22,7 +22,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted
-from cranfield.collection.files.layouts import QRELS, QRELS_FORMATS
+from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.metadata.reading import header_lines

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import polars as pl
 
@@ -114,6 +113,7 @@ class Coverage:
     def notes(self) -> list[str]:
         """Notes on the coverage for readers of the scores, one line each."""
         notes = []
+        systems = [row.system for row in self.systems]
         for topics_of, description in (
             (attrgetter("missing"), "no results for some judged topics"),
             (attrgetter("extra"), "results for topics without judgments"),
@@ -122,8 +122,8 @@ class Coverage:
                 topics = max(map(topics_of, rows), key=len)
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
-                    f"{_subject(rows, self.systems)} {description}"
-                    f" ({_name_worst(worst, self.systems)}{counted(len(topics), 'topic')}:"
+                    f"{_subject(rows, systems)} {description}"
+                    f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
         notes += self.contradiction_notes
@@ -131,8 +131,8 @@ class Coverage:
             worst = max(rows, key=lambda row: row.unjudged_10 / row.retrieved_10)
             proportion = worst.unjudged_10 / worst.retrieved_10
             notes.append(
-                f"{_subject(rows, self.systems)} more than 20% unjudged documents in the top 10"
-                f" ({_name_worst(worst, self.systems)}{proportion:.1%})"
+                f"{_subject(rows, systems)} more than 20% unjudged documents in the top 10"
+                f" ({_name_worst(worst.system, systems)}{proportion:.1%})"
             )
         for count_of, description in (
             (attrgetter("excluded"), "excluded"),
@@ -142,7 +142,7 @@ class Coverage:
                 counts = {*map(count_of, rows)}
                 amount = counted(max(counts), "document" if description == "excluded" else "chunk")
                 qualifier = "at most " if len(counts) > 1 else ""
-                notes.append(f"{_subject(rows, self.systems)} {qualifier}{amount} {description}")
+                notes.append(f"{_subject(rows, systems)} {qualifier}{amount} {description}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
@@ -159,33 +159,27 @@ class Coverage:
             warn(note, stacklevel=3)
 
 
-class _Contradictions(NamedTuple):
-    system: str
-    contradictions: int
-
-
 def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
     """Describe ranks that contradict scores, by their number in each system."""
-    systems = [*starmap(_Contradictions, counts.items())]
-    rows = [row for row in systems if row.contradictions]
-    if not rows:
+    affected = [name for name, count in counts.items() if count]
+    if not affected:
         return []
-    worst = max(rows, key=attrgetter("contradictions"))
+    worst = max(affected, key=counts.__getitem__)
     return [
-        f"{_subject(rows, systems)} a rank column that contradicts the scores"
-        f" ({_name_worst(worst, systems)}{counted(worst.contradictions, 'contradiction')});"
+        f"{_subject(affected, [*counts])} a rank column that contradicts the scores"
+        f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders them by rank"
     ]
 
 
-def _subject(affected: Sequence[Any], systems: Sequence[Any]) -> str:
+def _subject(affected: Sequence[Any], systems: Sequence[str]) -> str:
     if len(systems) == 1:
-        return f"system {quoted(systems[0].system)} has"
+        return f"system {quoted(systems[0])} has"
     return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"
 
 
-def _name_worst(worst: Any, systems: Sequence[Any]) -> str:
-    return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
+def _name_worst(worst: str, systems: Sequence[str]) -> str:
+    return f"most in {quoted(worst)}: " if len(systems) > 1 else ""
 
 
 class Scorer(Protocol):

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,16 @@ from cranfield.base.parallel import (
     n_processors,
     pool_of,
 )
+from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
+from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
-from cranfield.collection.keys import find_label_positions
+from cranfield.collection.pairs import find_label_positions
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
-
-if TYPE_CHECKING:
-    from cranfield.collection.document_tables import DocumentTable
-    from cranfield.collection.intents import Intents
 
 
 class _Compact:

@@ -6,17 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, collect_warnings, quoted, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import counted, some_of
+from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.intents import intents_of, read_intents
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -25,10 +30,10 @@ from cranfield.collection.judged.each_run import (
     assemble_runs,
     judge_each,
 )
-from cranfield.collection.judged.exclusion import Exclusion
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES
+from cranfield.collection.pairs import topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
@@ -45,9 +50,55 @@ from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.values import ID
 
-if TYPE_CHECKING:
-    from cranfield.collection.document_tables import DocumentTable
+SELF = "self"
+"""Value that excludes the documents whose id is that of the topic."""
+
+
+def _pairs(data: Any, source: str) -> dict[str, list[Any]]:
+    """Convert `{topic: [document, ...]}` to columns."""
+    columns: dict[str, list[Any]] = {"topic": [], "doc": []}
+    for topic, docs in data.items():
+        if not isinstance(docs, (list, tuple, set, frozenset)):
+            reason = f"expected {{topic: [document, ...]}}, got {type(docs).__name__} for a topic"
+            raise InputError(reason, source=source)
+        columns["topic"] += [topic] * len(docs)
+        columns["doc"] += docs
+    return columns
+
+
+EXCLUDED = schema_of_lines(
+    "table of excluded documents", Column("topic", ID), Column("doc", ID), mapping=_pairs
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusion:
+    """Documents to remove from rankings: pairs of topic and document, or those with topic ids."""
+
+    pairs: pl.DataFrame | None = None
+
+    @classmethod
+    def of(cls, data: Any) -> Exclusion | None:
+        """Create an exclusion from `self` or a table of topics and documents; None for None."""
+        if data is None or isinstance(data, cls):
+            return data
+        if isinstance(data, str) and data == SELF:
+            return cls()
+        return cls(read_table(data, EXCLUDED).frame.select("topic", "doc").unique())
+
+    def mask(self, run: Run) -> NDArray[np.bool_]:
+        """Return a mask of the rows of a run to keep; shape (rows,)."""
+        topic = topic_column(run)
+        if self.pairs is None:
+            return (topic != run.docs).to_numpy()
+        rows = pl.DataFrame({"topic": topic, "doc": run.docs}).with_row_index("row")
+        is_included = np.ones(len(run), dtype=bool)
+        is_included[rows.join(self.pairs, on=["topic", "doc"], how="semi")["row"]] = False
+        return is_included
 
 
 ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
@@ -75,8 +126,6 @@ def read_inputs(
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
-
         qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
@@ -141,8 +190,6 @@ def can_be_read(
     **options: Any,
 ) -> bool:
     """Return True if data can be read as the given kind: `run` (the first one) or `qrels`."""
-    from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
-
     if isinstance(data, Qrels) or _is_read(data):
         return isinstance(data, Qrels) == (kind == "qrels")
     path = fspath(data) if isinstance(data, (str, PathLike)) else ""
@@ -442,9 +489,6 @@ def _read_supplements(
     """Read lengths and groups of documents, and intents of topics."""
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Supplements()
-    from cranfield.collection.document_tables import read_groups, read_lengths
-    from cranfield.collection.intents import intents_of, read_intents
-
     sources = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
     tables = {name: read(data) for name, (read, data) in sources.items() if data is not None}
     table = None if intents is None else read_intents(intents)

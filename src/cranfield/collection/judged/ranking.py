@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, check_choice
-from cranfield.collection.keys import expand_rows
+from cranfield.collection.judged.rows import ranges
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
@@ -111,7 +111,7 @@ class RunOrder:
 
     def _resolve(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Return the positions of groups, and the permutation that orders their documents."""
-        group, positions = expand_rows(np.arange(firsts.size), firsts, sizes)
+        group, positions = ranges(firsts, firsts + sizes)
         rows = positions if self._unresolved is None else self._unresolved[positions]
         if self.ties in _BY_ROW:
             return positions, np.lexsort((rows, group))

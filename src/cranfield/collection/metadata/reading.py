@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import InputError, warn
+from cranfield.sources.chunks import Source
+from cranfield.sources.text import decode_text
 
 if TYPE_CHECKING:
     from cranfield.collection.metadata.metadata import Metadata
@@ -136,8 +138,6 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
         return _of_header(data)
     if isinstance(data, bytes):
         return _of_yaml(data, "metadata", 1)
-    from cranfield.sources.chunks import Source
-
     path = fspath(data)
     if Path(path).suffix.lower() in (".yml", ".yaml"):
         with Source(path).open_raw() as file:
@@ -199,7 +199,6 @@ def header_lines(place: MetadataPlace | None) -> bytes:
 
 def _of_header(header: Header) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
-    from cranfield.sources.text import decode_text
 
     if header.form == "sysdesc":
         description = decode_text(header.text, header.source, header.line).strip()
@@ -209,7 +208,6 @@ def _of_header(header: Header) -> Metadata:
 
 def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
-    from cranfield.sources.text import decode_text
 
     if len(data) > MAX_BYTES:
         raise InputError("has more than 1 MiB", source=source)

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
+from cranfield.collection.pairs import find_label_positions, number_values
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -43,33 +45,18 @@ def is_missing(cell: Any) -> bool:
     return absent(cell, NO_SCORE)
 
 
-def is_numeric(cell: Any) -> bool:
-    return finite(cell) is not None
-
-
 def has_decimal_comma(cell: Any) -> bool:
     """Return True if a cell is a number with a decimal comma."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def read_score(cell: Any, line: int | None = None, topic: str | None = None) -> float:
-    """Read a score; NaN for a missing one."""
-    score = finite(cell)
-    if score is not None:
-        return score
-    if is_missing(cell):
-        return math.nan
-    comma = has_decimal_comma(cell)
-    reason = "has a decimal comma; use a decimal point" if comma else "is not a finite number"
-    raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
-
-
-def read_label(cell: Any, kind: str, line: int | None = None) -> str:
-    """Read the label of a topic, system, measure or shard; raise an error for an empty one."""
-    label: str | None = LABEL.read(cell)
-    if label is None:
-        raise InputError(LABEL.reason(kind, cell), line=line)
-    return label
+def read_labels(cells: Sequence[Any], kind: str, lines: Sequence[int] | None = None) -> list[str]:
+    """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
+    labels, invalid = LABEL.column(kind, cells)
+    if invalid is not None:
+        line = None if lines is None else lines[invalid]
+        raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
+    return labels.to_list()
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
@@ -130,10 +117,7 @@ def resembles_measure(name: str) -> bool:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
-    """Return True if a name is requested, or most are common names of measures or have a cutoff.
-
-    If only some are, an `InputError` is raised if `kind` describes the names; else it is False.
-    """
+    """Return True if most names are of measures; refuse a mixture if `kind` describes the names."""
     sample = list(islice(names, MAX_NAMES))
     if any(same_measure(name, measure) for name in sample for measure in requested):
         return True
@@ -183,7 +167,6 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     return matches[0]
 
 
-Label = TypeVar("Label", str, "str | None")
 AGGREGATE = "all"  # topic of the overall values of trec_eval and ir_measures
 ROUNDING = 1e-6  # by which a score may exceed the range of its measure
 
@@ -197,70 +180,87 @@ class ScoreSource:
     requested: Sequence[str] = ()  # measures, which help to recognise names of measures
 
 
-class Entry(NamedTuple):
-    """One score, as an unconverted cell, with its labels."""
+_COLUMNS: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("measure", "topic", "system", "shard"), pl.String),
+    **{"score": pl.Float64, "problem": pl.String, "line": pl.Int64},
+}
 
-    measure: str | None
-    topic: str
-    system: str
-    shard: str | None
-    cell: Any
-    line: int | None = None
+
+def score_frame(
+    labels: Mapping[str, Any], cells: Sequence[Any], lines: Sequence[int] | None = None
+) -> pl.DataFrame:
+    """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
+    scores = [finite(cell) for cell in cells]
+    problems = [
+        _score_problem(cell) if score is None and not is_missing(cell) else None
+        for score, cell in zip(scores, cells, strict=True)
+    ]
+    values = {**labels, "score": scores, "problem": problems, "line": lines}
+    return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
+
+
+def _score_problem(cell: Any) -> str:
+    if has_decimal_comma(cell):
+        return f"score {quoted(cell)} has a decimal comma; use a decimal point"
+    return f"score {quoted(cell)} is not a finite number"
 
 
 @dataclass(frozen=True)
 class ScorePart:
     """The scores of one file or object."""
 
-    entries: list[Entry]  # all or none have a measure, and all or none a shard
+    frame: pl.DataFrame  # of `score_frame`; all or no rows have a measure, or a shard
     directions: Mapping[str | None, bool]  # whether lower scores are better, if the source says so
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
     has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
 
-    @property
-    def kinds(self) -> list[str]:
-        return list(dict.fromkeys(e.measure for e in self.entries if e.measure is not None))
+    def labels(self, column: str) -> list[str]:
+        """Return the distinct labels of a column, in order of appearance."""
+        return self.frame[column].drop_nulls().unique(maintain_order=True).to_list()
 
     @property
     def by_shard(self) -> bool:
-        return self.entries[0].shard is not None
+        return self.frame["shard"][0] is not None
 
 
 def make_part(
-    entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
+    frame: pl.DataFrame, directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
-    all_entries = list(entries)
-    topics = {entry.topic for entry in all_entries}
-    summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
-    if summaries and summaries != topics:
-        listed = some_of(map(quoted, sorted(summaries)), 5)
-        warn(f"rows of summaries over topics are skipped: {listed}")
-    by_topic = [
-        entry for entry in all_entries if entry.topic != AGGREGATE and entry.topic not in summaries
-    ]
-    other_topics = {topic for topic in topics - summaries - {AGGREGATE} if not topic.isdigit()}
+    topics = {*frame["topic"]}
+    frame = _without_summaries(frame, "topic", "topics").filter(pl.col("topic") != AGGREGATE)
+    other_topics = sorted(topic for topic in {*frame["topic"]} if not topic.isdigit())
     if 0 < 5 * len(other_topics) <= len(topics):
-        listed = some_of(map(quoted, sorted(other_topics)), 5)
+        listed = some_of(map(quoted, other_topics), 5)
         warn(
             f"rows read as topics, although other topics are numbers: {listed}; remove them if they"
             " summarise others"
         )
-    shards = {entry.shard for entry in by_topic}
-    summaries = {shard for shard in shards if shard is not None and spelt(shard) in SUMMARIES}
-    if summaries and summaries != shards:
-        listed = some_of(map(quoted, sorted(summaries)), 5)
-        warn(f"rows of summaries over shards or replicates are skipped: {listed}")
-        by_topic = [entry for entry in by_topic if entry.shard not in summaries]
-    if not by_topic:
+    frame = _without_summaries(frame, "shard", "shards or replicates")
+    if frame.is_empty():
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
             " cranfield evaluate with --by-topic"
         )
-    if all(is_missing(entry.cell) for entry in by_topic):
+    if frame["score"].is_null().all() and frame["problem"].is_null().all():
         raise InputError("has no scores: all cells are empty")
-    return ScorePart(by_topic, directions or {})
+    return ScorePart(frame, directions or {})
+
+
+def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
+    """Return the rows that do not summarise others, with a warning; no rows if all topics do."""
+    labels = {*frame[column]}
+    summaries = sorted(label for label in labels if label and spelt(label) in SUMMARIES)
+    if column == "topic" and AGGREGATE in summaries:
+        # All programs write this summary.
+        summaries.remove(AGGREGATE)
+    if len(summaries) == len(labels):
+        return frame.clear() if column == "topic" else frame
+    if summaries:
+        listed = some_of(map(quoted, summaries), 5)
+        warn(f"rows of summaries over {rows} are skipped: {listed}")
+    return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
@@ -269,36 +269,30 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     for part in parts:
         with in_source(part.source):
             # A part without names of measures has the scores of one unnamed measure.
-            kinds.append(choose_measure(part.kinds, measure) if part.kinds else None)
+            names = part.labels("measure")
+            kinds.append(choose_measure(names, measure) if names else None)
     _check_compatible(parts, kinds, measure)
-    selection = [
-        (part, kind, [entry for entry in part.entries if entry.measure == kind])
+    frames = [
+        part.frame.filter(pl.col("measure").eq_missing(kind))
         for part, kind in zip(parts, kinds, strict=True)
     ]
-    topics = _number_labels(entry.topic for *_, entries in selection for entry in entries)
+    for part, frame in zip(parts, frames, strict=True):
+        _refuse_invalid(frame, part)
+    frame = pl.concat(frames)
+    topics, topic_codes = number_values(frame["topic"])
+    shards, shard_codes = number_values(frame["shard"])
     # Systems without a score of this measure stay, so that they are reported as missing.
-    systems = _number_labels(entry.system for part in parts for entry in part.entries)
-    shards = _number_labels(entry.shard for *_, entries in selection for entry in entries)
+    systems = [system for part in parts for system in part.labels("system")]
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
-    has_score = np.zeros(values.shape, dtype=bool)
-    for part, _, entries in selection:
-        with in_source(part.source):
-            for _, topic, system, shard, cell, line in entries:
-                cell_index = topics[topic], systems[system], shards[shard]
-                if has_score[cell_index]:
-                    in_shard = "" if shard is None else f" in {part.axis} {quoted(shard)}"
-                    raise InputError(
-                        f"system {quoted(system)} has two scores{in_shard}", line=line, topic=topic
-                    )
-                has_score[cell_index] = True
-                values[cell_index] = read_score(cell, line, topic)
+    cells = topic_codes, find_label_positions(frame["system"].to_list(), systems), shard_codes
+    values[cells] = frame["score"].fill_null(math.nan).to_numpy()
     by_shard = parts[0].by_shard
     name = measure if measure is not None else kinds[0]
     scores = Scores(
         values if by_shard else values[:, :, 0],
         tuple(topics),
         tuple(systems),
-        shards=tuple(map(str, shards)) if by_shard else (),
+        shards=tuple(shards) if by_shard else (),
         axis=parts[0].axis,
         # A known measure has a declared range, direction and scale.
         definition=measure_of(name) if name else None,
@@ -311,10 +305,11 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
             topic, system, _ = np.argwhere(is_outside)[0]
             warn(
                 f"{counted(int(is_outside.sum()), 'score')} of {name} outside its range {low:g} to"
-                f" {high:g}, such as {values[is_outside][0]:g} of {quoted([*systems][system])} on"
-                f" topic {quoted([*topics][topic])}; are these percentages, or marks of failures?"
+                f" {high:g}, such as {values[is_outside][0]:g} of {quoted(systems[system])} on"
+                f" topic {quoted(topics[int(topic)])}; are these percentages, or marks of failures?"
             )
-    directions = {part.directions[kind] for part, kind, _ in selection if kind in part.directions}
+    pairs = zip(parts, kinds, strict=True)
+    directions = {part.directions[kind] for part, kind in pairs if kind in part.directions}
     if len(directions) > 1:
         raise InputError(
             "sources disagree on the direction of the measure: lower and higher is better"
@@ -322,8 +317,16 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     return scores.with_direction(directions.pop()) if directions else scores
 
 
-def _number_labels(labels: Iterable[Label]) -> dict[Label, int]:
-    return {label: k for k, label in enumerate(dict.fromkeys(labels))}
+def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
+    """Raise an error for the first invalid score, or second score of a system and topic."""
+    is_first = pl.struct("topic", "system", "shard").is_first_distinct()
+    frame = frame.with_columns(is_first=is_first)
+    invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
+    for row in invalid[:1].iter_rows(named=True):
+        in_shard = "" if row["shard"] is None else f" in {part.axis} {quoted(row['shard'])}"
+        repeat = f"system {quoted(row['system'])} has two scores{in_shard}"
+        reason = row["problem"] if row["is_first"] else repeat
+        raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 
 
 def _check_compatible(
@@ -362,7 +365,7 @@ def _check_compatible(
             raise InputError(reason, source=part.source)
     source_of: dict[str, str] = {}
     for part in parts:
-        for system in dict.fromkeys(entry.system for entry in part.entries):
+        for system in part.labels("system"):
             if system in source_of:
                 reason = f"duplicate system {quoted(system)}, also in {source_of[system]}"
                 raise InputError(reason, source=part.source)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import some_of
@@ -20,18 +22,17 @@ from cranfield.evaluation.scorefiles.cells import (
     CUTOFF,
     MAX_NAMES,
     SCORES,
-    Entry,
     ScorePart,
     ScoreSource,
     are_measures,
     find_roles,
     has_decimal_comma,
     is_missing,
-    is_numeric,
     make_part,
     measure_of,
-    read_label,
+    read_labels,
     resembles_measure,
+    score_frame,
 )
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
@@ -42,13 +43,13 @@ from cranfield.sources.columns import (
     columns_of_records,
     parquet_frame,
     reading_parquet,
+    transpose_rows,
 )
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 from cranfield.sources.text import parse_json, parse_json_lines, split_lines
-from cranfield.sources.values import LABEL, finite, is_number
+from cranfield.sources.values import finite, is_number
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
-Row = tuple[list[str], int]  # the cells of a line, and its number
 
 
 def split_cells(line: str) -> list[str]:
@@ -64,85 +65,81 @@ def is_score_line(head: str) -> bool:
         return False
     if cells[0] == RUNID or "\t" not in head:
         return True
-    return is_numeric(cells[-1]) or is_missing(cells[-1]) or measure_of(cells[0]) is not None
+    is_score = finite(cells[-1]) is not None or is_missing(cells[-1])
+    return is_score or measure_of(cells[0]) is not None
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, or topic, measure and value, or four cells."""
     # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
     # or the stem of the file.
-    rows = [(split_cells(line), number) for number, line in split_lines(text)]
-    n_cells = 4 if len(rows[0][0]) == 4 else 3
-    for cells, line in rows:
-        if len(cells) != n_cells:
+    numbered_lines = split_lines(text)
+    lines = [number for number, _ in numbered_lines]
+    rows = [split_cells(line) for _, line in numbered_lines]
+    width = 4 if len(rows[0]) == 4 else 3
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
             raise InputError(
-                f"expected {n_cells} columns (measure, topic and value, as trec_eval"
-                f" -q or ir_measures --by_query print them), got {len(cells)}",
+                f"expected {width} columns (measure, topic and value, as trec_eval"
+                f" -q or ir_measures --by_query print them), got {len(row)}",
                 line=line,
             )
-    if n_cells == 4:
-        measure_column, topic_column = 2, 1
-        assignment = [(row, row[0][0]) for row in rows]
+    *columns, cells = ([*column] for column in zip(*rows, strict=True))
+    is_scored = np.ones(len(rows), dtype=bool)
+    if width == 4:
+        systems, topics, measures = columns
     else:
-        measure_column, topic_column = _find_measure_and_topic(rows, source.requested)
-        assignment = _assign_systems(rows, measure_column, topic_column, source.stem)
-    return make_part(
-        Entry(
-            read_label(cells[measure_column], "measure", line),
-            read_label(cells[topic_column], "topic", line),
-            read_label(system, "system", line),
-            None,
-            cells[-1],
-            line,
-        )
-        for (cells, line), system in assignment
-    )
+        measures, topics = _order_measures_first(columns, source.requested)
+        systems, is_scored = _assign_systems(measures, topics, cells, source.stem)
+    labels = {"measure": measures, "topic": topics, "system": systems}
+    frame = score_frame(labels, cells, lines).filter(is_scored)
+    for name in labels:
+        texts = read_labels(frame[name].to_list(), name, frame["line"].to_list())
+        frame = frame.with_columns(pl.Series(name, texts, dtype=pl.String))
+    return make_part(frame)
 
 
-def _find_measure_and_topic(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
-    """Find the columns of the measure and the topic; their order depends on the program."""
+def _order_measures_first(columns: list[list[str]], requested: Sequence[str]) -> list[list[str]]:
+    """Return the columns of measures and of topics, whose order depends on the program."""
 
     def resembles_any_measure(name: str) -> bool:
         return bool(resembles_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
-    columns = [list(dict.fromkeys(cells[k] for cells, _ in rows)) for k in (0, 1)]
+    labels = [list(dict.fromkeys(column)) for column in columns]
     criteria = [
-        [AGGREGATE not in names for names in columns],
-        [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in columns],
-        [not {*requested}.isdisjoint(names) for names in columns],
-        [not all(map(is_numeric, names)) for names in columns],
-        [len(names) == 1 for names in columns],
+        [AGGREGATE not in names for names in labels],
+        [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in labels],
+        [not {*requested}.isdisjoint(names) for names in labels],
+        [any(finite(name) is None for name in names) for names in labels],
+        [len(names) == 1 for names in labels],
     ]
     for first, second in criteria:
         if first != second:
-            return (0, 1) if first else (1, 0)
+            return columns if first else columns[::-1]
     raise InputError(
-        f"the column of measures is ambiguous: {quoted(columns[0][0])} or"
-        f" {quoted(columns[1][0])}; pass measure=, or a table with a header"
+        f"the column of measures is ambiguous: {quoted(labels[0][0])} or"
+        f" {quoted(labels[1][0])}; pass measure=, or a table with a header"
     )
 
 
 def _assign_systems(
-    rows: Sequence[Row], measure_column: int, topic_column: int, stem: str
-) -> list[tuple[Row, str]]:
-    """Assign a system to each per-topic line, from the run tag before or after its block."""
-    is_tag = [cells[measure_column] == RUNID for cells, _ in rows]
-    tags = [cells[2] for (cells, _), tag in zip(rows, is_tag, strict=True) if tag]
+    measures: Sequence[str], topics: Sequence[str], cells: Sequence[str], stem: str
+) -> tuple[list[str], NDArray[np.bool_]]:
+    """Return the system of each line, by run tags, and a mask of lines with scores by topic."""
+    is_tag = np.array([name == RUNID for name in measures])
+    by_topic = np.array([topic != AGGREGATE for topic in topics])
+    tags = [cell for cell, tag in zip(cells, is_tag, strict=True) if tag]
     if len(tags) <= 1:
-        return [(row, (tags or [stem])[0]) for row in rows if row[0][topic_column] != AGGREGATE]
+        return (tags or [stem]) * len(cells), by_topic
+    by_topic &= ~is_tag
     # Number of tags above each line, less one if a tag precedes its block.
-    blocks = (np.cumsum(is_tag) - is_tag[0]).tolist()
-    lines = [
-        (row, block)
-        for row, block, tag in zip(rows, blocks, is_tag, strict=True)
-        if not tag and row[0][topic_column] != AGGREGATE
-    ]
-    if lines and {block for _, block in lines} != {*range(len(tags))}:
+    blocks = np.cumsum(is_tag) - is_tag[0]
+    if by_topic.any() and {*blocks[by_topic].tolist()} != {*range(len(tags))}:
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return [(row, tags[block]) for row, block in lines]
+    return [tags[min(block, len(tags) - 1)] for block in blocks.tolist()], by_topic
 
 
 @dataclass(frozen=True)
@@ -157,20 +154,11 @@ class ScoreTable:
     def names(self) -> list[str]:
         return [str(name) for name in self.columns.names]
 
-    @property
-    def lines(self) -> Sequence[int | None]:
-        return self.columns.lines or [None] * len(self.column(0))
-
     def column(self, k: int) -> list[Any]:
         return list(self.columns.cells(k))
 
     def labels(self, k: int, role: str) -> list[str]:
-        """Return the cells of a column as labels; raise an error for an empty one."""
-        cells = self.column(k)
-        labels, invalid = LABEL.column(role, cells)
-        if invalid is not None:
-            raise InputError(LABEL.reason(role, cells[invalid]), line=self.lines[invalid])
-        return labels.to_list()
+        return read_labels(self.column(k), role, self.columns.lines)
 
     def scores(self, k: int) -> list[Any]:
         """Return the cells of a column of scores, with a decimal point instead of a comma."""
@@ -178,6 +166,15 @@ class ScoreTable:
         if self.decimal == ".":
             return cells
         return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+
+    def values(self, k: int) -> list[float | None]:
+        """Return the numbers of a column, also with a decimal comma; NaN if missing, else None."""
+        cells = self.column(k)
+        points = [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
+        return [math.nan if is_missing(cell) else finite(cell) for cell in points]
+
+    def numbers(self, k: int) -> list[float]:
+        return [x for x in self.values(k) if x is not None and not math.isnan(x)]
 
 
 def read_table(table: ScoreTable) -> ScorePart:
@@ -190,14 +187,11 @@ def read_table(table: ScoreTable) -> ScorePart:
         ]
     if "system" in roles and "score" not in roles:
         names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
-        score_tests = (is_numeric, is_missing, has_decimal_comma)
-        are_scores = all(
-            any(test(cell) for test in score_tests) for cell in table.column(roles["system"])
-        )
+        are_scores = None not in table.values(roles["system"])
         if are_scores and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
     k = roles.get("topic", -1)
-    if k >= 0 and spelt(table.names[k]) == "q" and _has_fractions(table, k):
+    if k >= 0 and spelt(table.names[k]) == "q" and any(x % 1 for x in table.numbers(k)):
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -221,14 +215,13 @@ def read_table(table: ScoreTable) -> ScorePart:
         if "topic" not in roles:
             score_columns = sorted([*score_columns, roles.pop("score")])
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
-    if "score" not in roles and len(text_columns) < len(score_columns):
-        score_columns = [k for k in score_columns if k not in text_columns]
-        if text_columns:
-            unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
-            warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
     if "score" in roles:
         table.columns.check_unused(SCORES, [*roles.values()])
-    part = make_part(_table_entries(table, roles, score_columns, topics))
+    elif 0 < len(text_columns) < len(score_columns):
+        score_columns = [k for k in score_columns if k not in text_columns]
+        unused = some_of([quoted(table.names[k]) for k in text_columns], 5)
+        warn(f"{table.source.name}: columns not used: {unused}; they contain text, not scores")
+    part = make_part(_table_frame(table, roles, score_columns, topics))
     return replace(part, axis=_third_axis(table, roles), has_topics=has_topics)
 
 
@@ -252,17 +245,15 @@ def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
 
 
 def _are_distinct_integers(cells: Sequence[Any]) -> bool:
-    """Return True if the values are distinct integers."""
-    if not all(is_numeric(cell) and float(cell).is_integer() for cell in cells):
-        return False
-    return len({int(float(cell)) for cell in cells}) == len(cells)
+    numbers = {finite(cell) for cell in cells}
+    return len(numbers) == len(cells) and all(x is not None and x % 1 == 0 for x in numbers)
 
 
 def _is_text_column(table: ScoreTable, k: int) -> bool:
     """Return True if a column has values and none of them resembles a number."""
     cells = [cell for cell in table.column(k) if not is_missing(cell)]
     return bool(cells) and not any(
-        is_numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+        finite(cell) is not None or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
     )
 
 
@@ -300,17 +291,16 @@ def _find_topics(
                 " transpose the table, or name its first column topic"
             )
         return topics
-    values = [cell for cell in cells if not is_missing(cell)]
-    n_numbers = sum(is_numeric(cell) or has_decimal_comma(cell) for cell in values)
-    if values and not n_numbers:
+    n_numbers, n_others = len(table.numbers(0)), table.values(0).count(None)
+    if n_others and not n_numbers:
         return table.labels(0, "topic")
-    if n_numbers < len(values):
+    if n_others:
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
     # Topics that are numbers would otherwise be read as scores of a system.
-    if len(cells) > 1 and _are_distinct_integers(cells) and {*map(float, cells)} != {0, 1}:
+    if len(cells) > 1 and _are_distinct_integers(cells) and {*table.numbers(0)} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
@@ -332,9 +322,7 @@ _INTEGER_NAME = re.compile(
 
 def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     """Warn about columns that are read as systems although their names look like statistics."""
-    numbers = {
-        k: [x for cell in table.scores(k) if (x := finite(cell)) is not None] for k in columns
-    }
+    numbers = {k: table.numbers(k) for k in columns}
     has_fractions = {k: not all(map(float.is_integer, numbers[k])) for k in columns}
     bounds = [(min(numbers[k]), max(numbers[k])) for k in columns if has_fractions[k]]
     has_scores_to_1 = bool(bounds) and all(low >= 0 and high <= 1 for low, high in bounds)
@@ -354,24 +342,15 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         )
 
 
-def _has_fractions(table: ScoreTable, k: int) -> bool:
-    return any(
-        has_decimal_comma(cell) or (is_numeric(cell) and not float(cell).is_integer())
-        for cell in table.column(k)
-    )
-
-
-def _table_entries(
+def _table_frame(
     table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: list[str]
-) -> Iterator[Entry]:
-    """Yield the score of each row of a long table, or of each row and system of a wide one."""
+) -> pl.DataFrame:
+    """Return the scores of a long table, or those of each row and system of a wide one."""
+    labels: dict[str, Any] = {"system": table.source.stem}
+    labels |= {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
+    labels["topic"], labels["shard"] = topics, labels.pop(_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles
-    labels = {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
-    systems = labels.get("system", [table.source.stem] * len(topics))
-    nulls = [None] * len(topics)
-    measures = labels.get("measure", nulls)
-    shards = labels.get(_third_axis(table, roles), nulls)
     columns = [roles["score"]] if has_score_column else score_columns
     if not columns or (is_long and "measure" in roles and len(columns) > 1):
         raise InputError("has no column of scores")
@@ -388,17 +367,20 @@ def _table_entries(
         _warn_if_transposed(table.source, names, topics)
     elif not is_long and "topic" not in roles:
         _warn_of_systems(table.source, topics)
-    cells = [table.scores(k) for k in columns]
-    keys = set()
-    for row, (topic, line) in enumerate(zip(topics, table.lines, strict=True)):
-        key = (measures[row], topic, shards[row])
-        if not is_long and key in keys:
-            raise InputError("expected one row for each topic, got two", line=line, topic=topic)
-        keys.add(key)
-        for name, scores in zip(names, cells, strict=True):
-            measure = name if has_measure_columns else measures[row]
-            system = systems[row] if is_long or has_measure_columns else name
-            yield Entry(measure, topic, system, shards[row], scores[row], line)
+    frames = []
+    for name, k in zip(names, columns, strict=True):
+        if has_measure_columns:
+            labels["measure"] = name
+        elif not is_long:
+            labels["system"] = name
+        frames.append(score_frame(labels, table.scores(k), table.columns.lines))
+    key = ["topic", "shard"] if has_measure_columns else ["measure", "topic", "shard"]
+    repeats = frames[0].filter(~pl.struct(key).is_first_distinct())
+    if not is_long and repeats.height:
+        reason = "expected one row for each topic, got two"
+        raise InputError(reason, line=repeats["line"][0], topic=repeats["topic"][0])
+    by_row = pl.concat(frame.with_row_index("row") for frame in frames)
+    return by_row.sort("row", maintain_order=True).drop("row")
 
 
 def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
@@ -438,7 +420,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        return make_part(_system_entries(topics), {str(name): True for name in names})
+        return make_part(_frame_of_systems(topics), {str(name): True for name in names})
     if any(SCORES.column_of(name) == "topic" for name in data):
         values_by_column = columns_of_mapping(SCORES.kind)(data, source.name)
         if not any(values_by_column.values()):
@@ -449,7 +431,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     _warn_if_transposed(source, [*map(str, systems)], topic_names)
     if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
         _warn_of_systems(source, topic_names)
-    return make_part(_system_entries(systems))
+    return make_part(_frame_of_systems(systems))
 
 
 _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
@@ -520,35 +502,35 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
     return topics
 
 
-def _system_entries(data: Mapping[Any, Any]) -> Iterator[Entry]:
-    """Yield the scores of each system from {topic: score}, {topic: {measure: score}} or a list."""
-    for name, system_scores in data.items():
-        system = read_label(name, "system")
-        is_series = hasattr(system_scores, "items") and hasattr(system_scores, "index")
-        is_text_or_scores = isinstance(system_scores, (Scores, str, bytes))
-        if isinstance(system_scores, Mapping) or is_series:
-            topics = dict(system_scores.items())
-        elif isinstance(system_scores, Iterable) and not is_text_or_scores:
-            topics = dict(enumerate(system_scores, 1))
+def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
+    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
+    rows: list[tuple[str, Any, Any, Any]] = []
+    for name, scores in data.items():
+        [system] = read_labels([name], "system")
+        is_series = hasattr(scores, "items") and hasattr(scores, "index")
+        if isinstance(scores, Mapping) or is_series:
+            topics = dict(scores.items())
+        elif isinstance(scores, Iterable) and not isinstance(scores, (Scores, str, bytes)):
+            topics = dict(enumerate(scores, 1))
         else:
             raise InputError(
                 f"expected {{topic: score}} or a list of scores for system {quoted(system)}, got"
-                f" {_describe_value(system_scores)}"
+                f" {_describe_value(scores)}"
             )
         has_measures = any(isinstance(value, Mapping) for value in topics.values())
-        for label, value in topics.items():
-            topic = read_label(label, "topic")
-            if not has_measures:
-                yield Entry(None, topic, system, None, value)
-            elif not isinstance(value, Mapping):
+        for topic, value in topics.items():
+            if has_measures and not isinstance(value, Mapping):
                 raise InputError(
                     f"expected {{measure: score}} for system {quoted(system)}, got"
                     f" {_describe_value(value)}",
-                    topic=topic,
+                    topic=str(topic),
                 )
-            else:
-                for measure, cell in value.items():
-                    yield Entry(read_label(measure, "measure"), topic, system, None, cell)
+            measures = read_labels([*value], "measure") if has_measures else [None]
+            cells = value.values() if has_measures else [value]
+            rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
+    columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
+    cells = columns.pop("cell")
+    return score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
 
 
 def _describe_value(value: Any) -> str:

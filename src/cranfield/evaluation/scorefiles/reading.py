@@ -9,19 +9,20 @@ from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted, warn
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import named_file
 from cranfield.evaluation.scorefiles.cells import (
-    Entry,
     ScorePart,
     ScoreSource,
     has_decimal_comma,
     join_parts,
     make_part,
     same_measure,
+    score_frame,
 )
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
@@ -128,17 +129,17 @@ def read_scores_by_measure(
     """
     names = [str(measure) for measure in measures] if measures is not None else []
     parts = _read_parts(data, format, names)
-    unnamed = next((part for part in parts if not part.kinds), None)
+    unnamed = next((part for part in parts if not part.labels("measure")), None)
     if unnamed is not None and len(set(names)) > 1:
         raise InputError(
             "does not name its measure, so it can be read as one measure only, not"
             f" as {', '.join(dict.fromkeys(names))}",
             source=unnamed.source,
         )
-    kinds = [] if unnamed is not None else [kind for part in parts for kind in part.kinds]
-    if names or kinds:
-        scores = {name: join_parts(parts, name) for name in dict.fromkeys(names or kinds)}
-    else:
+    if not names and unnamed is None:
+        names = [name for part in parts for name in part.labels("measure")]
+    scores = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
+    if not names:
         joined = join_parts(parts, None)
         scores = {joined.measure: joined}
     return with_directions(scores, lower_is_better)
@@ -193,22 +194,23 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
 
 
 def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
-    entries = [
-        Entry(
-            name,
-            scores.topics[topic],
-            scores.systems[system],
-            scores.shards[shard[0]] if shard else None,
-            value,
+    frames = []
+    for name, scores in by_measure.items():
+        topic, system, *shard = (
+            index.ravel().tolist() for index in np.indices(scores.values.shape)
         )
-        for name, scores in by_measure.items()
-        for (topic, system, *shard), value in np.ndenumerate(scores.values)
-    ]
+        labels = {
+            "measure": name,
+            "topic": [scores.topics[k] for k in topic],
+            "system": [scores.systems[k] for k in system],
+            "shard": [scores.shards[k] for k in shard[0]] if shard else None,
+        }
+        frames.append(score_frame(labels, scores.values.ravel().tolist()))
     directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
     axes = {scores.axis for scores in by_measure.values()} - {""}
     if len(axes) > 1:
         raise InputError("expected scores by shard or by replicate, got both axes")
-    return replace(make_part(entries, directions), axis=next(iter(axes), AXES[0]))
+    return replace(make_part(pl.concat(frames), directions), axis=next(iter(axes), AXES[0]))
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
@@ -222,9 +224,9 @@ def read_file(
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
-        named_systems = {entry.system for entry in part.entries} - {name}
+        named_systems = sorted({*part.labels("system")} - {name})
         if name is not None and named_systems:
-            listed = some_of(map(quoted, sorted(named_systems)), 3)
+            listed = some_of(map(quoted, named_systems), 3)
             raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")
         return replace(part, source=source.name)
 

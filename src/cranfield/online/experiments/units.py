@@ -32,7 +32,7 @@ from cranfield.sources.columns import (
     error_at_row,
     read_columns,
 )
-from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt
+from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in two variants
@@ -340,7 +340,7 @@ def _read_table(
         check_rows(columns, schema, variant, metrics, denominators)
     table = columns.table(schema)
     if unit:
-        table.refuse_totals(unit)
+        table.check(totals(unit))
     return table, unit, _note_unused_labels(columns, schema)
 
 

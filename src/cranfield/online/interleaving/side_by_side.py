@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
-from cranfield.sources.schemas import FRAMES, Schema, optional
+from cranfield.sources.schemas import FRAMES, Schema, optional, totals
 from cranfield.sources.values import LABEL, any_value
 
 
@@ -489,7 +489,7 @@ def side_by_side(
     """
     check_arguments(side_by_side, locals())
     table = read_table(preferences, _VOTES)
-    table.refuse_totals("topic")
+    table.check(totals("topic"))
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)

@@ -27,7 +27,7 @@ from cranfield.sources.columns import (
     convert_columns,
     read_columns,
 )
-from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import Schema, totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 
 LINE = "(line)"  # Column with the line number of each row in its file
@@ -165,7 +165,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
 def open_table(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; `empty` allows a table without rows."""
     table = open_columns(data, schema).table(schema, allow_empty=empty)
-    table.refuse_totals(schema.columns[0].name)
+    table.check(totals(schema.columns[0].name))
     return table
 
 

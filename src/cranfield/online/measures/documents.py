@@ -20,6 +20,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import totals as rows_of_totals
 from cranfield.sources.values import ID, WHOLE
 
 _NUMBERS = tuple(FileColumn(name, WHOLE) for name in ("rank", "impressions", "clicks"))
@@ -164,7 +165,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     socks  b          1,000      30   30.0000  1.0000
     """
     table = read_table(data, _TOTALS)
-    table.refuse_totals("query", "doc")
+    table.check(rows_of_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     table.refuse(rank < 1, lambda row: f"rank must be at least 1, got {row['rank']}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")

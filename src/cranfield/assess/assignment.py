@@ -24,11 +24,8 @@ ARRANGEMENTS = ("judging", "id", "shuffled")
 FORMATS = ("auto", "tsv", "jsonl", "trec")
 DISTRIBUTIONS = ("document", "topic")
 
-MAX_ASSESSORS = 10_000
-"""Maximum number of assessors if only their number is given."""
-
-_ORDER_STREAM, _ASSESSOR_STREAM = 0, 1
-"""Indices of the random streams of a topic: for the order on sheets, and for the assessors."""
+MAX_ASSESSORS = 10_000  # Maximum number of assessors if only their number is given
+_ORDER_STREAM, _ASSESSOR_STREAM = 0, 1  # Random streams of a topic: order on sheets, assessors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +100,6 @@ class Sheets(TableResult):
         return list(files.values())
 
     def heading(self) -> list[str]:
-        """Return one line: the number of documents and assessors."""
         return [
             f"{counted(self.documents, 'document')} for"
             f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} judged by several"

@@ -189,7 +189,6 @@ COEFFICIENTS = Registry(
         "AC2": Formula(gwet_ac, "quadratic", min_value=-math.inf),
     },
 )
-"""Coefficients by name."""
 
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 _REL = re.compile(r"rel=(-?\d+)")
@@ -274,14 +273,9 @@ def parse_coefficients(
     return parsed
 
 
-MAX_VALUES = 2**22
-"""Maximum number of values in memory at a time for tables of resampled topics."""
-
-RESAMPLES_PER_STREAM = 500
-"""Number of resamples per random stream."""
-
-MIN_SPREAD = 1e-12
-"""Spread up to which values differ only by rounding."""
+MAX_VALUES = 2**22  # Maximum number of values in memory at a time for tables of resampled topics
+RESAMPLES_PER_STREAM = 500  # Number of resamples per random stream
+MIN_SPREAD = 1e-12  # Spread up to which values differ only by rounding
 
 
 def bootstrap(

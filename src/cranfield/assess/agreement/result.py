@@ -32,11 +32,8 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
 
-MAX_PRINTED = 40
-"""Maximum number of comparisons that are printed."""
-
-MIN_TOPICS = 10
-"""Number of topics below which intervals are reported as approximate."""
+MAX_PRINTED = 40  # Maximum number of comparisons that are printed
+MIN_TOPICS = 10  # Number of topics below which intervals are reported as approximate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -320,17 +317,14 @@ class Agreement(Result):
         return f"{topics}, {level} by {self.interval} over topics{resampling}"
 
     def heading(self) -> list[str]:
-        """Return one line: measures, number of topics, and the intervals."""
         size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
         return [f"{'difference of ' if self.difference else ''}{measures}: {size}"]
 
     def note_lines(self) -> list[str]:
-        """Return no lines, as the table has the notes below it."""
-        return []
+        return []  # The table has the notes below it
 
     def tables(self) -> list[Table]:
-        """Return a formatted table of the first comparisons."""
         return [replace(self.table(limit=MAX_PRINTED), title="")]
 
 

@@ -18,29 +18,19 @@ from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
 
-MAX_ENTRIES = 2**25
-"""Maximum number of entries in the tables of all topics (256 MB)."""
+MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Counts of grades, summed over units such as the judged pairs of each topic.
-
-    pairs: pairs of labels of one unit by their two grades, in both orders, with the number of
-        labels as the weight of a unit (Krippendorff's coincidences): n_c (n_v - [c = v]) / (m - 1)
-        for a unit with m labels; shape (..., grades, grades).
-    units: the same with weight 1 for each unit, that is divided by m.
-    proportions: proportion of labels of each grade, summed over all units with a label; shape
-        (..., grades).
-    joint: for two assessors, number of units by the first and the second assessor's grade; shape
-        (..., grades, grades). Otherwise None.
-    """
+    """Counts of grades, shape (..., grades, grades), summed over units such as judged pairs."""
 
     grades: Floats
+    # Krippendorff's coincidences: n_c (n_v - [c = v]) / (m - 1) for a unit with m labels
     pairs: Floats
-    units: Floats
-    proportions: Floats
-    joint: Floats | None = None
+    units: Floats  # The same with weight 1 for each unit, that is divided by m
+    proportions: Floats  # Proportions of labels, summed over units with a label; shape (..., grades)
+    joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
 
     def weighted_sum(self, weights: Floats) -> Tables:
         """Return weighted sums over topics, for weights of shape (..., topics)."""
@@ -98,23 +88,18 @@ def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     return scale, codes
 
 
-MAX_PAIRS = 2**25
-"""Maximum number of pairs of labels of the same unit, and of entries of joint tables."""
+MAX_PAIRS = 2**25  # Maximum number of pairs of labels of a unit, and of entries of joint tables
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Labels as indices, one per assessor and unit, in order of units and assessors.
-
-    topic_of: topic of each unit; shape (units,).
-    unit, assessor, level: unit, assessor and index of the grade of each label; shape (labels,).
-    """
+    """Labels as indices, one per assessor and unit, in order of units and assessors."""
 
     topics: tuple[str, ...]
     assessors: tuple[str, ...]
-    topic_of: Indices
+    topic_of: Indices  # Topic of each unit
     scale: Floats
-    unit: Indices
+    unit: Indices  # Unit, assessor and index of the grade of each label
     assessor: Indices
     level: Ints
     notes: tuple[str, ...] = ()

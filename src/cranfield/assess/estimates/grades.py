@@ -67,11 +67,9 @@ class PPIGrades(Result):
     notes: tuple[str, ...]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `ppi` and `strata`."""
         return {"ppi": self.means, "strata": self.strata}
 
     def heading(self) -> list[str]:
-        """Return one line: the estimates and their confidence level."""
         judges = counted(self.means["judge"].n_unique(), "judge")
         return [
             f"prediction-powered grades by {judges}: people judged a random sample of each grade;"

@@ -27,20 +27,11 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.rows import number_rows, ratio
 from cranfield.result import Column, Columns, Result
 
-ROUNDING = 1e-12
-"""Relative rounding error, below which a value counts as 0."""
-
-MAX_GRADE = 100
-"""Highest integer that counts as a grade."""
-
-MIN_ERRORS = 8
-"""Minimum number of errors of the judge, or of degrees of freedom, to estimate a variance."""
-
-FOLDS = 5
-"""Default number of folds for cross-fitting lambda."""
-
-_MAX_LABEL = 1e100
-"""Maximum absolute label, so that sums of squares do not overflow."""
+ROUNDING = 1e-12  # Relative rounding error, below which a value counts as 0
+MAX_GRADE = 100  # Highest integer that counts as a grade
+MIN_ERRORS = 8  # Minimum number of the judge's errors, or degrees of freedom, for a variance
+FOLDS = 5  # Default number of folds for cross-fitting lambda
+_MAX_LABEL = 1e100  # Maximum absolute label, so that sums of squares do not overflow
 
 
 @dataclass(frozen=True)
@@ -117,7 +108,6 @@ class PPIMeans(Result):
         return pl.DataFrame({name: np.atleast_1d(values[name]) for name in self.columns})
 
     def heading(self) -> list[str]:
-        """Return one line: the number of means, or the mean with its interval."""
         if self.estimate.ndim:
             return [f"{self.estimate.size} means of {self.items:,} items"]
         bounds = f"[{self.low:.4f}, {self.high:.4f}]"
@@ -141,13 +131,6 @@ class HumanMean:
 class GradeIntervals:
     r"""Intervals for means of grades from 0, such as binary labels, with any weight of the judge.
 
-    max_grade: highest grade of each mean; NaN if labels are not grades.
-    judge_mean: mean of the judge's labels, which has the weight lambda in the estimate.
-    variance: variance of the mean residual of human labels.
-    judge_variance: contribution to the variance by the judge's labels of other items.
-    inverse_size: one over the effective number of human labels.
-    freedom: degrees of freedom of the quantile; infinite for independent labels.
-
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
     Our own extension adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1) in
     equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary
@@ -155,12 +138,12 @@ class GradeIntervals:
     for paired proportions, except for the number of added pairs.
     """
 
-    max_grade: Floats
-    judge_mean: Floats
-    variance: Floats
-    judge_variance: Floats
-    inverse_size: Floats
-    freedom: Floats
+    max_grade: Floats  # Highest grade of each mean; NaN if labels are not grades
+    judge_mean: Floats  # Mean of the judge's labels, with the weight lambda in the estimate
+    variance: Floats  # Of the mean residual of human labels
+    judge_variance: Floats  # Part of the variance by the judge's labels of other items
+    inverse_size: Floats  # One over the effective number of human labels
+    freedom: Floats  # Degrees of freedom of the quantile; infinite for independent labels
 
     def bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
         z = stdtrit(self.freedom, 1 - alpha / 2)
@@ -440,19 +423,14 @@ def _sum_variance(
 
 @dataclass(frozen=True, eq=False)
 class FittedMeans:
-    """Prediction-powered means.
+    """Prediction-powered means."""
 
-    row, item, residual: mean, item, and label minus lambda times the judge's label, by human label.
-    count, units: number of human labels and of labelled units, by mean.
-    mean, lambda_, estimate: mean residual, mean lambda and estimate, by mean.
-    """
-
-    row: Ints
+    row: Ints  # Mean and item of each human label
     item: Ints
-    residual: Floats
-    count: Ints
+    residual: Floats  # Human label minus lambda times the judge's label
+    count: Ints  # Number of human labels, and of labelled units, of each mean
     units: Ints
-    mean: Floats
+    mean: Floats  # Mean residual and mean lambda
     lambda_: Floats
     estimate: Floats
 

@@ -169,7 +169,6 @@ class PPIScores(Result):
         return f"{self.means.human[0]:,} of {judged} judged by people"
 
     def tables(self) -> list[Table]:
-        """Return the formatted table."""
         title = f"Prediction-powered {self.measure} by {self.judge}: {self._size()}"
         scope = "these topics" if self.fixed_topics else "the population of topics"
         level = f"{100 - 100 * self.means.alpha:g}%"
@@ -209,7 +208,6 @@ class PPIScores(Result):
         return frame.hstack(_table_columns(self._data.differences(first, second)))
 
     def heading(self) -> list[str]:
-        """Return one line: the measure, the number of systems, and the size of the sample."""
         return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
 
 
@@ -217,11 +215,8 @@ def _table_columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
-UNITS = ("topic", "document")
-"""Sampling units: entire topics, or documents of each topic."""
-
-MAX_GAPS = 0.2
-"""Proportion of the judge's documents without people's judgments above which a note is added."""
+UNITS = ("topic", "document")  # Sampling units: entire topics, or documents of each topic
+MAX_GAPS = 0.2  # Proportion of the judge's documents without people's judgments that is noted
 
 
 def ppi_scores(
@@ -380,11 +375,7 @@ def ppi_scores(
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float]]:
-    """Return the estimates, the topics that people judged, and the scores by the judge.
-
-    Also return the mean proportions of the top 10 that the judge labelled: in topics that people
-    judged, and in others.
-    """
+    """Return estimates, topics by people, scores by the judge, and its proportions of the top 10."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
@@ -492,7 +483,6 @@ class PPIAnswers(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        """Return one line: the measure and the number of labelled answers."""
         n_human, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
         counts = f"people labelled {n_human:,} of {n_answers:,} answers"
         return [f"prediction-powered {self.measure}: {counts}"]

@@ -120,7 +120,6 @@ class SelfPreference(TableResult):
     notes: tuple[str, ...] = ()
 
     def tables(self) -> list[Table]:
-        """Return a formatted table for each measure."""
         level = f"{100 * self.confidence:g}%"
         n_judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
@@ -138,7 +137,6 @@ class SelfPreference(TableResult):
         return [replace(table, notes=notes) for table in tables]
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
         return [f"{sizes}: {some_of(self.measures, 5)}"]
 
@@ -305,7 +303,6 @@ class ScoreBias(TableResult):
     confidence: float
 
     def heading(self) -> list[str]:
-        """Return one line: the number of values."""
         return [f"bias of scores: {counted(self.rows.height, 'value')}"]
 
 

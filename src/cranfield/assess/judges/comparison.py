@@ -69,8 +69,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
 
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
-"""Levels of measurement of Krippendorff's alpha."""
+LEVELS = ("nominal", "ordinal", "interval", "ratio")  # Levels of measurement of alpha
 
 COUNTS = {
     "labels": Column("Number of labels of the judge."),
@@ -89,15 +88,9 @@ COUNTS = {
 SIDES = ("over", "under")
 
 
-PROPORTIONS = ("agreement", *SIDES)
-"""Statistics that are proportions."""
-
-MAX_CALIBRATIONS = 3
-"""Maximum number of judges whose calibration is printed."""
-
-MIN_PAIRS = 10
-"""Minimum number of pairs by which a judge seems to use a binary scale."""
-
+PROPORTIONS = ("agreement", *SIDES)  # Statistics that are proportions
+MAX_CALIBRATIONS = 3  # Maximum number of judges whose calibration is printed
+MIN_PAIRS = 10  # Minimum number of pairs by which a judge seems to use a binary scale
 Statistic = Callable[[Tables], Floats]
 
 
@@ -232,7 +225,6 @@ class JudgeComparison(Result):
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `agreement`, `intervals`, `calibration` and `distributions`."""
         statistics = dict(zip(self.statistics, self.values.T, strict=True))
         agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
         return {
@@ -277,7 +269,6 @@ class JudgeComparison(Result):
         return pl.DataFrame({"grade by people": self.scale, **columns})
 
     def tables(self) -> list[Table]:
-        """Return formatted tables; calibration only for up to three judges."""
         frame, columns = self.to_polars(), self.columns["agreement"]
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
@@ -328,7 +319,6 @@ class JudgeComparison(Result):
         return Table(title, head, rows, (0,), (note,))
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and topics, and the scale."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.topics), 'topic')}"
         return [f"{sizes}, grades {self.scale[0]} to {self.scale[-1]}"]
 

@@ -36,8 +36,7 @@ _TEXT_COLUMNS = {
 }
 """Usual names of the column that a placeholder without a column name stands for."""
 
-ONLY_NUMBER = r"(-?\d+)"
-"""Default rule: the grade is the only number of the answer."""
+ONLY_NUMBER = r"(-?\d+)"  # Default rule: the grade is the only number of the answer
 
 
 def _split_pair(line: str) -> list[str]:
@@ -194,7 +193,6 @@ class ParsedAnswers(TableResult):
         return self.rows.filter(pl.col("outcome") != "missing").drop("outcome")
 
     def heading(self) -> list[str]:
-        """Return two lines: the parse rate with the counts, and the rule."""
         names = ("parsed", "unparsed", "refused", "missing")
         n_prompts = self.rows.height
         counts = {name: self.rows.filter(outcome=name).height for name in names}

@@ -41,20 +41,14 @@ from cranfield.tabular import Table, format_interval
 
 @dataclass(frozen=True, eq=False)
 class JudgeScores:
-    """Scores of the same runs by people and by each judge; higher scores are better.
-
-    people: scores by people; shape (measures, topics, systems).
-    judges: scores by judges; shape (measures, judges, topics, systems); NaN on topics without a
-        label of the judge.
-    Scores are negated if lower is better. On request, scores of measures with a geometric mean are
-    logarithms, so that arithmetic means order the systems as geometric means do.
-    """
+    """Scores of the same runs by people and by each judge, negated if lower is better."""
 
     panel: Panel
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]
     systems: tuple[str, ...]
-    people: Floats
+    people: Floats  # Shape (measures, topics, systems)
+    # Shape (measures, judges, topics, systems); NaN on topics without a label of the judge
     judges: Floats
 
     @property
@@ -105,6 +99,7 @@ def score_by_judges(
         for scores in score(set_highest_grade(aspect, panel.scale.high), parsed).values():
             table = -scores.values if scores.lower_is_better else scores.values
             if log_geometric and scores.aggregate == "geometric":
+                # Arithmetic means of logarithms order systems as geometric means do.
                 table = np.log(np.maximum(scores.values, FLOOR))
             tables.append(table)
         return np.array(tables)
@@ -216,11 +211,9 @@ class JudgeRankings(Result):
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `rankings` and `systems`."""
         return {"rankings": self.rankings, "systems": self.means}
 
     def tables(self) -> list[Table]:
-        """Return a formatted table for each measure."""
         n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
         columns = self.columns["rankings"]
         notes = (
@@ -246,7 +239,6 @@ class JudgeRankings(Result):
         return tables
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
         return [f"{sizes}: {some_of(self.measures, 5)}"]
 

@@ -226,8 +226,7 @@ def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
         )
 
 
-MAX_GRADES = 101
-"""Maximum number of grades of a scale, as each topic has a table of pairs of grades."""
+MAX_GRADES = 101  # Maximum number of grades of a scale: each topic has a table of their pairs
 
 
 @dataclass(frozen=True)

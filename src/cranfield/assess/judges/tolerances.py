@@ -22,8 +22,7 @@ AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 
 VERDICTS = ("met", "undecided", "not met")
 
-MAX_SENTENCES = 3
-"""Maximum number of judges that are reported by a sentence each."""
+MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence each
 
 QUANTITIES = {
     **dict.fromkeys(("kappa", "alpha", "agreement"), ("intervals", AT_LEAST)),
@@ -43,8 +42,7 @@ REQUIREMENTS = {
 }
 """Input that a table of quantities requires."""
 
-MAX_TOPICS = 1_000_000
-"""Maximum number of topics that is reported as sufficient."""
+MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficient
 
 
 def quantity_of(name: str) -> tuple[str, str]:
@@ -188,7 +186,6 @@ class Decisions(TableResult):
         return text
 
     def heading(self) -> list[str]:
-        """Return one line: the number of decisions."""
         return [counted(self.rows.height, "decision")]
 
 

@@ -40,8 +40,7 @@ SCOPES = ("all", "topic")
 
 WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 
-RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)
-"""Probabilities with which the three kinds of random assessors judge a document relevant."""
+RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
 
 def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:

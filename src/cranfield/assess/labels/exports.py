@@ -12,12 +12,10 @@ from cranfield.sources.schemas import spelt
 from cranfield.sources.values import Cells
 
 WORKER = "worker"
-_VALUES = ("choices", "rating", "number", "text")
-"""Kinds of answers of Label Studio that can be grades."""
+_VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
 
 
-_Label = tuple[Mapping[str, Any], Mapping[str, Any]]
-"""Columns of a label, and its answer by question."""
+_Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and answers
 
 
 def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:

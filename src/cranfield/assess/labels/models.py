@@ -30,34 +30,18 @@ from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 
-MIN_PROBABILITY = 1e-300
-"""Smallest probability in a logarithm."""
-
-PRIORS = ("estimated", "uniform")
-"""Names of priors of the grades."""
-
-UNMET = {"impossible": 0.0, "even": 1.0}
-"""Sum of a worker's label probabilities, given a grade that none of its pairs has."""
-
-INFERENCES = ("variational", "em")
-"""Inference methods of MACE."""
-
+MIN_PROBABILITY = 1e-300  # Smallest probability in a logarithm
+PRIORS = ("estimated", "uniform")  # Names of priors of the grades
+UNMET = {"impossible": 0.0, "even": 1.0}  # Sum of probabilities of labels, given an unseen grade
+INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
-_MIN_SPREAD = 1e-100
-"""Bounds that avoid overflow and underflow."""
-
-MAX_LOG_EASE = 30.0
-"""Largest absolute logarithm of ease; beyond it no probability changes."""
-
-OBJECTIVE_TOLERANCE = 0.01
-"""Random starts whose objectives differ by at most this have the same optimum."""
-
-COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0
-"""Parameters of the Beta and the Dirichlet prior (Hovy et al., section 2.2)."""
+_MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
+MAX_LOG_EASE = 30.0  # Largest absolute logarithm of ease; beyond it no probability changes
+OBJECTIVE_TOLERANCE = 0.01  # Random starts with a larger difference of objectives have other optima
+COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0  # Beta and Dirichlet prior (Hovy et al., section 2.2)
 
 
-Expectation = tuple[Floats, Floats, float]
-"""Posterior, log evidence and objective, given the parameters of a model."""
+Expectation = tuple[Floats, Floats, float]  # Posterior, log evidence and objective
 
 
 class Crowd:

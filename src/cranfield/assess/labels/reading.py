@@ -85,9 +85,7 @@ WORKER_JUDGMENTS = replace(
 
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
-ITERATIONS = ("0", "Q0")
-"""Values of the second column of TREC qrels, which no collection has as its only document ids."""
-
+ITERATIONS = ("0", "Q0")  # Second column of TREC qrels; never the only ids of documents
 _FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
@@ -143,8 +141,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
 REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
-NO_TOPIC = "all"
-"""Topic of the items of labels without topics."""
+NO_TOPIC = "all"  # Topic of the items of labels without topics
 
 
 def read_labels(

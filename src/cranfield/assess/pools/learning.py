@@ -14,8 +14,7 @@ from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
 from cranfield.collection.judged.rows import ranges
 
-TIE_TOLERANCE = 1e-12
-"""Values that differ by less are tied, so that rounding errors do not break ties."""
+TIE_TOLERANCE = 1e-12  # Values that differ by less are tied, despite rounding errors
 
 
 class DocumentState(MethodState):
@@ -506,5 +505,4 @@ class MaxMean(Bandit):
 
 _LARGEST = np.finfo(np.float64).max
 
-_RESTRICT_INTERVAL = 32
-"""Number of steps after which judged documents are removed from the sums."""
+_RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

@@ -42,9 +42,7 @@ from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
-SKEWNESS_FACTOR = 355
-"""A mean needs more units than 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
-
+SKEWNESS_FACTOR = 355  # Units per squared skewness that a mean needs (Boos and Hughes-Oliver, 2000)
 MAX_ENUMERATED = 50_000  # Maximum number of assignments that are enumerated
 TOLERANCE = 1e-12  # Largest relative difference of statistics that counts as rounding error
 

@@ -223,7 +223,6 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
     aliases={"confidence-sequence": "CS", "MixtureSPRT": "mSPRT"},
     base=Sequential,
 )
-"""Sequential methods by name."""
 
 
 def log_likelihood_ratio(z: Floats, variance_ratio: Floats) -> Floats:

@@ -339,7 +339,6 @@ class ExperimentReport(Result):
         }
 
     def heading(self) -> list[str]:
-        """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
         mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         for by, level, p in mismatches.select("by", "level", "p").iter_rows():

@@ -421,12 +421,10 @@ class SideBySide(Result):
     notes: tuple[str, ...]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `strengths`, `pairs` and, if orders are known, `position`."""
         frames = {"strengths": self.strengths, "pairs": self.matrix.to_polars()}
         return frames | ({} if self.position is None else {"position": self.position.to_polars()})
 
     def heading(self) -> list[str]:
-        """Return the numbers of systems and topics, and how often the first position wins."""
         sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
         intervals = f"Bradley-Terry strengths, {self.confidence:g} intervals by {resamples}"

@@ -219,12 +219,9 @@ def _check_results(
 def keep_first_records(
     table: Table, anomalies: Anomalies, *, drop_duplicates: bool = True
 ) -> Table:
-    """Keep the first record of each page in a table of results, and count the other rows.
-
-    A second record of a page starts at its first repeated rank or, without ranks, at its first
-    repeated document. A row that repeats the row above it is a duplicate; with
-    `drop_duplicates=False` it is not removed, as each row of a flat table may have its own click.
-    """
+    """Keep the first record of each page in a table of results, and count the other rows."""
+    # A second record of a page starts at its first repeated rank or, without ranks, document. A row
+    # that repeats the row above it is a duplicate, but in a flat table it may have its own click.
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)

@@ -25,7 +25,6 @@ from cranfield.sources.columns import Columns, Table
 from cranfield.sources.schemas import spelt
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
-"""Formats of logs."""
 
 ON_ANOMALY = ("refuse", "count")  # Treatments of repeated pages, and of clicks before their page
 

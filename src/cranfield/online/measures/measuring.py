@@ -228,11 +228,9 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        """Return the table for display, with one column per measure if values are by unit."""
         return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
-        """Return a line with the source and the units."""
         by = f", by {', '.join(self.by)}" if self.by else ""
         return [f"Online measures of {self.source}{by}"]
 

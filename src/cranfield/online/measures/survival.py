@@ -248,11 +248,7 @@ def survival(
 def survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Concatenate the survival tables of several measures of a log, by variant if it has variants.
-
-    The tables of :func:`survival` get a first column `measure`; `survival` also has the `horizon`,
-    and `logrank` is only returned for several variants.
-    """
+    """Concatenate the survival tables of several measures of a log, by variant if it has any."""
     by = "variant" if "variant" in log.pages.columns else None
     tables: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
     for measure in measures:

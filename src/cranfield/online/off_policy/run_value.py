@@ -29,8 +29,7 @@ from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
-FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Decreasing lower bounds of the number of non-clicks in a cell, for a stable maximisation."""
+FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)  # Decreasing lower bounds of non-clicks in a cell
 
 
 class RankPairs(NamedTuple):

@@ -21,9 +21,7 @@ BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results of a seed depen
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-Interval = tuple[float, int, int]
-"""Confidence level, number of bootstrap resamples of units (0: Student's t), and seed."""
-
+Interval = tuple[float, int, int]  # Level, resamples of units (0: t), seed
 STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 

@@ -191,7 +191,9 @@ def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
     pages = {"page": range(4), "query": ["a", "a", "b", "b"], "variant": ["control", "new"] * 2}
     log = read_log(pages, None, {"page": [0], "rank": [1]})
     for measure in ("UCTR", "QCTR"):
-        with pytest.raises(InputError, match="got 'query': each is in more than one variant, such"):
+        with pytest.raises(
+            InputError, match="got 'query': all 2 units in more than one variant, such"
+        ):
             analyse_experiment(log, measure, unit="query")
 
 

@@ -29,7 +29,7 @@ class Tables:
     # Krippendorff's coincidences: n_c (n_v - [c = v]) / (m - 1) for a unit with m labels
     pairs: Floats
     units: Floats  # The same with weight 1 for each unit, that is divided by m
-    proportions: Floats  # Proportions of labels, summed over units with a label; shape (..., grades)
+    proportions: Floats  # Proportions of labels summed over units with a label; (..., grades)
     joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
 
     def weighted_sum(self, weights: Floats) -> Tables:

@@ -375,7 +375,7 @@ def ppi_scores(
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float]]:
-    """Return estimates, topics by people, scores by the judge, and its proportions of the top 10."""
+    """Return estimates, topics by people, scores by the judge, and its shares of the top 10."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):

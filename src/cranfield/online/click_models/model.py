@@ -114,7 +114,7 @@ class Patterns:
     """Distinct pages, by items and clicks, with their frequencies."""
 
     # Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
-    # so that those with results at a rank are the first ones, and a pass over ranks needs no padding.
+    # so that those with results at a rank are the first ones, and passes over ranks have no gaps.
     starts: Indices  # Start of each rank, and the number of results; shape (ranks + 1,)
     # Item of each result, or the number of items if unknown; shape (results,)
     codes: Indices

@@ -8,12 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import (
-    Consensus,
-    LabelCounts,
-    one_hot,
-    proportions,
-)
+from cranfield.assess.labels.consensus import Consensus, LabelCounts, one_hot, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats, Ints

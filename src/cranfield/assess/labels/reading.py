@@ -45,14 +45,7 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import (
-    SUMMARIES,
-    Column,
-    Schema,
-    optional,
-    schema_of_lines,
-    spelt,
-)
+from cranfield.sources.schemas import SUMMARIES, Column, Schema, optional, schema_of_lines, spelt
 from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NO_GRADE, NUMBER, absent, finite
 
 LABELS = Schema(
@@ -428,8 +421,7 @@ class _Reader:
         if self.repeats == "error":
             hint = "use repeats='last' to keep the last label, or repeats='keep' to keep all"
             table.refuse(
-                is_repeat,
-                lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}",
+                is_repeat, lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}"
             )
         elif n_repeats and self.repeats == "keep":
             notes.append(f"{counted(n_repeats, 'repeated label')} kept")

@@ -303,13 +303,7 @@ BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results of a seed depe
 
 
 def resample_means(
-    columns: Floats,
-    arm: Indices,
-    n_arms: int,
-    *,
-    resamples: int,
-    weights: str,
-    seed: int,
+    columns: Floats, arm: Indices, n_arms: int, *, resamples: int, weights: str, seed: int
 ) -> Floats:
     """Compute means of columns over resampled units, shape (variants, resamples, columns)."""
     # Columns, of which the first is all 1, are scaled to integers, so that sums are exact.

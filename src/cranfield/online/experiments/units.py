@@ -26,13 +26,7 @@ from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.sources.columns import (
-    Columns,
-    Table,
-    columns_of_mapping,
-    error_at_row,
-    read_columns,
-)
+from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
 from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 

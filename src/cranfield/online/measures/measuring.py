@@ -11,14 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    check_choice,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog

@@ -76,18 +76,12 @@ class PPIMeans(Result):
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
-        "standard_error": Column(
-            "Standard error of the estimate; 0, and not informative, if the labels do not vary."
-        ),
-        "low": Column(
-            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
-        ),
+        "standard_error": Column("Standard error; 0, and not informative, if labels do not vary."),
+        "low": Column("Lower confidence bound; NaN if labels do not vary and are not grades."),
         "high": Column("Upper bound of the interval."),
         "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column(
-            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
-        ),
+        "freedom": Column("Degrees of freedom of the t quantile; infinite if normal.", 1),
     }
 
     estimate: Floats
@@ -201,28 +195,15 @@ def compute_intervals(
     low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
     counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
+    texts = [
+        f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
+        for count, note in counts
+        if count
+    ]
     columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
-    estimate, error, low, high, lambda_, n_human, freedom = (
-        [column[0] for column in columns] if is_single else columns
-    )
-    return PPIMeans(
-        estimate,
-        error,
-        low,
-        high,
-        lambda_,
-        n_human,
-        n_items,
-        freedom,
-        alpha=fit.alpha,
-        folds=fit.folds if fit.lambda_ is None else 0,
-        seed=fit.seed,
-        notes=tuple(
-            f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
-            for count, note in counts
-            if count
-        ),
-    )
+    *values, freedom = [column[0] for column in columns] if is_single else columns
+    n_folds = fit.folds if fit.lambda_ is None else 0
+    return PPIMeans(*values, n_items, freedom, fit.alpha, n_folds, fit.seed, tuple(texts))
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:

@@ -60,18 +60,14 @@ class ModelEvaluation(Result):
                 " in PyClick."
             ),
             "perplexity": Column("Mean over ranks; 1 is best."),
-            "conditional perplexity": Column(
-                "Mean over ranks of the perplexity given the clicks above; 1 is best."
-            ),
+            "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
             "AUC": Column(
                 "Probability that P(C=1) is higher for a clicked result than for another result;"
                 " ties count one half."
             ),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
-            "impossible": Column(
-                "Number of observations whose probability given the clicks above is 0."
-            ),
+            "impossible": Column("Number of observations of probability 0 given the clicks above."),
         },
         "ranks": {
             "model": Column("Click model.", key=True),
@@ -120,10 +116,6 @@ def evaluate_models(
         Pages on which the models were not trained.
     qrels
         Judgments with the grades of results, for models tied by grade and a log without grades.
-
-    Returns
-    -------
-    ModelEvaluation
 
     Notes
     -----
@@ -322,10 +314,6 @@ def perplexity_gain(
     seed
         Seed of the bootstrap.
 
-    Returns
-    -------
-    PerplexityGain
-
     Examples
     --------
     >>> import cranfield as cf
@@ -496,10 +484,6 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
         Pages with results.
     model
         Click model, such as `SDBN`; :func:`models` lists them.
-
-    Returns
-    -------
-    RatePrediction
 
     Notes
     -----

@@ -53,9 +53,7 @@ class AATests(Result):
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or the sample ratio.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column(
-            "Proportion of simulated tests in which the null hypothesis is rejected."
-        ),
+        "rejected": Column("Proportion of simulated tests that reject the null hypothesis."),
         "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the interval."),
         "uniform p": Column(

@@ -266,8 +266,9 @@ def compare_variants(
             values = permutations.inference(effect, level)
         elif test != "bootstrap":
             critical: CriticalValue = partial(t_quantile, level)
-            if options.sequential is not None:
-                critical = _make_critical_value(options.sequential, effect, options.alpha)
+            if (method := options.sequential) is not None:
+                ratio = method.prior_variance_ratio(effect.error**2, effect.count, options.alpha)
+                critical = partial(np.full_like, fill_value=half_width(ratio, options.alpha))
             *bounds, pvalue = effect.inference(critical, options.lift)
             values = (*bounds, last_pvalues.get((name, treatment), pvalue))
         # Neither method is valid for few units.
@@ -316,11 +317,6 @@ def _choose_test(
     # Permutations would change the standard deviations in an overall criterion.
     is_possible = bool(np.isfinite(effect.error)) and is_metric
     return "permutation" if is_requested and is_possible else "delta"
-
-
-def _make_critical_value(method: Sequential, effect: Effects, alpha: float) -> CriticalValue:
-    width = half_width(method.prior_variance_ratio(effect.error**2, effect.count, alpha), alpha)
-    return lambda df: np.broadcast_to(width, np.shape(df))
 
 
 def _test_margin(

@@ -225,13 +225,6 @@ SEQUENTIAL: Registry[type[Sequential]] = Registry(
 )
 
 
-def log_likelihood_ratio(z: Floats, variance_ratio: Floats) -> Floats:
-    """Compute the logarithm of the mixture of likelihood ratios for a z statistic."""
-    quotient = variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
-    factor = np.where(np.isinf(variance_ratio), 1.0, quotient)
-    return np.asarray(z**2 * factor / 2 - np.log1p(variance_ratio) / 2)
-
-
 def half_width(variance_ratio: Floats, alpha: float) -> Floats:
     """Compute the half-width of intervals in standard errors: the z that reaches 1/alpha."""
     threshold = np.log1p(variance_ratio) / 2 - np.log(alpha)
@@ -291,7 +284,11 @@ def always_valid(
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
         half_widths = np.where(has_variance, half_width(variance_ratio, alpha) * s, np.inf)
-        log_ratio = np.where(has_variance, log_likelihood_ratio(z, variance_ratio), 0.0)
+        # The factor r / (1 + r) of the likelihood ratio is 1 for infinite r.
+        factor = variance_ratio / (1 + np.minimum(variance_ratio, 1e300))
+        factor = np.where(np.isinf(variance_ratio), 1.0, factor)
+        log_ratio = z**2 * factor / 2 - np.log1p(variance_ratio) / 2
+        log_ratio = np.where(has_variance, log_ratio, 0.0)
     p = np.minimum(1.0, np.exp(-log_ratio))
     if p.ndim:
         p = np.minimum.accumulate(p, axis=-1)

@@ -44,7 +44,7 @@ from .click_models.evaluation import RatePrediction as RatePrediction
 from .click_models.evaluation import predict_rates as predict_rates
 from .click_models.evaluation import predict_relevance as predict_relevance
 from .off_policy.policy_value import policy_value as policy_value
-from .off_policy.value import PolicyValue as PolicyValue, WeightSummary as WeightSummary
+from .off_policy.policy_value import PolicyValue as PolicyValue, WeightSummary as WeightSummary
 from .off_policy.run_value import RankPropensities as RankPropensities
 from .off_policy.run_value import rank_propensities as rank_propensities, run_value as run_value
 from .interleaving.checks import Bias as Bias, Fidelity as Fidelity, bias as bias
@@ -56,7 +56,7 @@ from .experiments.estimates import always_valid as always_valid
 from .experiments.analysis import analyse_experiment as analyse_experiment
 from .experiments.totals import analyse_totals as analyse_totals
 from .experiments.design import Experiment as Experiment, check_assignment as check_assignment
-from .experiments.metrics import Metric as Metric
+from .experiments.estimates import Metric as Metric
 from .experiments.report import ExperimentReport as ExperimentReport, SampleRatio as SampleRatio
 from .experiments.report import sample_ratio as sample_ratio
 from .experiments.design import ExperimentSize as ExperimentSize, experiment_size as experiment_size

@@ -19,8 +19,14 @@ from scipy.stats import ttest_ind
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.estimates import Effects, resample_means
-from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments, arm_means
+from cranfield.online.experiments.estimates import (
+    Effects,
+    Metric,
+    MetricColumns,
+    Moments,
+    arm_means,
+    resample_means,
+)
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog

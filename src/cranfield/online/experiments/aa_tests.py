@@ -15,8 +15,7 @@ from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.online.experiments.design import check_weights, chi_square, hash_md5
-from cranfield.online.experiments.estimates import Effects
-from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
+from cranfield.online.experiments.estimates import THETAS, Effects, Moments, arm_means, read_metrics
 from cranfield.online.experiments.units import (
     MISSING,
     Units,

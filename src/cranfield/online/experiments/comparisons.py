@@ -19,24 +19,22 @@ from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
+    ArmMeans,
     Bounds,
     CriticalValue,
     Effects,
-    Sequential,
-    always_valid,
-    half_width,
-    percentiles,
-    resample_means,
-    two_sided_pvalue,
-)
-from cranfield.online.experiments.metrics import (
-    ArmMeans,
     Metric,
     MetricColumns,
     Moments,
+    Sequential,
+    always_valid,
     arm_means,
+    half_width,
     moments,
+    percentiles,
+    resample_means,
     squared_error,
+    two_sided_pvalue,
 )
 from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_interval, t_interval, t_quantile

@@ -16,8 +16,7 @@ from cranfield.base.text import some_of
 from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights
-from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS
-from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
+from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS, Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS

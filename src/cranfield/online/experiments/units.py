@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.online.experiments.metrics import (
+from cranfield.online.experiments.estimates import (
     ONES_COLUMN,
     Metric,
     MetricColumns,

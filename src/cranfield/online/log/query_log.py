@@ -282,6 +282,17 @@ def log_from_tables(
     )
 
 
+def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:
+    """Refuse pages or lists as independent units if users or sessions have several of them."""
+    for name in ("user", "session"):
+        ids = rows[name].drop_nulls() if name in rows.columns else pl.Series()
+        if ids.n_unique() < len(ids):
+            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), noun)}"
+            problem = f"{name}s have several {noun}s ({sizes}), so {noun}s are not independent"
+            remedy = f"set unit={name!r}, or unit={unit!r} to treat {noun}s as independent"
+            raise PolicyError(f"{source}{problem}: {remedy}")
+
+
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time
 _MAX_SECONDS = 366 * 86400.0  # Maximum timeout, and maximum dwell that counts
 

@@ -21,8 +21,15 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import UNITS, choose_unit, list_ranks, unit_codes
-from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
+from cranfield.online.off_policy.policy_value import (
+    TOLERANCE,
+    UNITS,
+    PolicyValue,
+    WeightSummary,
+    compare_ratios,
+    list_ranks,
+    read_units,
+)
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
@@ -399,8 +406,7 @@ def run_value(
     page, n_pages = results["page"].to_numpy(), log.pages.height
     values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(values, axis=1)
-    unit = unit or choose_unit(log.pages, log.source)
-    code, n_units = unit_codes(log.pages, unit, log.source)
+    unit, code, n_units = read_units(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())

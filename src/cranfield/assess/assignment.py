@@ -198,9 +198,8 @@ def sheets(
 def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        raise PolicyError(
-            f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
-        )
+        reason = f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
+        raise PolicyError(reason)
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
@@ -217,7 +216,6 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
         raise PolicyError("assessors must be a positive integer or a list of distinct names")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
-            raise PolicyError(
-                f"the name of an assessor must be valid in a file name, got {quoted(name)}"
-            )
+            reason = f"the name of an assessor must be valid in a file name, got {quoted(name)}"
+            raise PolicyError(reason)
     return names

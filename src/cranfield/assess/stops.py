@@ -434,9 +434,8 @@ def stopping(
     if targets is not None:
         is_target = as_numbers(targets, "targets") > 0
         if is_target.shape != grades.shape:
-            raise PolicyError(
-                f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
-            )
+            reason = f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
+            raise PolicyError(reason)
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
     value, bound, stop = np.zeros((3, len(parsed), after.size))

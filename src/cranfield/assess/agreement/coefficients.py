@@ -196,13 +196,7 @@ _REL = re.compile(r"rel=(-?\d+)")
 
 @dataclass(frozen=True)
 class Coefficient:
-    """Agreement coefficient with its distance and lowest relevant grade.
-
-    Its text form is parsed by :func:`parse_coefficient`.
-
-    >>> [str(parse_coefficient(text)) for text in ("alpha", "kappa(linear)", "positive")]
-    ['alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)']
-    """
+    """Agreement coefficient with its distance and lowest relevant grade."""
 
     name: str
     distance: str = ""
@@ -233,9 +227,8 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         return text
     form = _FORM.fullmatch(str(text).strip())
     if not form:
-        raise PolicyError(
-            f"expected a measure of agreement such as name(distance), got {quoted(text)}"
-        )
+        reason = f"expected a measure of agreement such as name(distance), got {quoted(text)}"
+        raise PolicyError(reason)
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
     distance = formula.distance
@@ -267,9 +260,8 @@ def parse_coefficients(
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:
         if measure.formula.requires_two_assessors and not has_two_assessors:
-            raise PolicyError(
-                f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
-            )
+            reason = f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
+            raise PolicyError(reason)
     return parsed
 
 

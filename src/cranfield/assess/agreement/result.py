@@ -220,9 +220,8 @@ class Agreement(Result):
         if (self.topics == 1).any():
             notes.append("no confidence interval: at least two topics are required")
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
-            notes.append(
-                f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
-            )
+            note = f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
+            notes.append(note)
         if n_without := int(
             (np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]).sum()
         ):

@@ -134,9 +134,8 @@ class Ratings:
         if against is not None:
             if against not in self.assessors:
                 assessor_names = some_of(map(quoted, self.assessors), 10)
-                raise PolicyError(
-                    f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
-                )
+                reason = f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
+                raise PolicyError(reason)
             is_reference = self.assessor == self.assessors.index(against)
             first, second = is_reference[first_labels], is_reference[second_labels]
             first_labels, second_labels = (
@@ -198,9 +197,8 @@ def read_ratings(
             )
         if has_names and axis != 0:
             if names is not None:
-                raise PolicyError(
-                    "names apply to arrays only; columns of a data frame name the assessors"
-                )
+                reason = "names apply to arrays only; columns of a data frame name the assessors"
+                raise PolicyError(reason)
             dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
             if dubious:
                 listing = some_of(map(quoted, dubious), 5)
@@ -296,9 +294,8 @@ def _ratings_from_array(
         raise PolicyError(f"names must be {n_assessors} distinct names, one per assessor")
     topic_of_unit = ["all"] * n_units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != n_units:
-        raise PolicyError(
-            f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
-        )
+        reason = f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+        raise PolicyError(reason)
     topic_codes = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
     topic_of = np.array([topic_codes[topic] for topic in topic_of_unit], dtype=np.int64)
     return Ratings(

@@ -202,8 +202,9 @@ def compute_intervals(
     ]
     columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
     *values, freedom = [column[0] for column in columns] if is_single else columns
-    n_folds = fit.folds if fit.lambda_ is None else 0
-    return PPIMeans(*values, n_items, freedom, fit.alpha, n_folds, fit.seed, tuple(texts))
+    settings: Any = {"alpha": fit.alpha, "seed": fit.seed, "notes": tuple(texts)}
+    settings["folds"] = fit.folds if fit.lambda_ is None else 0
+    return PPIMeans(*values, items=n_items, freedom=freedom, **settings)
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:

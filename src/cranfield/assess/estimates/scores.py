@@ -379,9 +379,8 @@ def _estimate_by_topic(
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
-        raise InputError(
-            "the judge has no label for a topic that people judged", topic=missing_topics[0]
-        )
+        reason = "the judge has no label for a topic that people judged"
+        raise InputError(reason, topic=missing_topics[0])
     collection = read_runs(runs)
 
     def score_labels(qrels: Qrels, topics_with_labels: set[str], *more: Measure) -> list[Scores]:
@@ -447,9 +446,8 @@ def _estimate_by_document(
         )
     sample = sample_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
-        raise PolicyError(
-            "the variance over topics requires two topics, got one; use fixed_topics=True"
-        )
+        reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
+        raise PolicyError(reason)
     estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
     scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
     return estimates, scores
@@ -550,10 +548,8 @@ def ppi_answers(
     for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
-            raise InputError(
-                f"people labelled an answer of {quoted(system)} that the judge did not label",
-                topic=topic,
-            )
+            reason = f"people labelled an answer of {quoted(system)} that the judge did not label"
+            raise InputError(reason, topic=topic)
         people_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []

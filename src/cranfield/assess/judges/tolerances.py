@@ -46,13 +46,7 @@ MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficien
 
 
 def quantity_of(name: str) -> tuple[str, str]:
-    """Return the table that contains a quantity, and its comparison with the tolerance.
-
-    Examples
-    --------
-    >>> quantity_of("difference(new, old)"), quantity_of("kappa 0|12")
-    (('ppi', 'at least'), ('intervals', 'at least'))
-    """
+    """Return the table that contains a quantity, and its comparison with the tolerance."""
     name = name.strip()
     form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
     form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
@@ -98,11 +92,6 @@ def topics_to_decide(half_width: float, topics: int, distance: float, level: flo
 
     It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation by
     the half-width of the interval over `topics` topics; None if T exceeds a million.
-
-    Examples
-    --------
-    >>> topics_to_decide(0.1, 25, 0.05, 0.95)
-    93
     """
     tail = (1 + level) / 2
     spread = half_width * topics**0.5 / stdtrit(topics - 1, tail)

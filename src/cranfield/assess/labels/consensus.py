@@ -316,9 +316,8 @@ def _worker_weights(labels: Labels, weights: Any) -> Floats:
     n_workers = len(labels.workers)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(
-            f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
-        )
+        reason = f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
+        raise PolicyError(reason)
     return weight
 
 

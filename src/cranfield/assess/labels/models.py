@@ -343,9 +343,8 @@ def glad(
 
     check_number("spread", spread, _MIN_SPREAD)
     if isinstance(prior, str) and prior == "estimated":
-        raise PolicyError(
-            "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
-        )
+        reason = "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
+        raise PolicyError(reason)
     crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
     grade_prior = np.asarray(crowd.fixed_prior)
     n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)

@@ -220,9 +220,8 @@ def read_labels(
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
-            raise InputError(
-                f"worker must be text or an integer, got {quoted(worker)}", source="labels"
-            )
+            reason = f"worker must be text or an integer, got {quoted(worker)}"
+            raise InputError(reason, source="labels")
         table = reader.read_worker(judgments)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
         table, worker_notes = reader.apply_policies(table)
@@ -250,10 +249,7 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
 
 
 def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Columns, int]:
-    """Convert a table with a column for each worker to a table with a row for each label.
-
-    Also return the number of empty cells.
-    """
+    """Convert columns of workers to a row for each label; also return the number of empty cells."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
         raise InputError(
@@ -318,9 +314,8 @@ class _Reader:
                     f" columns='worker doc grade', got {quoted(dict(columns))}"
                 )
             if workers is not None:
-                raise PolicyError(
-                    "worker_columns applies to tables with a header, got lines of text"
-                )
+                reason = "worker_columns applies to tables with a header, got lines of text"
+                raise PolicyError(reason)
             if self.grade_map is not None:
                 raise PolicyError("a mapping of grades applies to tables with a header")
             return read_lines(Source(fspath(data)), columns, encoding)
@@ -365,9 +360,8 @@ class _Reader:
             got = "judgments" if source is None else f"lines of judgments in {source.name}"
             raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
         if self.repeats == "keep" and source is not None:
-            raise PolicyError(
-                "repeats='keep' applies to tables, got judgments with one grade per document"
-            )
+            reason = "repeats='keep' applies to tables, got judgments with one grade per document"
+            raise PolicyError(reason)
         options: Any = {"encoding": self.encoding, "ungraded": self.missing}
         options |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
         options |= {"grades": self.grade_map}

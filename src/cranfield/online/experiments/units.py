@@ -227,13 +227,7 @@ _MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
 
 
 def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
-    """Refuse rows that are parts of a unit, or totals of many units.
-
-    There are four signs: ids of users or sessions repeat; values of any column repeat, and each
-    occurs in one variant only; a column has numbers of units, counts or weights; or labels such as
-    a day or country occur once in each variant. If the ids of users are all different, rows are
-    users, and a column whose values each occur in one variant only causes a warning.
-    """
+    """Refuse rows that are parts of a unit, or totals of many units."""
     for k in table.unused:
         last = table.texts(k).tail(1).to_list()
         if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
@@ -248,6 +242,7 @@ def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
         if 0 < n_ids < n_rows:
             raise _make_cluster_error(table, k, n_rows, n_ids)
     height = len(table.columns.cells(0))
+    # If the ids of users are all different, rows are users.
     has_user_rows = any(id_counts[k][0] == height for k in users)
     for k in table.unused if table.variant is not None else ():
         n_values = table.count_clusters(k)
@@ -405,10 +400,7 @@ def _is_rate(name: str) -> bool:
 def _check_sums(
     frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], source: str
 ) -> set[str]:
-    """Refuse rates that would be summed over rows of a unit, and warn if values may be rates.
-
-    Return the columns of covariates that are repeated in all rows of a unit, and not summed.
-    """
+    """Refuse sums of rates over rows of a unit; return covariates that all rows of a unit repeat."""
     if frame[unit].n_unique() == frame.height:
         return set()
     parts = [metric.parts() for metric in metrics.values()]

@@ -381,7 +381,7 @@ class PairwisePreference(InterleavingMethod):
 def weigh_pairs(rankings: Rankings, length: int) -> Floats:
     """Compute the weights of pairs of documents, by the best ranks of the better and the worse one.
 
-    Shape (length + 1, length + 1). The weight is 1 / w, where w is the product over ranks x, from
+    The weight is 1 / w, where w is the product over ranks x, from
     the better rank to just before the worse, of 1 - 1 / n(x), and n(x) is the number of documents
     in the top x of any ranker minus the x - 1 that are shown above.
     """

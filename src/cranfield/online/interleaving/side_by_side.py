@@ -318,16 +318,6 @@ def bradley_terry(wins: Floats) -> Floats:
     Strengths of mean 0 maximise :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}`
     (Bradley and Terry 1952), by Newton's method. They are NaN if the maximum is not finite, because
     a group of systems has no win against the other systems (Ford 1957).
-
-    Parameters
-    ----------
-    wins
-        Wins of the system of the row against that of the column; shape (..., systems, systems).
-
-    Examples
-    --------
-    >>> bradley_terry(np.array([[0, 3], [1, 0]])).round(4).tolist()
-    [0.5493, -0.5493]
     """
     n_systems = wins.shape[-1]
     tables = wins.reshape(-1, n_systems, n_systems).astype(np.float64)

@@ -91,10 +91,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
 def read_records(
     raw: bytes, source: str, record_name: str, types: Types | None = None
 ) -> pl.DataFrame:
-    """Read JSON objects, one per line, with their :data:`LINE`.
-
-    `types` are those of the fields to read, text for any scalar; by default all are read as text.
-    """
+    """Read JSON objects, one per line, with their :data:`LINE`; by default all fields, as text."""
     raw = extract_documents(raw, source)
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1

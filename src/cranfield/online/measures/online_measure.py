@@ -176,11 +176,7 @@ ANY_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 
 def column_count(column: str) -> Count | None:
-    """Return the definition of a count in the table of pages; None for other columns.
-
-    The column `clicked@3` is the count `clicked` with the number 3, a rank or a dwell; without a
-    number, a count is over all ranks.
-    """
+    """Return the definition of a count such as `clicked@3`, with a rank or a dwell; else None."""
     name, _, number_text = column.partition("@")
     number = float(number_text) if number_text else ANY_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")

@@ -50,10 +50,7 @@ class SurvivalCurve:
         return float((start + end) / 2)
 
     def restricted_mean(self, horizon: float) -> tuple[float, float]:
-        """Compute the restricted mean up to the horizon, and its standard error (Greenwood).
-
-        The error is NaN if there are events at fewer than two times before the horizon.
-        """
+        """Compute the restricted mean up to the horizon, and its standard error (Greenwood)."""
         if not np.isfinite(self.longest):
             return float("nan"), float("nan")
         is_before = self.times < horizon

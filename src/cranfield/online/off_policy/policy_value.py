@@ -35,10 +35,7 @@ STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
 class Means(NamedTuple):
-    """Means of the policy and the log, and their difference, with intervals; each of shape (3,).
-
-    An interval is NaN if the mean is the same in all units.
-    """
+    """Means of policy and log, and their difference; intervals are NaN without variance."""
 
     estimate: Floats
     standard_error: Floats

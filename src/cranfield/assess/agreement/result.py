@@ -12,12 +12,13 @@ import polars as pl
 from cranfield.assess.agreement.coefficients import (
     MIN_SPREAD,
     Coefficient,
+    Tables,
     bootstrap,
     jackknife,
     parse_coefficients,
     percentiles,
+    read_ratings,
 )
-from cranfield.assess.agreement.tables import Tables, read_ratings
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     CranfieldError,

@@ -38,11 +38,7 @@ class PPIGrades(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "ppi": {
             "judge": Column("Judge.", key=True),
-            "quantity": Column(
-                "Estimated quantity: the mean `grade`, or the proportion of pairs with at least"
-                " grade g, `grade >= g`.",
-                key=True,
-            ),
+            "quantity": Column("Mean `grade`, or proportion of pairs with `grade >= g`.", key=True),
             **{name: PPIMeans.columns[name] for name in _MEANS},
             "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
             "by judge": Column("The quantity by the labels of the judge alone."),
@@ -54,10 +50,7 @@ class PPIGrades(Result):
             "human": Column("Number of pairs with this grade by the judge that people judged."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
-            "allocation": Column(
-                "Optimal allocation of the same total number of judgments by people: the one with"
-                " the smallest standard error of the mean grade."
-            ),
+            "allocation": Column("Allocation of as many judgments with the least standard error."),
         },
     }
 

@@ -1,7 +1,4 @@
-"""Prediction-powered means with confidence intervals, from human labels and a judge's labels.
-
-Humans label a random sample of the items, or of each stratum; the judge labels all items.
-"""
+"""Prediction-powered means with intervals, from human labels of a sample and a judge's labels."""
 
 from __future__ import annotations
 

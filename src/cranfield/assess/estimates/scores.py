@@ -1,7 +1,4 @@
-"""Prediction-powered scores of systems, from few labels by people and many labels of a judge.
-
-Labels are judgments of documents, or labels of nuggets or citations in answers.
-"""
+"""Prediction-powered scores of systems, from few labels by people and many labels of a judge."""
 
 from __future__ import annotations
 

@@ -87,14 +87,8 @@ class SelfPreference(TableResult):
         "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
         "shift of family": Column("Mean score by the judge minus that by people, of its family."),
         "shift of others": Column("The same difference, of all other systems."),
-        "bias": Column(
-            "Difference of the shifts; above 0 if the judge favours its family; null if the judge"
-            " lacks systems of its own family or of other families."
-        ),
-        "low": Column(
-            "Lower bound of the t interval of the bias over topics; null if it is equal in all"
-            " topics."
-        ),
+        "bias": Column("Difference of the shifts; above 0 for the family; null without both."),
+        "low": Column("Lower bound of the t interval over topics; null if the bias is constant."),
         "high": Column("Upper bound of the interval."),
         "low together": Column("Lower bound, simultaneous for all judges (Bonferroni)."),
         "high together": Column("Upper bound of the interval."),
@@ -283,10 +277,7 @@ class ScoreBias(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
-        "low": Column(
-            "Lower bound of the t interval over topics, simultaneous for all systems of a judge and"
-            " measure (Bonferroni); null if the difference is equal in all topics."
-        ),
+        "low": Column("Lower bound, simultaneous for all systems (Bonferroni); null if constant."),
         "high": Column("Upper bound of the interval."),
     }
 

@@ -13,13 +13,15 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
+    MAX_ENTRIES,
+    Tables,
     degrees_of_freedom,
     jackknife,
     observed_agreement,
     parse_coefficient,
+    tables_from_joint,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
-from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
 from cranfield.assess.judges.reading import (
     GradeScale,
     count_grade_pairs,
@@ -75,10 +77,7 @@ COUNTS = {
     "labels": Column("Number of labels of the judge."),
     "pairs": Column("Number of the judge's labels for documents that people judged too."),
     "missing": Column("Number of documents that people judged but the judge did not."),
-    "extra": Column(
-        "Number of the judge's labels for documents that people did not judge, of topics that"
-        " they judged."
-    ),
+    "extra": Column("Number of other labels of the judge in topics that people judged."),
     "unknown": Column("Number of labels of topics that people did not judge."),
     "unparsed": Column("Number of answers without a grade."),
     "cut": Column("Number of grades outside the scale, clipped to it."),
@@ -182,11 +181,7 @@ class JudgeComparison(Result):
             "grade": Column("Grade by people.", key=True),
             "pairs": Column("Number of pairs with these grades by the judge and by people."),
             "share": Column("Proportion of the grade among pairs with the label, or null.", 3),
-            "low": Column(
-                "Lower bound of the Wilson interval of the proportion, adjusted by the design"
-                " effect of topics.",
-                3,
-            ),
+            "low": Column("Lower Wilson bound, adjusted by the design effect of topics.", 3),
             "high": Column("Upper bound of the interval.", 3),
         },
         "distributions": {

@@ -127,14 +127,8 @@ class Decisions(TableResult):
         "high": Column("Upper bound of the interval."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
-        "verdict": Column(
-            "met if the whole interval is within the tolerance, not met if it is outside, else"
-            " undecided."
-        ),
-        "topics": Column(
-            "If undecided, number of topics that would decide with this estimate and standard"
-            " deviation, for t intervals of means over topics; null otherwise."
-        ),
+        "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),
+        "topics": Column("If undecided by a t interval, number of topics that would decide."),
     }
 
     confidence: float

@@ -55,16 +55,10 @@ class ModelEvaluation(Result):
             "log-likelihood": Column(r"Sum of :math:`\ln q_r` over all results.", decimals=2),
             "by page": Column("Log-likelihood divided by the number of pages."),
             "by result": Column("Log-likelihood divided by the number of results."),
-            "by rank of page": Column(
-                r"Mean over pages of the mean of :math:`\ln q_r` over the ranks of the page, as"
-                " in PyClick."
-            ),
+            "by rank of page": Column(r"Mean over pages of means of :math:`\ln q_r` (PyClick)."),
             "perplexity": Column("Mean over ranks; 1 is best."),
             "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
-            "AUC": Column(
-                "Probability that P(C=1) is higher for a clicked result than for another result;"
-                " ties count one half."
-            ),
+            "AUC": Column("P(a clicked result has a higher P(C=1) than another); ties count half."),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
             "impossible": Column("Number of observations of probability 0 given the clicks above."),
@@ -246,10 +240,7 @@ class PerplexityGain(Result):
         "model": Column("Click model B.", key=True),
         "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
-        "low": Column(
-            "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
-            " one query."
-        ),
+        "low": Column("Lower bound of the interval over resampled queries; NaN for one query."),
         "high": Column("Upper bound of the interval."),
         "queries": Column("Number of queries."),
     }

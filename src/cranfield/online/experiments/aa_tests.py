@@ -55,11 +55,7 @@ class AATests(Result):
         "rejected": Column("Proportion of simulated tests that reject the null hypothesis."),
         "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the interval."),
-        "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
-            " there are too few distinct p-values, as with counts of a few hundred units.",
-            pvalue=True,
-        ),
+        "uniform p": Column("Kolmogorov-Smirnov p-value; NaN for few distinct p.", pvalue=True),
     }
 
     source: str

@@ -154,10 +154,7 @@ _METRIC_COLUMNS = {
 }
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
-    "low": Column(
-        "Lower bound of the confidence interval of the difference: simultaneous with `bonferroni`"
-        " and `sidak`, otherwise unadjusted."
-    ),
+    "low": Column("Lower bound of the interval, simultaneous for `bonferroni` and `sidak` only."),
     "high": Column("Upper bound of the interval."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of the confidence interval of the lift."),
@@ -222,10 +219,7 @@ class ExperimentReport(Result):
             "p": Column("p-value.", pvalue=True),
             "adjusted p": Column("p-value after the correction.", pvalue=True),
             "p not worse": Column("One-sided p-value of non-inferiority.", pvalue=True),
-            "verdict": Column(
-                "`better`, `worse`, `not worse`, `undecided`, or `no verdict` for a sample ratio"
-                " mismatch."
-            ),
+            "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
         "sample-ratio": SampleRatio.columns,
         "sample-ratios": {

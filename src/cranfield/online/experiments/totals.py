@@ -121,7 +121,11 @@ def analyse_totals(
     if not is_mean and n_units <= MAX_ROWS:
         options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
         metrics = {name: Metric("success", good=good, margin=margin)}
-        rows = _make_rows(totals)
+        frames = [
+            pl.DataFrame({"success": (np.arange(total[-1]) < total[0]) * 1.0, "variant": variant})
+            for variant, total in totals.items()
+        ]
+        rows = pl.concat(frames)
         return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
@@ -189,15 +193,6 @@ def _check_totals(totals: Any) -> dict[str, Total]:
             bound = f"{squares} is at least {total[0] ** 2 / units:g}, got {total[1]:g}"
             raise PolicyError(f"variant {quoted(name)}: {bound}")
     return {str(name): total for name, total in totals.items()}
-
-
-def _make_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
-    frames = []
-    for name, (successes, units) in totals.items():  # type: ignore[misc]
-        values = np.zeros(int(units))
-        values[: int(successes)] = 1.0
-        frames.append(pl.DataFrame({"success": values}).with_columns(variant=pl.lit(name)))
-    return pl.concat(frames)
 
 
 def _compute_moments(totals: list[Total]) -> Moments:

@@ -400,7 +400,7 @@ def _is_rate(name: str) -> bool:
 def _check_sums(
     frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], source: str
 ) -> set[str]:
-    """Refuse sums of rates over rows of a unit; return covariates that all rows of a unit repeat."""
+    """Refuse sums of rates over rows of a unit; return covariates that its rows repeat."""
     if frame[unit].n_unique() == frame.height:
         return set()
     parts = [metric.parts() for metric in metrics.values()]

@@ -390,10 +390,7 @@ class SideBySide(Result):
             "wins": Column("Number of comparisons in which the system is preferred."),
             "losses": Column("Number of comparisons in which the other system is preferred."),
             "ties": Column("Number of comparisons without a preference."),
-            "strength": Column(
-                "Bradley-Terry strength, with mean 0; a difference is the log odds of a win. Null"
-                " if not finite."
-            ),
+            "strength": Column("Bradley-Terry strength (log odds), mean 0; null if not finite."),
             "low": Column("Lower bound of the percentile interval, by a bootstrap of topics."),
             "high": Column("Upper bound of the interval."),
         },

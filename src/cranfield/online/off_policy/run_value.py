@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, MeasureError, PolicyError, as_numbers, check_number
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
@@ -80,7 +80,11 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
-    is_linked = _find_linked_ranks(pair_sums, clicks > 0, depth)
+    # Ranks with clicks that pairs link with rank 1, directly or indirectly.
+    is_linked = (clicks > 0) & (np.arange(depth + 1) == 1)
+    for _ in range(depth):
+        is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
+        is_linked &= clicks > 0
     value[0], error[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
@@ -148,16 +152,6 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
             break
         beta, value = beta + step_size * step, new_value
     return beta
-
-
-def _find_linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
-    """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
-    is_linked = np.zeros(depth + 1, dtype=bool)
-    is_linked[1] = has_clicks[1]
-    for _ in range(depth):
-        is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
-        is_linked &= has_clicks
-    return is_linked
 
 
 METHODS = ("swaps", "AllPairs", "EM")  # Estimators of the examination of ranks

@@ -534,7 +534,6 @@ def _estimate_summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
 def _estimate_click_probabilities(
     log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
 ) -> dict[str, Estimate]:
-    """Estimate click probabilities from the results above the lowest click of each page."""
     lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
     results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))

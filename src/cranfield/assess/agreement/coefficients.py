@@ -169,7 +169,6 @@ class Ratings:
         return first, second
 
     def _joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
-        """Count pairs of labels by topic, pair of assessors and the two grades."""
         n_grades, n_topics = self.scale.size, len(self.topics)
         shape = (n_topics, n_pairs, n_grades, n_grades)
         n_entries = math.prod(shape)

@@ -208,7 +208,6 @@ class Agreement(Result):
         return replace(agreement, notes=(*self.notes, *agreement._interval_notes()))
 
     def _interval_notes(self) -> list[str]:
-        """Return notes on undefined values and on missing or approximate intervals."""
         is_undefined, has_several_topics = np.isnan(self.value), self.topics > 1
         notes = []
         if n_undefined := int(is_undefined.sum()):

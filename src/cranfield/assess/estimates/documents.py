@@ -89,7 +89,6 @@ def match_labels(panel: Panel) -> PooledLabels:
 
 
 def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
-    """Raise an error for the first invalid document."""
     if invalid.any():
         row = int(invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]

@@ -435,7 +435,6 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
 def _estimate_by_document(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels, fit: Fit, fixed_topics: bool
 ) -> tuple[DocumentEstimates, Scores]:
-    """Return the estimates and the scores by the judge."""
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -563,5 +562,4 @@ def ppi_answers(
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    """Return whether a system has an answer; shape (topics, systems)."""
     return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

@@ -75,7 +75,6 @@ _ANSWERS = Schema(
 def _read_texts(
     data: Any, kind: str, placeholders: list[str], pairs: Table
 ) -> dict[str, list[str]]:
-    """Return the text of each pair for each placeholder of topics or documents."""
     schema = Schema(
         f"table of {kind}s",
         (schemas.Column("id", ID, f"id of a {kind}"),),

@@ -239,7 +239,6 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
 
 
 def _level_of(result: Any) -> float:
-    """Return the confidence level of a result."""
     confidence = vars(result).get("confidence")
     return float(round(1 - result.means.alpha if confidence is None else confidence, 12))
 

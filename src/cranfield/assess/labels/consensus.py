@@ -302,7 +302,6 @@ def one_hot(labels: Labels, values: Any) -> Floats:
 
 
 def _most_likely(values: Floats) -> Bools:
-    """Return a mask of the most likely grades of each row."""
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 

@@ -108,7 +108,6 @@ def _reader_of(task: Mapping[Any, Any]) -> Any:
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
-    """Add the column doc, unless a column names the document."""
     return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
 
 
@@ -129,7 +128,6 @@ def _single_value(values: Any, position: str) -> Any:
 
 
 def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
-    """Yield a label for each annotation of a Label Studio task."""
     position = f"task {quoted(task.get('id', number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected data and annotations")

@@ -274,6 +274,5 @@ class Overview(Result):
 
 
 def _range_text(sizes: Ints) -> str:
-    """Format the minimum, maximum and median."""
     low, high = int(sizes.min()), int(sizes.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {np.median(sizes):,g}"

@@ -504,7 +504,6 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 def _predict_query(
     log: QueryLog, query: str, model: Model
 ) -> Iterable[tuple[str, str, int, float, float]]:
-    """Predict the click rates of the documents of a query."""
     query_log = log.where(pl.col("query") == query)
     items = Items.from_log(query_log, None)
     pages = patterns_of(query_log, items)

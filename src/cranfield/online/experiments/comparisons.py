@@ -220,8 +220,7 @@ class Options:
 
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
-Row = dict[str, Any]
-"""A comparison with the control on a metric: columns of the report, and the `distortion`."""
+Row = dict[str, Any]  # A comparison: columns of the report, and the `distortion`
 
 
 def compare_variants(

@@ -269,7 +269,6 @@ def read_ids(path: str, column: str) -> pl.Series:
 
 
 def _check_lines(columns: FileColumns) -> None:
-    """Refuse lines that are rows of a table, which has several columns or a header."""
     ids = columns.cells(0)
     expected = "expected one id per line"
     remedy = "a table of several columns requires the suffix .csv or .tsv"

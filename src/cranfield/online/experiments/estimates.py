@@ -274,8 +274,7 @@ def _product(left: Floats, matrix: Floats, right: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...ij,...j->...", left, matrix, right))
 
 
-INFERENCE = ("low", "high", "lift low", "lift high", "p")
-"""Columns of inference on a difference: its bounds, the bounds of the lift, and the p-value."""
+INFERENCE = ("low", "high", "lift low", "lift high", "p")  # Bounds, and p-value
 
 LIFTS = ("log", "linear", "fieller")  # Methods for the confidence interval of the lift
 CriticalValue = Callable[[Floats], Floats]  # Half-width in standard errors by degrees of freedom

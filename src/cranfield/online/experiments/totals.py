@@ -23,8 +23,7 @@ from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
 
-Total = tuple[float, float] | tuple[float, float, float]
-"""Successes and number of units of a variant; or sum, sum of squares and number of units."""
+Total = tuple[float, float] | tuple[float, float, float]  # Successes, units; or sum, squares, units
 
 _ASSUMPTION = "Welch's test assumes that the means are nearly normal"
 _UNKNOWN_SKEWNESS = f"totals do not show the skewness of the values: {_ASSUMPTION}"

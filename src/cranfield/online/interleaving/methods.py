@@ -425,8 +425,6 @@ _BIAS_TOLERANCE = 1e-9  # Largest difference of expected credit that counts as u
 
 
 class _OptimisedMethod(InterleavingMethod):
-    """Base class of optimised methods: credit by rank, constraints, linear program."""
-
     credit: str
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     slack: float | None = parameter(

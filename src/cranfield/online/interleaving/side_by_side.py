@@ -160,7 +160,6 @@ class PreferenceMatrix(Result):
 
 
 def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
-    """Find a shortest cycle of a strongly connected group of rankers."""
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
     graph = csr_array(is_preferred_in_group)
     shortest = list(range(len(group) + 1))

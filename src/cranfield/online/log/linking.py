@@ -127,7 +127,6 @@ def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _encode_positions(frame: pl.DataFrame) -> pl.Series:
-    """Encode page and rank as one integer."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
@@ -267,7 +266,6 @@ _LONG_DWELL = 3600.0  # Median dwell in seconds above which it may be in millise
 def _check_clicks(
     table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
 ) -> pl.DataFrame:
-    """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)

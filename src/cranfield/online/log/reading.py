@@ -144,7 +144,6 @@ def _read_tables(
     on_anomaly: str,
     click_actions: Sequence[str] | None,
 ) -> SourceTables:
-    """Read the tables of a log, in the chosen or the detected format."""
     # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
@@ -336,7 +335,6 @@ _PATTERNS = (
 
 
 def _detect_format(source: Any, has_tables: bool) -> str:
-    """Detect the format of a log, from the first lines if it is a file."""
     if isinstance(source, Sessions):
         return "sessions"
     table = "tables" if has_tables else "flat"

@@ -119,7 +119,6 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
 
 
 def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
-    """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
 

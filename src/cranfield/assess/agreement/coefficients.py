@@ -70,26 +70,6 @@ def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
     return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
 
 
-def encode_ratings(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
-    """Return the scale, and the index of each rating into it, -1 for NaN."""
-    is_rated = ~np.isnan(ratings)
-    used_grades = np.unique(ratings[is_rated])
-    scale = used_grades
-    if grades is not None:
-        scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
-    if not np.isfinite(scale).all():
-        raise CranfieldError("grades of a scale must be finite numbers")
-    invalid = used_grades[~np.isin(used_grades, scale)]
-    if invalid.size:
-        raise CranfieldError(
-            f"unknown grade {invalid[0]:g}; expected one of:"
-            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
-        )
-    codes = np.full(ratings.shape, -1, dtype=np.int64)
-    codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
-    return scale, codes
-
-
 MAX_PAIRS = 2**25  # Maximum number of pairs of labels of a unit, and of entries of joint tables
 
 
@@ -209,7 +189,11 @@ def read_ratings(
                 )
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
-    is_list = isinstance(annotations, list) and not _has_labels(annotations)
+    is_list = isinstance(annotations, list)
+    if is_list and annotations:
+        # Rows of ratings consist of numbers only.
+        row = annotations[0]
+        is_list = isinstance(row, (tuple, list)) and not any(isinstance(cell, str) for cell in row)
     if is_list or isinstance(annotations, np.ndarray):
         return _ratings_from_array(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
@@ -236,12 +220,6 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     if not is_numeric or not ratings.columns or is_labels:
         return None
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
-
-
-def _has_labels(rows: list[Any]) -> bool:
-    """Return whether rows are labels; rows of ratings consist of numbers only."""
-    cells = rows[0] if rows else ()
-    return not isinstance(cells, (tuple, list)) or any(isinstance(cell, str) for cell in cells)
 
 
 def _ratings_from_labels(labels: Labels) -> Ratings:
@@ -285,7 +263,21 @@ def _ratings_from_array(
         )
     check_integer("axis", axis, 0, 1)
     ratings = ratings.T if axis == 0 else ratings
-    scale, codes = encode_ratings(ratings, grades)
+    is_rated = ~np.isnan(ratings)
+    used_grades = np.unique(ratings[is_rated])
+    scale = used_grades
+    if grades is not None:
+        scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
+    if not np.isfinite(scale).all():
+        raise CranfieldError("grades of a scale must be finite numbers")
+    invalid = used_grades[~np.isin(used_grades, scale)]
+    if invalid.size:
+        raise CranfieldError(
+            f"unknown grade {invalid[0]:g}; expected one of:"
+            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
+        )
+    codes = np.full(ratings.shape, -1, dtype=np.int64)
+    codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
     unit, assessor = np.nonzero(codes >= 0)
     if not unit.size:
         raise CranfieldError("expected ratings, got none")

@@ -130,7 +130,17 @@ def ppi_grades(
         names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
         sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
         means.append(names.hstack(estimates.to_polars().select(_MEANS)).hstack(sizes))
-        strata.append(_describe_strata(judge.name, label, grade))
+        human_grade = pl.col("grade").fill_nan(None)
+        groups = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
+        counts = groups.agg(
+            pairs=pl.len().cast(pl.Int64),
+            human=human_grade.count().cast(pl.Int64),
+            mean=human_grade.mean(),
+            deviation=human_grade.std(),
+        ).sort("label")
+        deviations, n_human = counts["deviation"].fill_null(0.0), int(counts["human"].sum())
+        best = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
+        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", best))
         notes += [f"{judge.name}: {note}" for note in estimates.notes]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
 
@@ -146,18 +156,3 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
         raise InputError(reason, topic=topic, doc=doc)
     pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
     return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()
-
-
-def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
-    """Return a row for each grade of a judge, with the optimal allocation of judgments."""
-    grades = pl.col("grade").fill_nan(None)
-    rows = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
-    strata = rows.agg(
-        pairs=pl.len().cast(pl.Int64),
-        human=grades.count().cast(pl.Int64),
-        mean=grades.mean(),
-        deviation=grades.std(),
-    ).sort("label")
-    deviations = strata["deviation"].fill_null(0.0)
-    best = allocation(strata["pairs"], deviations, int(strata["human"].sum()))
-    return strata.select(pl.lit(judge).alias("judge"), "*", pl.Series("allocation", best))

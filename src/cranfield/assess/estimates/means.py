@@ -197,11 +197,12 @@ def compute_intervals(
         for count, note in counts
         if count
     ]
-    columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
-    *values, freedom = [column[0] for column in columns] if is_single else columns
-    settings: Any = {"alpha": fit.alpha, "seed": fit.seed, "notes": tuple(texts)}
-    settings["folds"] = fit.folds if fit.lambda_ is None else 0
-    return PPIMeans(*values, items=n_items, freedom=freedom, **settings)
+    columns: Any = estimate, error, low, high, lambda_, n_human, freedom
+    columns = [column[0] for column in columns] if is_single else columns
+    names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
+    values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
+    values["folds"] = fit.folds if fit.lambda_ is None else 0
+    return PPIMeans(**values, items=n_items, notes=tuple(texts))
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:

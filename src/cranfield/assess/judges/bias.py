@@ -37,16 +37,6 @@ _FAMILIES = Schema(
 
 def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return whether another system is of a judge's family; shape (judges, systems)."""
-    families_of = _read_families(families)
-    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
-
-    def is_same(judge: str, system: str) -> bool:
-        return judge != system and bool(families_by_name[judge] & families_by_name[system])
-
-    return np.array([[is_same(judge, system) for system in systems] for judge in judges])
-
-
-def _read_families(families: Any) -> dict[str, set[str]]:
     pairs: list[tuple[Any, Any]] = []
     if isinstance(families, Mapping):
         for name, entry in families.items():
@@ -59,7 +49,12 @@ def _read_families(families: Any) -> dict[str, set[str]]:
         if not isinstance(family, (str, int)):
             raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
-    return families_of
+    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
+
+    def is_same(judge: str, system: str) -> bool:
+        return judge != system and bool(families_by_name[judge] & families_by_name[system])
+
+    return np.array([[is_same(judge, system) for system in systems] for judge in judges])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

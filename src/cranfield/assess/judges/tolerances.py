@@ -216,10 +216,13 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     [(0.1666..., 'undecided')]
     """
     results_by_table: dict[str, list[Result]] = {}
+    levels = set()
     for result in results:
+        confidence = vars(result).get("confidence")
+        level = 1 - vars(result)["means"].alpha if confidence is None else confidence
+        levels.add(float(round(level, 12)))
         for table in result.frames():
             results_by_table.setdefault(table, []).append(result)
-    levels = {_level_of(result) for result in results}
     if len(levels) != 1:
         listing = ", ".join(f"{level:g}" for level in sorted(levels)) or "no result"
         raise PolicyError(f"expected results with the same confidence level, got {listing}")
@@ -236,11 +239,6 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
     return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level)
-
-
-def _level_of(result: Any) -> float:
-    confidence = vars(result).get("confidence")
-    return float(round(1 - result.means.alpha if confidence is None else confidence, 12))
 
 
 def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:

@@ -57,7 +57,6 @@ from cranfield.sources.values import (
     finite,
 )
 
-WORKER = "worker"
 _VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
 
 
@@ -148,7 +147,7 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
             if question in answers:
                 raise InputError(f"{position}: {quoted(question)} is answered twice")
             answers[question] = _single_value(value[kind], position)
-        yield {**columns, WORKER: worker}, answers
+        yield {**columns, "worker": worker}, answers
 
 
 def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
@@ -169,7 +168,7 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
                 names = [category.get("name") for category in categories]
                 answers[job] = _single_value(names, position)
         author = label.get("author") or {}
-        yield {**columns, WORKER: author.get("email") or author.get("id")}, answers
+        yield {**columns, "worker": author.get("email") or author.get("id")}, answers
 
 
 def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
@@ -186,7 +185,7 @@ def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
     grade: Any = int(answer == "accept")
     if "accept" in task:
         grade = _single_value(task["accept"], f"task {number}")
-    yield {**columns, WORKER: worker}, {"grade": grade}
+    yield {**columns, "worker": worker}, {"grade": grade}
 
 
 def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:

@@ -414,11 +414,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function that returns its sums for given parameters.
-
-    The measure has the name and docstring of the function, and the parameters of its signature.
-    Without a unit it is a proportion, from 0 to 1 unless another `range` is declared.
-    """
+    """Declare a measure by a function of its parameters; without a unit it is a proportion."""
     members = {"formula": formula, "source": source, "better": better, **attributes}
     if "unit" not in members:
         members.setdefault("range", (0.0, 1.0))

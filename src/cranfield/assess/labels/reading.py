@@ -243,11 +243,9 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
         raise LABELS.empty(source.name)
     fields = _FIELDS_BY_NUMBER.get(n_fields) if columns is None else columns
     if fields is None:
-        raise InputError(
-            f"expected lines of 4 or 5 fields, got {n_fields}; name the fields, such as"
-            " columns='worker doc grade'",
-            source=source.name,
-        )
+        reason = f"expected lines of 4 or 5 fields, got {n_fields}"
+        remedy = "name the fields, such as columns='worker doc grade'"
+        raise InputError(f"{reason}; {remedy}", source=source.name)
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
@@ -258,24 +256,20 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     line_map = LineMap()
     frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
-        raise InputError(
-            "expected labels of several workers, got TREC judgments; name their assessor with"
-            f" NAME={source.name} (a mapping of names to files), or use"
-            f" columns='{fields}' if these are labels",
-            source=source.name,
-        )
+        reason = "expected labels of several workers, got TREC judgments"
+        assessor = f"name their assessor with NAME={source.name} (a mapping of names to files)"
+        remedy = f"{assessor}, or use columns='{fields}' if these are labels"
+        raise InputError(f"{reason}; {remedy}", source=source.name)
     if columns is None:
         n_docs, n_workers = frame["doc"].n_unique(), frame["worker"].n_unique()
         topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
             other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
-            raise InputError(
-                f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers and"
-                f" column 3 ({n_workers:,}, most in one topic) like documents; use"
-                f" columns='{other}', or columns='{fields}' if the columns are in this order",
-                source=source.name,
-            )
+            workers = f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers"
+            docs = f"column 3 ({n_workers:,}, most in one topic) like documents"
+            remedy = f"columns='{other}', or columns='{fields}' if the columns are in this order"
+            raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
     return Table(frame.with_columns(**nulls), source.name, (), line_map)
@@ -402,11 +396,9 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
     """Convert columns of workers to a row for each label; also return the number of empty cells."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
-        raise InputError(
-            f"worker_columns: unknown column {quoted(unknown)}; expected some of:"
-            f" {some_of(map(quoted, names), 8)}",
-            source=table.source,
-        )
+        reason = f"worker_columns: unknown column {quoted(unknown)}"
+        expected = f"expected some of: {some_of(map(quoted, names), 8)}"
+        raise InputError(f"{reason}; {expected}", source=table.source)
     if len({*workers}) < len(workers) or not workers:
         raise PolicyError("worker_columns must name at least one column, and each only once")
     grades = [table.cells(names.index(worker)) for worker in workers]
@@ -420,18 +412,12 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
         raise schema.empty(table.source)
     rows = [row for row, _ in labels]
     # Other columns of workers or grades, such as gold grades.
-    unused = [
-        name
-        for name in names
-        if name not in workers and schema.column_of(name) in {"worker", "grade"}
-    ]
+    others = [k for k, name in enumerate(names) if name not in workers]
+    unused = [names[k] for k in others if schema.column_of(names[k]) in {"worker", "grade"}]
     if unused:
         warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}", stacklevel=5)
-    columns: dict[str, Any] = {
-        name: [cells[row] for row in rows]
-        for name, cells in zip(names, map(table.cells, range(len(names))), strict=True)
-        if name not in workers and name not in unused
-    }
+    cells_by_name = {names[k]: table.cells(k) for k in others if names[k] not in unused}
+    columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
@@ -459,10 +445,9 @@ class _Reader:
         form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
         if is_path and form not in LABELS.formats:
             if columns is not None and not is_field_list:
-                raise PolicyError(
-                    "for lines without a header, columns must list the fields, such as"
-                    f" columns='worker doc grade', got {quoted(dict(columns))}"
-                )
+                expected = "columns must list the fields, such as columns='worker doc grade'"
+                reason = f"for lines without a header, {expected}"
+                raise PolicyError(f"{reason}, got {quoted(dict(columns))}")
             if workers is not None:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
@@ -470,17 +455,13 @@ class _Reader:
                 raise PolicyError("a mapping of grades applies to tables with a header")
             return read_lines(Source(fspath(data)), columns, encoding)
         if is_field_list:
-            raise PolicyError(
-                "for a table with a header, columns must be a mapping of column names, such as"
-                f" columns={{'worker': ...}}, got {quoted(columns)}"
-            )
+            expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
+            raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
         if workers is not None and (own := {"worker", "grade"} & {*own_names}):
-            raise PolicyError(
-                "worker_columns names the columns of grades, so that columns must not name"
-                f" {' or '.join(sorted(own))}"
-            )
+            reason = "worker_columns names the columns of grades, so that columns must not name"
+            raise PolicyError(f"{reason} {' or '.join(sorted(own))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif encoding != "utf-8":
@@ -512,9 +493,9 @@ class _Reader:
         if self.repeats == "keep" and source is not None:
             reason = "repeats='keep' applies to tables, got judgments with one grade per document"
             raise PolicyError(reason)
-        options: Any = {"encoding": self.encoding, "ungraded": self.missing}
+        options: Any = {"encoding": self.encoding, "grades": self.grade_map}
+        options |= {"ungraded": self.missing}
         options |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
-        options |= {"grades": self.grade_map}
         try:
             qrels = read_qrels(judgments, **options)
         except InputError as error:
@@ -533,11 +514,8 @@ class _Reader:
         summaries = [label for label in ids if spelt(label) in SUMMARIES]
         if summaries and len(summaries) < len(ids):
             listed = some_of(map(quoted, summaries), 3)
-            warn(
-                f"{table.source}: {name} {listed} looks like a row of totals or means, but is read"
-                " as labels; remove it if it summarises others",
-                stacklevel=4,
-            )
+            note = f"{name} {listed} looks like a row of totals or means, but is read as labels"
+            warn(f"{table.source}: {note}; remove it if it summarises others", stacklevel=4)
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
@@ -657,12 +635,10 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = ", ".join(map(str, labels.grades[:8].tolist()))
-        raise InputError(
-            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})",
-            source=qrels.origin.name,
-            topic=topic,
-            doc=doc,
+        reason = (
+            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
         )
+        raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:
         notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label ignored")

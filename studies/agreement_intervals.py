@@ -24,8 +24,14 @@ import numpy as np
 from numpy.random import Generator
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import jackknife, parse_coefficient, percentiles
-from cranfield.assess.agreement.tables import Tables, read_ratings, tables_from_joint
+from cranfield.assess.agreement.coefficients import (
+    Tables,
+    jackknife,
+    parse_coefficient,
+    percentiles,
+    read_ratings,
+    tables_from_joint,
+)
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 

@@ -25,8 +25,7 @@ from scipy.special import stdtrit
 
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.agreement.tables import tables_from_joint
+from cranfield.assess.agreement.coefficients import jackknife, tables_from_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import PROPORTIONS, calibration, statistics

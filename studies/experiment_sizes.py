@@ -22,8 +22,13 @@ from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment
 from cranfield.online.experiments.aa_tests import compute_pair_moments
 from cranfield.online.experiments.design import chi_square
-from cranfield.online.experiments.estimates import Effects, always_valid
-from cranfield.online.experiments.metrics import MetricColumns, Moments, arm_means
+from cranfield.online.experiments.estimates import (
+    Effects,
+    MetricColumns,
+    Moments,
+    always_valid,
+    arm_means,
+)
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues

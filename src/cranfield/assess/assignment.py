@@ -24,11 +24,8 @@ ARRANGEMENTS = ("judging", "id", "shuffled")
 FORMATS = ("auto", "tsv", "jsonl", "trec")
 DISTRIBUTIONS = ("document", "topic")
 
-MAX_ASSESSORS = 10_000
-"""Maximum number of assessors if only their number is given."""
-
-_ORDER_STREAM, _ASSESSOR_STREAM = 0, 1
-"""Indices of the random streams of a topic: for the order on sheets, and for the assessors."""
+MAX_ASSESSORS = 10_000  # Maximum number of assessors if only their number is given
+_ORDER_STREAM, _ASSESSOR_STREAM = 0, 1  # Random streams of a topic: order on sheets, assessors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +100,6 @@ class Sheets(TableResult):
         return list(files.values())
 
     def heading(self) -> list[str]:
-        """Return one line: the number of documents and assessors."""
         return [
             f"{counted(self.documents, 'document')} for"
             f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} judged by several"
@@ -202,9 +198,8 @@ def sheets(
 def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        raise PolicyError(
-            f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
-        )
+        reason = f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
+        raise PolicyError(reason)
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
@@ -221,7 +216,6 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
         raise PolicyError("assessors must be a positive integer or a list of distinct names")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
-            raise PolicyError(
-                f"the name of an assessor must be valid in a file name, got {quoted(name)}"
-            )
+            reason = f"the name of an assessor must be valid in a file name, got {quoted(name)}"
+            raise PolicyError(reason)
     return names

@@ -56,10 +56,7 @@ class EstimatedRelevant(TableResult):
         "sampled": Column("Number of documents in the sample."),
         "relevant": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column(
-            "Standard error of the estimate; null if it is unknown, or estimated as 0 from a part"
-            " of the pool."
-        ),
+        "standard error": Column("Standard error; null if unknown, or 0 by a part of the pool."),
     }
 
     topics: tuple[str, ...]
@@ -83,7 +80,6 @@ class EstimatedRelevant(TableResult):
         return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
-        """Return one line: the number of topics, the estimated total, and the design."""
         error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
         total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f}, standard error {error}"
         n_relevant = f"{self.rows['relevant'].sum():,}"
@@ -118,11 +114,8 @@ VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
 """Estimators of the variance of the estimated number, by name; they return terms by cell."""
 
 
-UNJUDGED_POLICIES = ("error", "nonrelevant")
-"""Ways to treat sampled documents without a judgment."""
-
-NOT_SAMPLED = -1
-"""Grade that marks pooled documents outside the sample."""
+UNJUDGED_POLICIES = ("error", "nonrelevant")  # Ways to treat sampled documents without a judgment
+NOT_SAMPLED = -1  # Grade that marks pooled documents outside the sample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -365,7 +358,6 @@ class Sample(Result):
         return int(self.drawn.sum())
 
     def heading(self) -> list[str]:
-        """Return one line: the design, the seed, and the size of the sample."""
         return [
             f"{self.drawing}, seed {self.seed}: {len(self):,} of"
             f" {counted(len(self.pool), 'document')}, {counted(len(self.pool.topics), 'topic')}"

@@ -27,23 +27,16 @@ from cranfield.collection.policies import DEEPEST
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells (strata or buckets) of all topics, topic by topic.
+    """Cells (strata or buckets) of all topics, topic by topic."""
 
-    doc_cell: cell of each document; shape (documents,).
-    topic, label, size: topic, number within the topic from 1, and number of documents of each cell.
-    mean_count, pairs: mean of the sample size k of each cell, and of k (k - 1).
-    ratio: E(k h) / (E(k) E(h)) for the sample sizes of a cell and any earlier cell of its topic.
-    draw_counts: function that draws the sample size of each cell of a slice, those of a topic.
-    """
-
-    doc_cell: Ints
+    doc_cell: Ints  # Cell of each document
     topic: Ints
-    label: Ints
-    size: Ints
-    mean_count: Floats
-    pairs: Floats
-    ratio: Floats
-    draw_counts: Callable[[slice, Generator], Ints]
+    label: Ints  # Number of the cell in its topic, from 1
+    size: Ints  # Number of documents
+    mean_count: Floats  # Mean of the sample size k
+    pairs: Floats  # Mean of k (k - 1)
+    ratio: Floats  # E(k h) / (E(k) E(h)) for the sample size h of any earlier cell of the topic
+    draw_counts: Callable[[slice, Generator], Ints]  # Draws the sample sizes of cells of a topic
 
     @cached_property
     def inclusion(self) -> Floats:
@@ -133,8 +126,7 @@ def multinomial_cells(
     return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
 
 
-SampleSize = int | float
-"""Number of documents of a stratum to sample, or their proportion, above 0 and at most 1."""
+SampleSize = int | float  # Number of documents of a stratum, or their proportion in (0, 1]
 
 
 @dataclass(frozen=True)
@@ -199,7 +191,6 @@ DESIGNS = Registry(
         "stat": Design(_stat_cells, columns=("inclusion",)),
     },
 )
-"""Sampling designs by name."""
 
 
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
@@ -234,11 +225,8 @@ def _check_size(name: str, value: Any) -> None:
         )
 
 
-MAX_ITEMS = 10**15
-"""Maximum size of a stratum, well below the integers that floats cannot represent."""
-
-MAX_SPREAD = 1e100
-"""Maximum standard deviation, so that its product with a size does not overflow."""
+MAX_ITEMS = 10**15  # Maximum size of a stratum, far below the integers that floats lack
+MAX_SPREAD = 1e100  # Maximum standard deviation, so that its product with a size does not overflow
 
 
 def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) -> Ints:

@@ -31,8 +31,7 @@ from cranfield.base.text import counted
 from cranfield.collection.policies import DEEPEST
 from cranfield.result import Column, Columns, Result
 
-BLOCK_SIZE = 1 << 20
-"""Maximum number of entries of the arrays computed at a time."""
+BLOCK_SIZE = 1 << 20  # Maximum number of entries of the arrays computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +53,7 @@ class JudgingState:
         return np.flatnonzero(self.relevant) + 1
 
 
-RuleValues = tuple[Floats, Floats, Bools]
-"""Value, bound and decision of a rule after each number of judgments."""
+RuleValues = tuple[Floats, Floats, Bools]  # Value, bound and decision by number of judgments
 
 
 class Rule(Spec):
@@ -63,8 +61,7 @@ class Rule(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    words: ClassVar[str] = ""
-    """Template of a sentence with the fields `value` and `bound`."""
+    words: ClassVar[str] = ""  # Template of a sentence with the fields `value` and `bound`
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         """Apply the rule after each number of judgments."""
@@ -368,7 +365,6 @@ class Stopping(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judgments, and when each rule first stopped."""
         stops = [
             f"{rule} {'not yet' if n is None else f'after {n:,}'}"
             for rule, n in self.first().items()
@@ -438,9 +434,8 @@ def stopping(
     if targets is not None:
         is_target = as_numbers(targets, "targets") > 0
         if is_target.shape != grades.shape:
-            raise PolicyError(
-                f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
-            )
+            reason = f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
+            raise PolicyError(reason)
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
     value, bound, stop = np.zeros((3, len(parsed), after.size))

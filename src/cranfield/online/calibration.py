@@ -211,9 +211,7 @@ class Persistence(Result):
     name: ClassVar[str] = "persistence"
     columns: ClassVar[Columns] = {
         "by": Column("`lowest click`, or the click model.", key=True),
-        "p": Column(
-            "Number of times that users continued, divided by the number of times that they could."
-        ),
+        "p": Column("Number of times that users continued / number of times that they could."),
         "error": Column("Standard error over units; NaN for one unit."),
         "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
         "high": Column("Upper bound of the interval; NaN if there is none."),
@@ -483,11 +481,18 @@ def calibrate_tbg(
     if "time" in log.pages.columns and "time" in clicks.columns:
         clicks = clicks.with_columns(start=log.pages["time"].gather(clicks["page"]))
         estimates |= _estimate_half_life(log, clicks, unit, last_click, notes)
-        estimates |= _estimate_summary_time(clicks)
+        first = clicks.drop_nulls(["start", "time"])
+        first = first.unique("page", keep="first", maintain_order=True)
+        seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
+        first = first.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
+        estimates |= _estimate("summary", first["seconds"], first["rank"])
     if "grade" in log.results.columns:
         estimates |= _estimate_click_probabilities(log, clicks, is_relevant)
         if save is not None:
-            estimates |= _estimate_save_probability(clicks, save)
+            # A click is known to be long by its dwell time, censored or not.
+            is_long = pl.col("dwell") >= save
+            decided = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
+            estimates |= _estimate("save", (decided["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
         reason = "has neither times nor dwell times nor grades"
@@ -526,17 +531,9 @@ def _estimate_half_life(
     return {"h": (np.log(2) * value, np.log(2) * error, units.height)}
 
 
-def _estimate_summary_time(clicks: pl.DataFrame) -> dict[str, Estimate]:
-    clicks = clicks.drop_nulls(["start", "time"]).unique("page", keep="first", maintain_order=True)
-    seconds = (pl.col("time") - pl.col("start")).dt.total_microseconds() / 1e6
-    clicks = clicks.with_columns(seconds=seconds).filter(pl.col("seconds") >= 0)
-    return _estimate("summary", clicks["seconds"], clicks["rank"])
-
-
 def _estimate_click_probabilities(
     log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
 ) -> dict[str, Estimate]:
-    """Estimate click probabilities from the results above the lowest click of each page."""
     lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
     results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))
@@ -549,13 +546,6 @@ def _estimate_click_probabilities(
             value, error = estimate_ratio(pages["clicks"], pages["results"])
             estimates[name] = (value, error, int(pages["results"].sum()))
     return estimates
-
-
-def _estimate_save_probability(clicks: pl.DataFrame, save: float) -> dict[str, Estimate]:
-    is_long = pl.col("dwell") >= save
-    # Whether a click was long is known if its dwell time is, or if a censored dwell is long enough.
-    clicks = clicks.filter(pl.col("is_relevant") & (pl.col("is_known") | is_long))
-    return _estimate("save", clicks.select(is_long.cast(pl.Float64)).to_series())
 
 
 def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> dict[str, Estimate]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.agreement.tables import Tables, read_ratings, tables_from_joint
+from cranfield.assess.agreement.coefficients import Tables, read_ratings, tables_from_joint
 
 NONE = np.nan
 KRIPPENDORFF = np.array(

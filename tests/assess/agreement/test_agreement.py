@@ -17,8 +17,12 @@ from scipy import stats
 import cranfield as cf
 from cranfield import CranfieldError, PolicyError
 from cranfield.assess import agreement_of
-from cranfield.assess.agreement.coefficients import COEFFICIENTS, cohen_kappa, jackknife
-from cranfield.assess.agreement.tables import tables_from_joint
+from cranfield.assess.agreement.coefficients import (
+    COEFFICIENTS,
+    cohen_kappa,
+    jackknife,
+    tables_from_joint,
+)
 from cranfield.base.streams import stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.tables import Tables
+from cranfield.assess.agreement.coefficients import Tables
 from tests.assess.agreement.ratings import KRIPPENDORFF, many_assessors, two_assessors
 
 NONE = np.nan

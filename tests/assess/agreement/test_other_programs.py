@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import parse_coefficient
-from cranfield.assess.agreement.tables import tables_from_joint
+from cranfield.assess.agreement.coefficients import parse_coefficient, tables_from_joint
 from tests.assess.agreement.ratings import many_assessors, two_assessors
 
 FIRST = [0, 0, 1, 2, 3, 3, 2, 2, 0, 0, 2, 2, 2, 2, 2, 2, 1, 0, 3, 3, 2, 0, 2, 2, 0, 3, 2, 0, 3, 0]

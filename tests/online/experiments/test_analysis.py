@@ -19,8 +19,14 @@ from scipy.stats import ttest_ind
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.estimates import Effects, resample_means
-from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments, arm_means
+from cranfield.online.experiments.estimates import (
+    Effects,
+    Metric,
+    MetricColumns,
+    Moments,
+    arm_means,
+    resample_means,
+)
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.totals import analyse_totals
 from cranfield.online.log.query_log import QueryLog
@@ -191,7 +197,9 @@ def test_a_unit_that_is_always_in_two_variants_was_not_randomised() -> None:
     pages = {"page": range(4), "query": ["a", "a", "b", "b"], "variant": ["control", "new"] * 2}
     log = read_log(pages, None, {"page": [0], "rank": [1]})
     for measure in ("UCTR", "QCTR"):
-        with pytest.raises(InputError, match="got 'query': each is in more than one variant, such"):
+        with pytest.raises(
+            InputError, match="got 'query': all 2 units in more than one variant, such"
+        ):
             analyse_experiment(log, measure, unit="query")
 
 

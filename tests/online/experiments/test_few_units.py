@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import hypergeom, ttest_ind
 
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.metrics import Metric
+from cranfield.online.experiments.estimates import Metric
 
 
 def table(first: Any, second: Any) -> dict[str, Any]:

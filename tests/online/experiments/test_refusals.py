@@ -21,7 +21,7 @@ from cranfield.online import (
     sums_by_unit,
 )
 from cranfield.online.experiments.design import Experiment
-from cranfield.online.experiments.metrics import Metric
+from cranfield.online.experiments.estimates import Metric
 
 AB = {"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}
 LOG = simulated_log()

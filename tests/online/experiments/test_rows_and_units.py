@@ -12,7 +12,7 @@ import pytest
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.aa_tests import simulate_aa_tests
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.metrics import Metric
+from cranfield.online.experiments.estimates import Metric
 
 
 def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:

@@ -199,7 +199,7 @@ def test_aa_tests_are_analyses_of_assigned_units() -> None:
         "pages": random.poisson(4, 200) + 1,
         "past": random.poisson(2, 200),
     }
-    from cranfield.online.experiments.metrics import Metric
+    from cranfield.online.experiments.estimates import Metric
 
     metrics = {"ctr": Metric("clicks/pages", covariate="past")}
     found = simulate_aa_tests(table, metrics, unit="user", n_tests=20)

@@ -13,8 +13,15 @@ from cranfield.base.streams import stream
 from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.comparisons import Distortion, PermutationTest, permutation_test
-from cranfield.online.experiments.estimates import Effects, percentiles
-from cranfield.online.experiments.metrics import Metric, MetricColumns, arm_means, moments, skewness
+from cranfield.online.experiments.estimates import (
+    Effects,
+    Metric,
+    MetricColumns,
+    arm_means,
+    moments,
+    percentiles,
+    skewness,
+)
 
 TENTH = {"control": 0.9, "treatment": 0.1}
 

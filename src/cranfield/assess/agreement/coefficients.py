@@ -1,20 +1,299 @@
-"""Agreement coefficients as functions of tables of counts, with intervals over topics."""
+"""Agreement coefficients of tables of counts, with intervals over topics, and the tables."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.assess.agreement.tables import Tables
-from cranfield.base.arrays import Bools, Floats, Ints, row_slices
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.assess.labels.reading import LABELS, read_labels
+from cranfield.assess.labels.table import Labels
+from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
+from cranfield.base.errors import CranfieldError, PolicyError, as_array, check_integer, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
+from cranfield.base.text import counted, some_of
+from cranfield.sources.columns import is_frame
+from cranfield.sources.schemas import NO_NAME, SUMMARIES, spelt
+
+MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Counts of grades, shape (..., grades, grades), summed over units such as judged pairs."""
+
+    grades: Floats
+    # Krippendorff's coincidences: n_c (n_v - [c = v]) / (m - 1) for a unit with m labels
+    pairs: Floats
+    units: Floats  # The same with weight 1 for each unit, that is divided by m
+    proportions: Floats  # Proportions of labels summed over units with a label; (..., grades)
+    joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
+
+    def weighted_sum(self, weights: Floats) -> Tables:
+        """Return weighted sums over topics, for weights of shape (..., topics)."""
+        return self._map(lambda values: np.tensordot(weights, values, axes=1))
+
+    def leave_one_out(self) -> Tables:
+        """Return the sums without each topic; shape (topics, ...)."""
+        return self._map(lambda values: values.sum(axis=0) - values)
+
+    def total(self) -> Tables:
+        """Return the sums over topics, the first axis."""
+        return self._map(lambda values: values.sum(axis=0))
+
+    def binarize(self, rel: float) -> Tables:
+        """Return tables of binary grades: 1 for grades of at least `rel`, else 0."""
+        is_relevant = self.grades >= rel
+        indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
+
+        # Grades are merged, but pairs of labels remain pairs: entries are summed.
+        def merge_grades(values: Floats) -> Floats:
+            is_proportions = values.ndim == self.proportions.ndim
+            return (values if is_proportions else indicator @ values) @ indicator.T
+
+        return replace(self._map(merge_grades), grades=np.array([0.0, 1.0]))
+
+    def _map(self, function: Callable[[Floats], Floats]) -> Tables:
+        pairs, units, proportions = map(function, (self.pairs, self.units, self.proportions))
+        joint = None if self.joint is None else function(self.joint)
+        return Tables(self.grades, pairs, units, proportions, joint)
+
+
+def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
+    """Build tables from counts of units by the grades of two assessors; shape (..., q, q)."""
+    pairs = joint + np.swapaxes(joint, -1, -2)
+    return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
+
+
+MAX_PAIRS = 2**25  # Maximum number of pairs of labels of a unit, and of entries of joint tables
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Labels as indices, one per assessor and unit, in order of units and assessors."""
+
+    topics: tuple[str, ...]
+    assessors: tuple[str, ...]
+    topic_of: Indices  # Topic of each unit
+    scale: Floats
+    unit: Indices  # Unit, assessor and index of the grade of each label
+    assessor: Indices
+    level: Ints
+    notes: tuple[str, ...] = ()
+
+    def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
+        """Count the labels of all assessors jointly; shape (topics, 1, ...)."""
+        n_topics, n_grades = len(self.topics), self.scale.size
+        if n_topics * n_grades * n_grades > MAX_ENTRIES:
+            sizes = f"{counted(n_grades, 'grade')} in {counted(n_topics, 'topic')}"
+            raise CranfieldError(f"{sizes} are too many for tables of pairs of grades")
+        cells, n_cells = self.unit * n_grades + self.level, self.topic_of.size * n_grades
+        counts = np.bincount(cells, minlength=n_cells).reshape(-1, n_grades).astype(np.float64)
+        n_labels = counts.sum(axis=1)
+        pairs, units = np.zeros((2, n_topics, 1, n_grades, n_grades))
+        proportions = np.zeros((n_topics, 1, n_grades))
+        np.add.at(proportions[:, 0], self.topic_of, counts / np.maximum(n_labels, 1)[:, None])
+        has_pairs = n_labels > 1
+        m, topic, counts = n_labels[has_pairs], self.topic_of[has_pairs], counts[has_pairs]
+        for c in range(n_grades):
+            # One row of the table at a time, to avoid a table for each unit in memory.
+            row = counts[:, c, None] * counts
+            row[:, c] -= counts[:, c]
+            np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
+            np.add.at(units[:, 0, c], topic, row / (m * (m - 1))[:, None])
+        is_pair = len(self.assessors) == 2
+        joint = self._joint(1, *self._pairs_of_labels()) if is_pair else None
+        return [self.assessors], Tables(self.scale, pairs, units, proportions, joint)
+
+    def count_pairs(self, against: str | None) -> tuple[list[tuple[str, ...]], Tables]:
+        """Count labels of each pair of assessors with common units; shape (topics, pairs, ...)."""
+        first_labels, second_labels = self._pairs_of_labels()
+        if against is not None:
+            if against not in self.assessors:
+                assessor_names = some_of(map(quoted, self.assessors), 10)
+                reason = f"unknown assessor {quoted(against)}; expected one of: {assessor_names}"
+                raise PolicyError(reason)
+            is_reference = self.assessor == self.assessors.index(against)
+            first, second = is_reference[first_labels], is_reference[second_labels]
+            first_labels, second_labels = (
+                np.concatenate([first_labels[first], second_labels[second]]),
+                np.concatenate([second_labels[first], first_labels[second]]),
+            )
+        n_assessors = np.int64(len(self.assessors))
+        code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
+        codes, pair_index = np.unique(code_of_pair, return_inverse=True)
+        if not codes.size:
+            raise CranfieldError("no two assessors have a unit in common")
+        names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
+        joint = self._joint(codes.size, first_labels, second_labels, pair_index)
+        return names, tables_from_joint(joint, self.scale)
+
+    def _pairs_of_labels(self) -> tuple[Indices, Indices]:
+        """Return the indices of the first and the second label of all pairs of labels of a unit."""
+        sizes = np.bincount(self.unit, minlength=self.topic_of.size)
+        n_pairs = int((sizes * (sizes - 1) // 2).sum())
+        if n_pairs > MAX_PAIRS:
+            raise CranfieldError(
+                f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit, got {n_pairs:,}"
+            )
+        pairs = [np.empty((2, 0), dtype=np.intp)]
+        for distance in range(1, int(sizes.max(initial=1))):
+            rows = np.flatnonzero(self.unit[:-distance] == self.unit[distance:])
+            pairs.append(np.stack([rows, rows + distance]))
+        first, second = np.concatenate(pairs, axis=1)
+        return first, second
+
+    def _joint(self, n_pairs: int, first: Indices, second: Indices, pair: Any = 0) -> Floats:
+        n_grades, n_topics = self.scale.size, len(self.topics)
+        shape = (n_topics, n_pairs, n_grades, n_grades)
+        n_entries = math.prod(shape)
+        if n_entries > MAX_PAIRS:
+            sizes = f"{counted(n_pairs, 'pair')} of assessors and {counted(n_grades, 'grade')}"
+            raise CranfieldError(f"{sizes} in {counted(n_topics, 'topic')} are too many for tables")
+        cell = self.topic_of[self.unit[first]] * n_pairs + pair
+        cell = (cell * n_grades + self.level[first]) * n_grades + self.level[second]
+        return np.bincount(cell, minlength=n_entries).reshape(shape).astype(np.float64)
+
+
+def read_ratings(
+    annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
+) -> Ratings:
+    """Read ratings from labels, judgments by assessor, an array or a data frame of assessors."""
+    if is_frame(annotations) and (frame := _read_rating_frame(annotations)) is not None:
+        columns, ratings, unit_topics = frame
+        topics = unit_topics if topics is None else topics
+        # Names such as column_0 come from the data frame library, and do not name assessors. A
+        # frame with many more columns than rows may have an assessor in each row.
+        has_names = not all(re.fullmatch(r"(column_)?\d+", name) for name in columns)
+        if has_names and axis is None and 2 * len(ratings) < len(columns):
+            raise PolicyError(
+                f"expected a data frame with a column for each assessor, got {len(ratings)} rows"
+                f" and {len(columns)} columns; use axis=1 if columns are assessors, or axis=0 if"
+                " rows are"
+            )
+        if has_names and axis != 0:
+            if names is not None:
+                reason = "names apply to arrays only; columns of a data frame name the assessors"
+                raise PolicyError(reason)
+            dubious = [k for k in columns if spelt(k) in SUMMARIES or NO_NAME.fullmatch(spelt(k))]
+            if dubious:
+                listing = some_of(map(quoted, dubious), 5)
+                warn(
+                    f"columns read as assessors: {listing}; remove columns that are not assessors",
+                    stacklevel=3,
+                )
+            names, axis = columns, 1
+        return _ratings_from_array(ratings, topics, grades, names, axis)
+    is_list = isinstance(annotations, list)
+    if is_list and annotations:
+        # Rows of ratings consist of numbers only.
+        row = annotations[0]
+        is_list = isinstance(row, (tuple, list)) and not any(isinstance(cell, str) for cell in row)
+    if is_list or isinstance(annotations, np.ndarray):
+        return _ratings_from_array(annotations, topics, grades, names, axis)
+    if topics is not None or names is not None or axis is not None:
+        raise PolicyError("topics, names and axis apply to ratings only, got labels")
+    scale = None if isinstance(annotations, Labels) else grades
+    return _ratings_from_labels(read_labels(annotations, grades=scale))
+
+
+def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | None:
+    """Return assessors, ratings and topics of a data frame of numbers; None for labels."""
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names = [str(name) for name in frame.columns]
+    columns = {column.name: column.named_in(names) for column in LABELS.columns}
+    ids = [frame.columns[k] for name in ("topic", "doc") for k in columns[name]]
+    topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
+    # Without ids nothing is dropped, since pandas columns may be named by numbers.
+    ratings = frame.drop(ids) if ids else frame
+    is_numeric = all(dtype.is_numeric() for dtype in ratings.schema.values())
+    is_labels = columns["worker"] or columns["grade"] or columns["order"]
+    if not is_numeric or not ratings.columns or is_labels:
+        return None
+    return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
+
+
+def _ratings_from_labels(labels: Labels) -> Ratings:
+    sequence = labels.order if labels.order is not None else np.arange(len(labels))
+    rows = np.lexsort((sequence, labels.worker, labels.pair))
+    pair, worker = labels.pair[rows], labels.worker[rows]
+    rows = rows[np.append((pair[1:] != pair[:-1]) | (worker[1:] != worker[:-1]), True)]
+    n_replaced = len(labels) - rows.size
+    note = f"{counted(n_replaced, 'label')} replaced by a later label of the same assessor"
+    return Ratings(
+        labels.topics,
+        labels.workers,
+        labels.topic_of.astype(np.intp),
+        labels.grades.astype(np.float64),
+        labels.pair[rows].astype(np.intp),
+        labels.worker[rows].astype(np.intp),
+        labels.level[rows],
+        (note,) if n_replaced else (),
+    )
+
+
+def _ratings_from_array(
+    annotations: Any, topics: Any, grades: Any, names: Any, axis: Any
+) -> Ratings:
+    message = "ratings must be numbers, of shape (units, assessors)"
+    ratings = np.asarray(as_array(annotations, message, np.float64))
+    if ratings.ndim != 2:
+        raise CranfieldError(message)
+    if np.isinf(ratings).any():
+        raise CranfieldError("ratings must be finite, or NaN if missing, got infinity")
+    n_rows, n_columns = ratings.shape
+    if axis is None and n_rows != n_columns:
+        # The number of names or of topics decides which axis has the assessors.
+        is_by_row = [n_rows == len(names)] if names is not None else []
+        is_by_row += [n_columns == len(topics)] if topics is not None else []
+        axis = None if not is_by_row else 0 if all(is_by_row) else 1
+    if axis is None:
+        raise PolicyError(
+            f"an array of {n_rows} rows and {n_columns} columns requires axis or names of the"
+            " assessors; use axis=0 if each row is an assessor, or axis=1 if each column is"
+        )
+    check_integer("axis", axis, 0, 1)
+    ratings = ratings.T if axis == 0 else ratings
+    is_rated = ~np.isnan(ratings)
+    used_grades = np.unique(ratings[is_rated])
+    scale = used_grades
+    if grades is not None:
+        scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
+    if not np.isfinite(scale).all():
+        raise CranfieldError("grades of a scale must be finite numbers")
+    invalid = used_grades[~np.isin(used_grades, scale)]
+    if invalid.size:
+        raise CranfieldError(
+            f"unknown grade {invalid[0]:g}; expected one of:"
+            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
+        )
+    codes = np.full(ratings.shape, -1, dtype=np.int64)
+    codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
+    unit, assessor = np.nonzero(codes >= 0)
+    if not unit.size:
+        raise CranfieldError("expected ratings, got none")
+    n_units, n_assessors = ratings.shape
+    assessor_names = tuple(map(str, range(1, n_assessors + 1) if names is None else names))
+    if len({*assessor_names}) != len(assessor_names) or len(assessor_names) != n_assessors:
+        raise PolicyError(f"names must be {n_assessors} distinct names, one per assessor")
+    topic_of_unit = ["all"] * n_units if topics is None else [str(topic) for topic in topics]
+    if len(topic_of_unit) != n_units:
+        reason = f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+        raise PolicyError(reason)
+    topic_codes = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
+    topic_of = np.array([topic_codes[topic] for topic in topic_of_unit], dtype=np.int64)
+    return Ratings(
+        tuple(topic_codes), assessor_names, topic_of, scale, unit, assessor, codes[unit, assessor]
+    )
 
 
 def _linear(grades: Floats) -> Floats:
@@ -189,7 +468,6 @@ COEFFICIENTS = Registry(
         "AC2": Formula(gwet_ac, "quadratic", min_value=-math.inf),
     },
 )
-"""Coefficients by name."""
 
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 _REL = re.compile(r"rel=(-?\d+)")
@@ -197,13 +475,7 @@ _REL = re.compile(r"rel=(-?\d+)")
 
 @dataclass(frozen=True)
 class Coefficient:
-    """Agreement coefficient with its distance and lowest relevant grade.
-
-    Its text form is parsed by :func:`parse_coefficient`.
-
-    >>> [str(parse_coefficient(text)) for text in ("alpha", "kappa(linear)", "positive")]
-    ['alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)']
-    """
+    """Agreement coefficient with its distance and lowest relevant grade."""
 
     name: str
     distance: str = ""
@@ -234,9 +506,8 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         return text
     form = _FORM.fullmatch(str(text).strip())
     if not form:
-        raise PolicyError(
-            f"expected a measure of agreement such as name(distance), got {quoted(text)}"
-        )
+        reason = f"expected a measure of agreement such as name(distance), got {quoted(text)}"
+        raise PolicyError(reason)
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
     distance = formula.distance
@@ -268,20 +539,14 @@ def parse_coefficients(
         raise PolicyError("expected at least one measure of agreement, got none")
     for measure in parsed:
         if measure.formula.requires_two_assessors and not has_two_assessors:
-            raise PolicyError(
-                f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
-            )
+            reason = f"{measure} requires two assessors; use pairs=True, or fleiss or alpha"
+            raise PolicyError(reason)
     return parsed
 
 
-MAX_VALUES = 2**22
-"""Maximum number of values in memory at a time for tables of resampled topics."""
-
-RESAMPLES_PER_STREAM = 500
-"""Number of resamples per random stream."""
-
-MIN_SPREAD = 1e-12
-"""Spread up to which values differ only by rounding."""
+MAX_VALUES = 2**22  # Maximum number of values in memory at a time for tables of resampled topics
+RESAMPLES_PER_STREAM = 500  # Number of resamples per random stream
+MIN_SPREAD = 1e-12  # Spread up to which values differ only by rounding
 
 
 def bootstrap(

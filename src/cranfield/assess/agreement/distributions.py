@@ -27,8 +27,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, as_array, check_choice, check_list, quoted
 from cranfield.base.kinds import OneOf
 
-ROUNDING = 1e-6
-"""Maximum difference between 1 and the sum of a distribution, as proportions may be rounded."""
+ROUNDING = 1e-6  # Maximum deviation of the sum of rounded proportions from 1
 
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
@@ -57,7 +56,6 @@ DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
     ),
     "JSD": _jensen_shannon,
 }
-"""Divergences between an estimated and a gold distribution, by name."""
 
 
 def divergence(

@@ -12,12 +12,13 @@ import polars as pl
 from cranfield.assess.agreement.coefficients import (
     MIN_SPREAD,
     Coefficient,
+    Tables,
     bootstrap,
     jackknife,
     parse_coefficients,
     percentiles,
+    read_ratings,
 )
-from cranfield.assess.agreement.tables import Tables, read_ratings
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     CranfieldError,
@@ -32,11 +33,8 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
 
-MAX_PRINTED = 40
-"""Maximum number of comparisons that are printed."""
-
-MIN_TOPICS = 10
-"""Number of topics below which intervals are reported as approximate."""
+MAX_PRINTED = 40  # Maximum number of comparisons that are printed
+MIN_TOPICS = 10  # Number of topics below which intervals are reported as approximate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,9 +80,7 @@ class Agreement(Result):
         "first": Column("First assessor of a pair.", key=True),
         "second": Column("Second assessor of a pair.", key=True),
         "measure": Column("Measure of agreement.", key=True),
-        "value": Column(
-            "Value of the coefficient, or the difference of two values; null if undefined."
-        ),
+        "value": Column("Coefficient, or difference of coefficients; null if undefined."),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
         "high": Column("Upper bound of the interval."),
         "units": Column("Number of units, such as judged pairs, with at least two labels."),
@@ -212,7 +208,6 @@ class Agreement(Result):
         return replace(agreement, notes=(*self.notes, *agreement._interval_notes()))
 
     def _interval_notes(self) -> list[str]:
-        """Return notes on undefined values and on missing or approximate intervals."""
         is_undefined, has_several_topics = np.isnan(self.value), self.topics > 1
         notes = []
         if n_undefined := int(is_undefined.sum()):
@@ -225,9 +220,8 @@ class Agreement(Result):
         if (self.topics == 1).any():
             notes.append("no confidence interval: at least two topics are required")
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
-            notes.append(
-                f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
-            )
+            note = f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
+            notes.append(note)
         if n_without := int(
             (np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]).sum()
         ):
@@ -320,17 +314,14 @@ class Agreement(Result):
         return f"{topics}, {level} by {self.interval} over topics{resampling}"
 
     def heading(self) -> list[str]:
-        """Return one line: measures, number of topics, and the intervals."""
         size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
         return [f"{'difference of ' if self.difference else ''}{measures}: {size}"]
 
     def note_lines(self) -> list[str]:
-        """Return no lines, as the table has the notes below it."""
-        return []
+        return []  # The table has the notes below it
 
     def tables(self) -> list[Table]:
-        """Return a formatted table of the first comparisons."""
         return [replace(self.table(limit=MAX_PRINTED), title="")]
 
 

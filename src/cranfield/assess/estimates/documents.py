@@ -39,20 +39,14 @@ def check_additive(measure: Measure) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PooledLabels:
-    """Labels of all documents of a pool; people judged a sample of them.
+    """Labels of all documents of a pool; people judged a sample of them."""
 
-    pool: all documents, with the judge's grades; 0 if the judge gave no grade.
-    human, inclusion: people's grades and inclusion probabilities; 0 and NaN outside the sample.
-    stratum: index of the stratum, with a fixed sample size; -1 for independently sampled documents.
-    n_unlabelled: number of documents without a label of the judge.
-    """
-
-    pool: Qrels
-    human: Ints
+    pool: Qrels  # All documents, with the judge's grades; 0 if the judge gave no grade
+    human: Ints  # People's grades; 0 outside the sample
     is_sampled: Bools
-    inclusion: Floats
-    stratum: Ints
-    n_unlabelled: int
+    inclusion: Floats  # Inclusion probabilities; NaN outside the sample
+    stratum: Ints  # Stratum of fixed sample size; -1 for independently sampled documents
+    n_unlabelled: int  # Number of documents without a label of the judge
 
 
 def match_labels(panel: Panel) -> PooledLabels:
@@ -95,7 +89,6 @@ def match_labels(panel: Panel) -> PooledLabels:
 
 
 def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
-    """Raise an error for the first invalid document."""
     if invalid.any():
         row = int(invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]
@@ -104,20 +97,15 @@ def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SampledDocuments:
-    """Sampled documents; each stratum other than -1 has a fixed sample size.
-
-    people, judge: contributions to the score of each system; shape (systems, sampled).
-    judge_scores: scores by the judge's labels of all documents; shape (topics, systems).
-    is_complete: whether people judged all documents of a system; shape (systems,).
-    """
+    """Sampled documents; each stratum other than -1 has a fixed sample size."""
 
     topic: Ints
     inclusion: Floats
     stratum: Ints
-    people: Floats
+    people: Floats  # Contributions to the score of each system, shape (systems, sampled)
     judge: Floats
-    judge_scores: Floats
-    is_complete: Bools
+    judge_scores: Floats  # By the judge's labels of all documents, shape (topics, systems)
+    is_complete: Bools  # Whether people judged all documents of a system
 
 
 def sample_documents(
@@ -162,11 +150,8 @@ def sample_documents(
 
 
 def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
-    """Return terms of the error of an estimated sum, whose squares sum to its variance.
-
-    The variance is (1 - pi) e^2 / pi^2 for a document that was sampled independently, and
-    N^2 (1 - n/N) s^2 / n for a stratum.
-    """
+    """Return terms of the error of an estimated sum, whose squares sum to its variance."""
+    # (1 - pi) e^2 / pi^2 for an independently sampled document; N^2 (1 - n/N) s^2 / n for a stratum
     is_independent = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
     n_sampled = count[code].astype(np.float64)
@@ -181,19 +166,13 @@ def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DocumentEstimates:
-    """Scores estimated from a sample of documents.
+    """Scores estimated from a sample of documents."""
 
-    values, lambda_: estimated scores, and weights of the judge; shape (topics, systems).
-    errors, human_errors: error terms of the estimates, and of estimates by people alone, whose
-        squares sum to variances; shape (systems, sampled).
-    is_complete: whether people judged all documents of a system; shape (systems,).
-    """
-
-    values: Floats
-    errors: Floats
-    lambda_: Floats
-    human_errors: Floats
-    is_complete: Bools
+    values: Floats  # Estimated scores, shape (topics, systems)
+    errors: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
+    lambda_: Floats  # Weights of the judge, shape (topics, systems)
+    human_errors: Floats  # Error terms of estimates by people alone
+    is_complete: Bools  # Whether people judged all documents of a system
     n_documents: int
     fixed_topics: bool
     fit: Fit

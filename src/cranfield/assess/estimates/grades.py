@@ -38,11 +38,7 @@ class PPIGrades(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "ppi": {
             "judge": Column("Judge.", key=True),
-            "quantity": Column(
-                "Estimated quantity: the mean `grade`, or the proportion of pairs with at least"
-                " grade g, `grade >= g`.",
-                key=True,
-            ),
+            "quantity": Column("Mean `grade`, or proportion of pairs with `grade >= g`.", key=True),
             **{name: PPIMeans.columns[name] for name in _MEANS},
             "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
             "by judge": Column("The quantity by the labels of the judge alone."),
@@ -54,10 +50,7 @@ class PPIGrades(Result):
             "human": Column("Number of pairs with this grade by the judge that people judged."),
             "mean": Column("Mean grade by people."),
             "deviation": Column("Standard deviation of grades by people; null for a single grade."),
-            "allocation": Column(
-                "Optimal allocation of the same total number of judgments by people: the one with"
-                " the smallest standard error of the mean grade."
-            ),
+            "allocation": Column("Allocation of as many judgments with the least standard error."),
         },
     }
 
@@ -67,11 +60,9 @@ class PPIGrades(Result):
     notes: tuple[str, ...]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `ppi` and `strata`."""
         return {"ppi": self.means, "strata": self.strata}
 
     def heading(self) -> list[str]:
-        """Return one line: the estimates and their confidence level."""
         judges = counted(self.means["judge"].n_unique(), "judge")
         return [
             f"prediction-powered grades by {judges}: people judged a random sample of each grade;"
@@ -139,7 +130,17 @@ def ppi_grades(
         names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
         sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
         means.append(names.hstack(estimates.to_polars().select(_MEANS)).hstack(sizes))
-        strata.append(_describe_strata(judge.name, label, grade))
+        human_grade = pl.col("grade").fill_nan(None)
+        groups = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
+        counts = groups.agg(
+            pairs=pl.len().cast(pl.Int64),
+            human=human_grade.count().cast(pl.Int64),
+            mean=human_grade.mean(),
+            deviation=human_grade.std(),
+        ).sort("label")
+        deviations, n_human = counts["deviation"].fill_null(0.0), int(counts["human"].sum())
+        best = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
+        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", best))
         notes += [f"{judge.name}: {note}" for note in estimates.notes]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
 
@@ -151,25 +152,7 @@ def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
     unlabelled = judged.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)
-        raise InputError(
-            f"people judged a document that {quoted(judge.name)} did not label",
-            topic=topic,
-            doc=doc,
-        )
+        reason = f"people judged a document that {quoted(judge.name)} did not label"
+        raise InputError(reason, topic=topic, doc=doc)
     pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
     return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()
-
-
-def _describe_strata(judge: str, label: Any, grade: Any) -> pl.DataFrame:
-    """Return a row for each grade of a judge, with the optimal allocation of judgments."""
-    grades = pl.col("grade").fill_nan(None)
-    rows = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
-    strata = rows.agg(
-        pairs=pl.len().cast(pl.Int64),
-        human=grades.count().cast(pl.Int64),
-        mean=grades.mean(),
-        deviation=grades.std(),
-    ).sort("label")
-    deviations = strata["deviation"].fill_null(0.0)
-    best = allocation(strata["pairs"], deviations, int(strata["human"].sum()))
-    return strata.select(pl.lit(judge).alias("judge"), "*", pl.Series("allocation", best))

@@ -1,7 +1,4 @@
-"""Prediction-powered means with confidence intervals, from human labels and a judge's labels.
-
-Humans label a random sample of the items, or of each stratum; the judge labels all items.
-"""
+"""Prediction-powered means with intervals, from human labels of a sample and a judge's labels."""
 
 from __future__ import annotations
 
@@ -27,20 +24,11 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.rows import number_rows, ratio
 from cranfield.result import Column, Columns, Result
 
-ROUNDING = 1e-12
-"""Relative rounding error, below which a value counts as 0."""
-
-MAX_GRADE = 100
-"""Highest integer that counts as a grade."""
-
-MIN_ERRORS = 8
-"""Minimum number of errors of the judge, or of degrees of freedom, to estimate a variance."""
-
-FOLDS = 5
-"""Default number of folds for cross-fitting lambda."""
-
-_MAX_LABEL = 1e100
-"""Maximum absolute label, so that sums of squares do not overflow."""
+ROUNDING = 1e-12  # Relative rounding error, below which a value counts as 0
+MAX_GRADE = 100  # Highest integer that counts as a grade
+MIN_ERRORS = 8  # Minimum number of the judge's errors, or degrees of freedom, for a variance
+FOLDS = 5  # Default number of folds for cross-fitting lambda
+_MAX_LABEL = 1e100  # Maximum absolute label, so that sums of squares do not overflow
 
 
 @dataclass(frozen=True)
@@ -85,18 +73,12 @@ class PPIMeans(Result):
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
-        "standard_error": Column(
-            "Standard error of the estimate; 0, and not informative, if the labels do not vary."
-        ),
-        "low": Column(
-            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
-        ),
+        "standard_error": Column("Standard error; 0, and not informative, if labels do not vary."),
+        "low": Column("Lower confidence bound; NaN if labels do not vary and are not grades."),
         "high": Column("Upper bound of the interval."),
         "lambda": Column("Weight of the judge, from 0 (human labels only) to 1; mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column(
-            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
-        ),
+        "freedom": Column("Degrees of freedom of the t quantile; infinite if normal.", 1),
     }
 
     estimate: Floats
@@ -117,7 +99,6 @@ class PPIMeans(Result):
         return pl.DataFrame({name: np.atleast_1d(values[name]) for name in self.columns})
 
     def heading(self) -> list[str]:
-        """Return one line: the number of means, or the mean with its interval."""
         if self.estimate.ndim:
             return [f"{self.estimate.size} means of {self.items:,} items"]
         bounds = f"[{self.low:.4f}, {self.high:.4f}]"
@@ -141,13 +122,6 @@ class HumanMean:
 class GradeIntervals:
     r"""Intervals for means of grades from 0, such as binary labels, with any weight of the judge.
 
-    max_grade: highest grade of each mean; NaN if labels are not grades.
-    judge_mean: mean of the judge's labels, which has the weight lambda in the estimate.
-    variance: variance of the mean residual of human labels.
-    judge_variance: contribution to the variance by the judge's labels of other items.
-    inverse_size: one over the effective number of human labels.
-    freedom: degrees of freedom of the quantile; infinite for independent labels.
-
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
     Our own extension adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1) in
     equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary
@@ -155,12 +129,12 @@ class GradeIntervals:
     for paired proportions, except for the number of added pairs.
     """
 
-    max_grade: Floats
-    judge_mean: Floats
-    variance: Floats
-    judge_variance: Floats
-    inverse_size: Floats
-    freedom: Floats
+    max_grade: Floats  # Highest grade of each mean; NaN if labels are not grades
+    judge_mean: Floats  # Mean of the judge's labels, with the weight lambda in the estimate
+    variance: Floats  # Of the mean residual of human labels
+    judge_variance: Floats  # Part of the variance by the judge's labels of other items
+    inverse_size: Floats  # One over the effective number of human labels
+    freedom: Floats  # Degrees of freedom of the quantile; infinite for independent labels
 
     def bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
         z = stdtrit(self.freedom, 1 - alpha / 2)
@@ -218,28 +192,17 @@ def compute_intervals(
     low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
     counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
-    columns: Any = [estimate, error, low, high, lambda_, n_human, freedom]
-    estimate, error, low, high, lambda_, n_human, freedom = (
-        [column[0] for column in columns] if is_single else columns
-    )
-    return PPIMeans(
-        estimate,
-        error,
-        low,
-        high,
-        lambda_,
-        n_human,
-        n_items,
-        freedom,
-        alpha=fit.alpha,
-        folds=fit.folds if fit.lambda_ is None else 0,
-        seed=fit.seed,
-        notes=tuple(
-            f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
-            for count, note in counts
-            if count
-        ),
-    )
+    texts = [
+        f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
+        for count, note in counts
+        if count
+    ]
+    columns: Any = estimate, error, low, high, lambda_, n_human, freedom
+    columns = [column[0] for column in columns] if is_single else columns
+    names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
+    values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
+    values["folds"] = fit.folds if fit.lambda_ is None else 0
+    return PPIMeans(**values, items=n_items, notes=tuple(texts))
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
@@ -440,19 +403,14 @@ def _sum_variance(
 
 @dataclass(frozen=True, eq=False)
 class FittedMeans:
-    """Prediction-powered means.
+    """Prediction-powered means."""
 
-    row, item, residual: mean, item, and label minus lambda times the judge's label, by human label.
-    count, units: number of human labels and of labelled units, by mean.
-    mean, lambda_, estimate: mean residual, mean lambda and estimate, by mean.
-    """
-
-    row: Ints
+    row: Ints  # Mean and item of each human label
     item: Ints
-    residual: Floats
-    count: Ints
+    residual: Floats  # Human label minus lambda times the judge's label
+    count: Ints  # Number of human labels, and of labelled units, of each mean
     units: Ints
-    mean: Floats
+    mean: Floats  # Mean residual and mean lambda
     lambda_: Floats
     estimate: Floats
 

@@ -1,7 +1,4 @@
-"""Prediction-powered scores of systems, from few labels by people and many labels of a judge.
-
-Labels are judgments of documents, or labels of nuggets or citations in answers.
-"""
+"""Prediction-powered scores of systems, from few labels by people and many labels of a judge."""
 
 from __future__ import annotations
 
@@ -169,7 +166,6 @@ class PPIScores(Result):
         return f"{self.means.human[0]:,} of {judged} judged by people"
 
     def tables(self) -> list[Table]:
-        """Return the formatted table."""
         title = f"Prediction-powered {self.measure} by {self.judge}: {self._size()}"
         scope = "these topics" if self.fixed_topics else "the population of topics"
         level = f"{100 - 100 * self.means.alpha:g}%"
@@ -209,7 +205,6 @@ class PPIScores(Result):
         return frame.hstack(_table_columns(self._data.differences(first, second)))
 
     def heading(self) -> list[str]:
-        """Return one line: the measure, the number of systems, and the size of the sample."""
         return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
 
 
@@ -217,11 +212,8 @@ def _table_columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
-UNITS = ("topic", "document")
-"""Sampling units: entire topics, or documents of each topic."""
-
-MAX_GAPS = 0.2
-"""Proportion of the judge's documents without people's judgments above which a note is added."""
+UNITS = ("topic", "document")  # Sampling units: entire topics, or documents of each topic
+MAX_GAPS = 0.2  # Proportion of the judge's documents without people's judgments that is noted
 
 
 def ppi_scores(
@@ -380,17 +372,12 @@ def ppi_scores(
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, tuple[float, float]]:
-    """Return the estimates, the topics that people judged, and the scores by the judge.
-
-    Also return the mean proportions of the top 10 that the judge labelled: in topics that people
-    judged, and in others.
-    """
+    """Return estimates, topics by people, scores by the judge, and its shares of the top 10."""
     [judge] = panel.judges
     topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
     if missing_topics := sorted(topics[1] - topics[0]):
-        raise InputError(
-            "the judge has no label for a topic that people judged", topic=missing_topics[0]
-        )
+        reason = "the judge has no label for a topic that people judged"
+        raise InputError(reason, topic=missing_topics[0])
     collection = read_runs(runs)
 
     def score_labels(qrels: Qrels, topics_with_labels: set[str], *more: Measure) -> list[Scores]:
@@ -448,7 +435,6 @@ def _gap_notes(panel: Panel) -> tuple[str, ...]:
 def _estimate_by_document(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels, fit: Fit, fixed_topics: bool
 ) -> tuple[DocumentEstimates, Scores]:
-    """Return the estimates and the scores by the judge."""
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -456,9 +442,8 @@ def _estimate_by_document(
         )
     sample = sample_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
-        raise PolicyError(
-            "the variance over topics requires two topics, got one; use fixed_topics=True"
-        )
+        reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
+        raise PolicyError(reason)
     estimates = estimate_scores(sample, len(labels.pool), fixed_topics, fit)
     scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
     return estimates, scores
@@ -492,7 +477,6 @@ class PPIAnswers(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        """Return one line: the measure and the number of labelled answers."""
         n_human, n_answers = self.rows.select(pl.col("human", "answers").sum()).row(0)
         counts = f"people labelled {n_human:,} of {n_answers:,} answers"
         return [f"prediction-powered {self.measure}: {counts}"]
@@ -560,10 +544,8 @@ def ppi_answers(
     for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
-            raise InputError(
-                f"people labelled an answer of {quoted(system)} that the judge did not label",
-                topic=topic,
-            )
+            reason = f"people labelled an answer of {quoted(system)} that the judge did not label"
+            raise InputError(reason, topic=topic)
         people_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     frames, notes = [], []
@@ -580,5 +562,4 @@ def ppi_answers(
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    """Return whether a system has an answer; shape (topics, systems)."""
     return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0

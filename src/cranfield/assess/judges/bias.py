@@ -37,16 +37,6 @@ _FAMILIES = Schema(
 
 def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return whether another system is of a judge's family; shape (judges, systems)."""
-    families_of = _read_families(families)
-    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
-
-    def is_same(judge: str, system: str) -> bool:
-        return judge != system and bool(families_by_name[judge] & families_by_name[system])
-
-    return np.array([[is_same(judge, system) for system in systems] for judge in judges])
-
-
-def _read_families(families: Any) -> dict[str, set[str]]:
     pairs: list[tuple[Any, Any]] = []
     if isinstance(families, Mapping):
         for name, entry in families.items():
@@ -59,7 +49,12 @@ def _read_families(families: Any) -> dict[str, set[str]]:
         if not isinstance(family, (str, int)):
             raise PolicyError(f"family of {quoted(name)} must be a name, got {quoted(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
-    return families_of
+    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
+
+    def is_same(judge: str, system: str) -> bool:
+        return judge != system and bool(families_by_name[judge] & families_by_name[system])
+
+    return np.array([[is_same(judge, system) for system in systems] for judge in judges])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,31 +80,15 @@ class SelfPreference(TableResult):
         "judge": Column("Judge.", key=True),
         "family": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics with labels of the judge, and scores of all systems."),
-        "shift of family": Column(
-            "Mean score by the judge minus mean score by people, of the systems of its family."
-        ),
-        "shift of others": Column(
-            "Mean score by the judge minus mean score by people, of all other systems."
-        ),
-        "bias": Column(
-            "Difference of the shifts; above 0 if the judge favours its family; null if the judge"
-            " lacks systems of its own family or of other families."
-        ),
-        "low": Column(
-            "Lower bound of the t interval of the bias over topics; null if it is equal in all"
-            " topics."
-        ),
+        "shift of family": Column("Mean score by the judge minus that by people, of its family."),
+        "shift of others": Column("The same difference, of all other systems."),
+        "bias": Column("Difference of the shifts; above 0 for the family; null without both."),
+        "low": Column("Lower bound of the t interval over topics; null if the bias is constant."),
         "high": Column("Upper bound of the interval."),
-        "low together": Column(
-            "Lower bound of the interval of the bias, simultaneous for all judges (Bonferroni)."
-        ),
+        "low together": Column("Lower bound, simultaneous for all judges (Bonferroni)."),
         "high together": Column("Upper bound of the interval."),
-        "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
-        ),
-        "own rank by people": Column(
-            "Rank by people of the judge's own system; null if the judge is not a system."
-        ),
+        "p": Column("p-value of the two-sided t-test of bias 0, uncorrected.", pvalue=True),
+        "own rank by people": Column("Rank of the judge's own system by people; null without one."),
         "own rank by itself": Column("Rank of the judge's own system by the judge."),
     }
 
@@ -120,7 +99,6 @@ class SelfPreference(TableResult):
     notes: tuple[str, ...] = ()
 
     def tables(self) -> list[Table]:
-        """Return a formatted table for each measure."""
         level = f"{100 * self.confidence:g}%"
         n_judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
@@ -138,7 +116,6 @@ class SelfPreference(TableResult):
         return [replace(table, notes=notes) for table in tables]
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
         return [f"{sizes}: {some_of(self.measures, 5)}"]
 
@@ -295,17 +272,13 @@ class ScoreBias(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics with scores of all systems by people and the judge."),
         "bias": Column("Mean over topics of the score by the judge minus the score by people."),
-        "low": Column(
-            "Lower bound of the t interval over topics, simultaneous for all systems of a judge and"
-            " measure (Bonferroni); null if the difference is equal in all topics."
-        ),
+        "low": Column("Lower bound, simultaneous for all systems (Bonferroni); null if constant."),
         "high": Column("Upper bound of the interval."),
     }
 
     confidence: float
 
     def heading(self) -> list[str]:
-        """Return one line: the number of values."""
         return [f"bias of scores: {counted(self.rows.height, 'value')}"]
 
 

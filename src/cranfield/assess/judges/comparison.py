@@ -13,13 +13,15 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
+    MAX_ENTRIES,
+    Tables,
     degrees_of_freedom,
     jackknife,
     observed_agreement,
     parse_coefficient,
+    tables_from_joint,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
-from cranfield.assess.agreement.tables import MAX_ENTRIES, Tables, tables_from_joint
 from cranfield.assess.judges.reading import (
     GradeScale,
     count_grade_pairs,
@@ -69,17 +71,13 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
 
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
-"""Levels of measurement of Krippendorff's alpha."""
+LEVELS = ("nominal", "ordinal", "interval", "ratio")  # Levels of measurement of alpha
 
 COUNTS = {
     "labels": Column("Number of labels of the judge."),
     "pairs": Column("Number of the judge's labels for documents that people judged too."),
     "missing": Column("Number of documents that people judged but the judge did not."),
-    "extra": Column(
-        "Number of the judge's labels for documents that people did not judge, of topics that"
-        " they judged."
-    ),
+    "extra": Column("Number of other labels of the judge in topics that people judged."),
     "unknown": Column("Number of labels of topics that people did not judge."),
     "unparsed": Column("Number of answers without a grade."),
     "cut": Column("Number of grades outside the scale, clipped to it."),
@@ -89,15 +87,9 @@ COUNTS = {
 SIDES = ("over", "under")
 
 
-PROPORTIONS = ("agreement", *SIDES)
-"""Statistics that are proportions."""
-
-MAX_CALIBRATIONS = 3
-"""Maximum number of judges whose calibration is printed."""
-
-MIN_PAIRS = 10
-"""Minimum number of pairs by which a judge seems to use a binary scale."""
-
+PROPORTIONS = ("agreement", *SIDES)  # Statistics that are proportions
+MAX_CALIBRATIONS = 3  # Maximum number of judges whose calibration is printed
+MIN_PAIRS = 10  # Minimum number of pairs by which a judge seems to use a binary scale
 Statistic = Callable[[Tables], Floats]
 
 
@@ -180,26 +172,16 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
             "estimate": Column("Value of the statistic; null if undefined.", 3),
-            "low": Column(
-                "Lower bound of its confidence interval over topics; null if undefined.", 3
-            ),
+            "low": Column("Lower bound of its interval over topics; null if undefined.", 3),
             "high": Column("Upper bound of the interval.", 3),
         },
         "calibration": {
             "judge": Column("Judge.", key=True),
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
-            "pairs": Column(
-                "Number of pairs with this grade by the judge and this grade by people."
-            ),
-            "share": Column(
-                "Proportion of the grade among pairs with the label; null for an unused label.", 3
-            ),
-            "low": Column(
-                "Lower bound of the Wilson interval of the proportion, adjusted by the design"
-                " effect of topics.",
-                3,
-            ),
+            "pairs": Column("Number of pairs with these grades by the judge and by people."),
+            "share": Column("Proportion of the grade among pairs with the label, or null.", 3),
+            "low": Column("Lower Wilson bound, adjusted by the design effect of topics.", 3),
             "high": Column("Upper bound of the interval.", 3),
         },
         "distributions": {
@@ -210,9 +192,7 @@ class JudgeComparison(Result):
                 key=True,
             ),
             "value": Column("Value over all pairs, from 0 to 1.", 4),
-            "low": Column(
-                "Lower bound of its confidence interval over topics; null if undefined.", 4
-            ),
+            "low": Column("Lower bound of its interval over topics; null if undefined.", 4),
             "high": Column("Upper bound of the interval.", 4),
             "mean": Column("Mean over topics of the value for the pairs of a topic.", 4),
         },
@@ -232,7 +212,6 @@ class JudgeComparison(Result):
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `agreement`, `intervals`, `calibration` and `distributions`."""
         statistics = dict(zip(self.statistics, self.values.T, strict=True))
         agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
         return {
@@ -277,7 +256,6 @@ class JudgeComparison(Result):
         return pl.DataFrame({"grade by people": self.scale, **columns})
 
     def tables(self) -> list[Table]:
-        """Return formatted tables; calibration only for up to three judges."""
         frame, columns = self.to_polars(), self.columns["agreement"]
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
@@ -328,7 +306,6 @@ class JudgeComparison(Result):
         return Table(title, head, rows, (0,), (note,))
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and topics, and the scale."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.topics), 'topic')}"
         return [f"{sizes}, grades {self.scale[0]} to {self.scale[-1]}"]
 

@@ -36,8 +36,7 @@ _TEXT_COLUMNS = {
 }
 """Usual names of the column that a placeholder without a column name stands for."""
 
-ONLY_NUMBER = r"(-?\d+)"
-"""Default rule: the grade is the only number of the answer."""
+ONLY_NUMBER = r"(-?\d+)"  # Default rule: the grade is the only number of the answer
 
 
 def _split_pair(line: str) -> list[str]:
@@ -76,7 +75,6 @@ _ANSWERS = Schema(
 def _read_texts(
     data: Any, kind: str, placeholders: list[str], pairs: Table
 ) -> dict[str, list[str]]:
-    """Return the text of each pair for each placeholder of topics or documents."""
     schema = Schema(
         f"table of {kind}s",
         (schemas.Column("id", ID, f"id of a {kind}"),),
@@ -180,9 +178,7 @@ class ParsedAnswers(TableResult):
         "topic": Column("Topic.", key=True),
         "doc": Column("Document.", key=True),
         "grade": Column("Grade in the answer; null if it was not parsed."),
-        "outcome": Column(
-            "parsed, unparsed, refused (answer without text) or missing (no answer)."
-        ),
+        "outcome": Column("parsed, unparsed, refused (no text) or missing (no answer)."),
     }
 
     rule: str
@@ -194,7 +190,6 @@ class ParsedAnswers(TableResult):
         return self.rows.filter(pl.col("outcome") != "missing").drop("outcome")
 
     def heading(self) -> list[str]:
-        """Return two lines: the parse rate with the counts, and the rule."""
         names = ("parsed", "unparsed", "refused", "missing")
         n_prompts = self.rows.height
         counts = {name: self.rows.filter(outcome=name).height for name in names}

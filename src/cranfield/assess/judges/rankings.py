@@ -41,20 +41,14 @@ from cranfield.tabular import Table, format_interval
 
 @dataclass(frozen=True, eq=False)
 class JudgeScores:
-    """Scores of the same runs by people and by each judge; higher scores are better.
-
-    people: scores by people; shape (measures, topics, systems).
-    judges: scores by judges; shape (measures, judges, topics, systems); NaN on topics without a
-        label of the judge.
-    Scores are negated if lower is better. On request, scores of measures with a geometric mean are
-    logarithms, so that arithmetic means order the systems as geometric means do.
-    """
+    """Scores of the same runs by people and by each judge, negated if lower is better."""
 
     panel: Panel
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]
     systems: tuple[str, ...]
-    people: Floats
+    people: Floats  # Shape (measures, topics, systems)
+    # Shape (measures, judges, topics, systems); NaN on topics without a label of the judge
     judges: Floats
 
     @property
@@ -87,9 +81,8 @@ def score_by_judges(
         raise PolicyError("expected at least one measure, got none")
     panel = read_panel(human, judges, scale, cut)
     if options.get("aspects"):
-        raise PolicyError(
-            "aspects cannot be combined with judges, as each judge is scored as an aspect"
-        )
+        reason = "aspects cannot be combined with judges, as each judge is scored as an aspect"
+        raise PolicyError(reason)
     if options.get("max_grade") is not None:
         raise PolicyError("max_grade cannot be combined with judges; set the scale by scale=...")
     labels = {judge.name: judge.labels for judge in panel.judges}
@@ -105,6 +98,7 @@ def score_by_judges(
         for scores in score(set_highest_grade(aspect, panel.scale.high), parsed).values():
             table = -scores.values if scores.lower_is_better else scores.values
             if log_geometric and scores.aggregate == "geometric":
+                # Arithmetic means of logarithms order systems as geometric means do.
                 table = np.log(np.maximum(scores.values, FLOOR))
             tables.append(table)
         return np.array(tables)
@@ -167,39 +161,25 @@ class JudgeRankings(Result):
         "rankings": {
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
-            "topics": Column(
-                "Number of topics with a label of the judge, and scores of all systems."
-            ),
+            "topics": Column("Number of topics with labels of the judge and all scores."),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
-            "tau low": Column(
-                "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
-            ),
+            "tau low": Column("Lower bound of the jackknife t interval over topics, or null.", 3),
             "tau high": Column("Upper bound of the interval of tau.", 3),
-            "tau AP": Column(
-                "Tau AP of the two rankings, with the ranking by people as the reference.", 3
-            ),
+            "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
             "tau AP low": Column("Lower bound of the interval of tau AP, as for tau.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
             "tau by topic": Column("Mean of the taus of single topics, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
-            "largest change": Column(
-                "Largest change of rank; above 0 if the judge ranks the system higher."
-            ),
-            "of system": Column(
-                "System with the largest change of rank; the first by name if several have it."
-            ),
+            "largest change": Column("Largest change of rank; above 0 if the judge ranks higher."),
+            "of system": Column("System with the largest change of rank, the first by name."),
         },
         "systems": {
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column(
-                "Mean score by people; for a geometric mean, the mean of logarithms."
-            ),
-            "by judge": Column(
-                "Mean score by the judge; both means are negated if lower scores are better."
-            ),
+            "by people": Column("Mean score by people; of logarithms for a geometric mean."),
+            "by judge": Column("Mean score by the judge; both are negated if lower is better."),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),
             "change": Column("Rank by people minus rank by the judge."),
@@ -216,11 +196,9 @@ class JudgeRankings(Result):
     notes: tuple[str, ...] = ()
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `rankings` and `systems`."""
         return {"rankings": self.rankings, "systems": self.means}
 
     def tables(self) -> list[Table]:
-        """Return a formatted table for each measure."""
         n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
         columns = self.columns["rankings"]
         notes = (
@@ -246,7 +224,6 @@ class JudgeRankings(Result):
         return tables
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
         return [f"{sizes}: {some_of(self.measures, 5)}"]
 

@@ -131,9 +131,8 @@ def read_judges(
     names = [judge.name for judge in judges]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise PolicyError(
-            f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
-        )
+        reason = f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
+        raise PolicyError(reason)
     return judges
 
 
@@ -202,10 +201,8 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
     if rows.is_empty():
-        raise InputError(
-            f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade",
-            source=table.source,
-        )
+        reason = f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade"
+        raise InputError(reason, source=table.source)
     table = map_grades(table.gather(rows), options["grades"])
     table = replace(table, frame=table.frame.drop("result_status"))
     in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
@@ -226,8 +223,7 @@ def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
         )
 
 
-MAX_GRADES = 101
-"""Maximum number of grades of a scale, as each topic has a table of pairs of grades."""
+MAX_GRADES = 101  # Maximum number of grades of a scale: each topic has a table of their pairs
 
 
 @dataclass(frozen=True)
@@ -271,9 +267,8 @@ def read_scale(scale: Any) -> GradeScale:
     for end in ends or ():
         check_integer("a grade of a scale", end, 0)
     if ends is None or ends[0] > ends[1]:
-        raise PolicyError(
-            f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
-        )
+        reason = f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
+        raise PolicyError(reason)
     return GradeScale(int(ends[0]), int(ends[1]))
 
 
@@ -307,9 +302,8 @@ def read_panel(
             0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
         )
     if len(scale) > MAX_GRADES:
-        raise PolicyError(
-            f"a scale must have at most {MAX_GRADES} grades, got {len(scale):,} ({scale})"
-        )
+        reason = f"a scale must have at most {MAX_GRADES} grades, got {len(scale):,} ({scale})"
+        raise PolicyError(reason)
     fitted_human = _fit_to_scale(
         Judge("people", human_labels), human_labels.grades >= 0, scale, cut, origin
     )
@@ -365,10 +359,8 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     human_labels, labels = panel.human, judge.labels
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
-        raise InputError(
-            f"{quoted(judge.name)} has no label of a pair with a human judgment",
-            source=labels.origin.name,
-        )
+        reason = f"{quoted(judge.name)} has no label of a pair with a human judgment"
+        raise InputError(reason, source=labels.origin.name)
     n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size

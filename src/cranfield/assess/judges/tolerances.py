@@ -22,8 +22,7 @@ AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 
 VERDICTS = ("met", "undecided", "not met")
 
-MAX_SENTENCES = 3
-"""Maximum number of judges that are reported by a sentence each."""
+MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence each
 
 QUANTITIES = {
     **dict.fromkeys(("kappa", "alpha", "agreement"), ("intervals", AT_LEAST)),
@@ -43,18 +42,11 @@ REQUIREMENTS = {
 }
 """Input that a table of quantities requires."""
 
-MAX_TOPICS = 1_000_000
-"""Maximum number of topics that is reported as sufficient."""
+MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficient
 
 
 def quantity_of(name: str) -> tuple[str, str]:
-    """Return the table that contains a quantity, and its comparison with the tolerance.
-
-    Examples
-    --------
-    >>> quantity_of("difference(new, old)"), quantity_of("kappa 0|12")
-    (('ppi', 'at least'), ('intervals', 'at least'))
-    """
+    """Return the table that contains a quantity, and its comparison with the tolerance."""
     name = name.strip()
     form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
     form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
@@ -100,11 +92,6 @@ def topics_to_decide(half_width: float, topics: int, distance: float, level: flo
 
     It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation by
     the half-width of the interval over `topics` topics; None if T exceeds a million.
-
-    Examples
-    --------
-    >>> topics_to_decide(0.1, 25, 0.05, 0.95)
-    93
     """
     tail = (1 + level) / 2
     spread = half_width * topics**0.5 / stdtrit(topics - 1, tail)
@@ -140,14 +127,8 @@ class Decisions(TableResult):
         "high": Column("Upper bound of the interval."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
-        "verdict": Column(
-            "met if the whole interval is within the tolerance, not met if it is outside, else"
-            " undecided."
-        ),
-        "topics": Column(
-            "If undecided, number of topics that would decide with this estimate and standard"
-            " deviation, for t intervals of means over topics; null otherwise."
-        ),
+        "verdict": Column("met: interval within the tolerance; not met: outside; or undecided."),
+        "topics": Column("If undecided by a t interval, number of topics that would decide."),
     }
 
     confidence: float
@@ -188,7 +169,6 @@ class Decisions(TableResult):
         return text
 
     def heading(self) -> list[str]:
-        """Return one line: the number of decisions."""
         return [counted(self.rows.height, "decision")]
 
 
@@ -236,10 +216,13 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     [(0.1666..., 'undecided')]
     """
     results_by_table: dict[str, list[Result]] = {}
+    levels = set()
     for result in results:
+        confidence = vars(result).get("confidence")
+        level = 1 - vars(result)["means"].alpha if confidence is None else confidence
+        levels.add(float(round(level, 12)))
         for table in result.frames():
             results_by_table.setdefault(table, []).append(result)
-    levels = {_level_of(result) for result in results}
     if len(levels) != 1:
         listing = ", ".join(f"{level:g}" for level in sorted(levels)) or "no result"
         raise PolicyError(f"expected results with the same confidence level, got {listing}")
@@ -256,12 +239,6 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
     return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level)
-
-
-def _level_of(result: Any) -> float:
-    """Return the confidence level of a result."""
-    confidence = vars(result).get("confidence")
-    return float(round(1 - result.means.alpha if confidence is None else confidence, 12))
 
 
 def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from cranfield.base.spec import Registry
 CROWD_MODELS: Registry[Callable[..., Any]] = Registry(
     "crowd model", "consensus models", package="cranfield.assess.labels", decorators="crowd_model"
 )
-"""Functions that aggregate labels to a consensus, by name."""
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 

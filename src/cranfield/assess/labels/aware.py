@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.assess.agreement.coefficients import cohen_kappa, observed_agreement
-from cranfield.assess.agreement.tables import tables_from_joint
+from cranfield.assess.agreement.coefficients import (
+    cohen_kappa,
+    observed_agreement,
+    tables_from_joint,
+)
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
 from cranfield.assess.labels.consensus import majority, proportions
 from cranfield.assess.labels.reading import gold_levels
@@ -40,8 +43,7 @@ SCOPES = ("all", "topic")
 
 WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 
-RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)
-"""Probabilities with which the three kinds of random assessors judge a document relevant."""
+RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
 
 def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:

@@ -40,8 +40,7 @@ ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
 }
 """Ways to round expected grades to integers."""
 
-_TOLERANCE = 1e-9
-"""Probabilities that differ by less are tied, so that the order of labels has no effect."""
+_TOLERANCE = 1e-9  # Probabilities that differ by less are tied, in any order of labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,7 +252,6 @@ class Consensus(Result):
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
     def heading(self) -> list[str]:
-        """Return one line: the method, the number of pairs, steps and ties."""
         steps = ""
         if self.iterations:
             outcome = "" if self.converged else ", not converged"
@@ -304,7 +302,6 @@ def one_hot(labels: Labels, values: Any) -> Floats:
 
 
 def _most_likely(values: Floats) -> Bools:
-    """Return a mask of the most likely grades of each row."""
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 
@@ -318,9 +315,8 @@ def _worker_weights(labels: Labels, weights: Any) -> Floats:
     n_workers = len(labels.workers)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(
-            f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
-        )
+        reason = f"weights must be {counted(n_workers, 'finite number')} >= 0, one per worker"
+        raise PolicyError(reason)
     return weight
 
 
@@ -408,8 +404,7 @@ def _weighted_vote(
     )
 
 
-_LEAD_ROUNDING = 1e-12
-"""Allowance for rounding errors of the lead, per label."""
+_LEAD_ROUNDING = 1e-12  # Allowance for rounding errors of the lead, per label
 
 
 @dataclass(frozen=True)
@@ -549,7 +544,6 @@ class Stopped(Result):
         return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
     def heading(self) -> list[str]:
-        """Return one line: the number of labels used, and of pairs where the rule did not stop."""
         undecided = int((~self.decided).sum())
         return [
             f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"

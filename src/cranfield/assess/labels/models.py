@@ -8,12 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import (
-    Consensus,
-    LabelCounts,
-    one_hot,
-    proportions,
-)
+from cranfield.assess.labels.consensus import Consensus, LabelCounts, one_hot, proportions
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats, Ints
@@ -30,44 +25,29 @@ from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 
-MIN_PROBABILITY = 1e-300
-"""Smallest probability in a logarithm."""
-
-PRIORS = ("estimated", "uniform")
-"""Names of priors of the grades."""
-
-UNMET = {"impossible": 0.0, "even": 1.0}
-"""Sum of a worker's label probabilities, given a grade that none of its pairs has."""
-
-INFERENCES = ("variational", "em")
-"""Inference methods of MACE."""
-
+MIN_PROBABILITY = 1e-300  # Smallest probability in a logarithm
+PRIORS = ("estimated", "uniform")  # Names of priors of the grades
+UNMET = {"impossible": 0.0, "even": 1.0}  # Sum of probabilities of labels, given an unseen grade
+INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
-_MIN_SPREAD = 1e-100
-"""Bounds that avoid overflow and underflow."""
-
-MAX_LOG_EASE = 30.0
-"""Largest absolute logarithm of ease; beyond it no probability changes."""
-
-OBJECTIVE_TOLERANCE = 0.01
-"""Random starts whose objectives differ by at most this have the same optimum."""
-
-COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0
-"""Parameters of the Beta and the Dirichlet prior (Hovy et al., section 2.2)."""
+_MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
+MAX_LOG_EASE = 30.0  # Largest absolute logarithm of ease; beyond it no probability changes
+OBJECTIVE_TOLERANCE = 0.01  # Random starts with a larger difference of objectives have other optima
+COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0  # Beta and Dirichlet prior (Hovy et al., section 2.2)
 
 
-Expectation = tuple[Floats, Floats, float]
-"""Posterior, log evidence and objective, given the parameters of a model."""
+Expectation = tuple[Floats, Floats, float]  # Posterior, log evidence and objective
 
 
 class Crowd:
     """Input of the models: labels, gold grades, prior of grades, and end of the iterations."""
 
     def __init__(
-        self, labels: Labels, gold: Any, prior: Any, tolerance: Any, iterations: Any
+        self, labels: Labels, gold: Any, prior: Any, stop: tuple[float, int], ties: tuple[str, int]
     ) -> None:
-        check_integer("iterations", iterations, 1)
-        check_number("tolerance", tolerance, 0)
+        self.tolerance, self.iterations = stop
+        check_integer("iterations", self.iterations, 1)
+        check_number("tolerance", self.tolerance, 0)
         n_grades = labels.grades.size
         check_size({"worker": len(labels.workers), "grade": n_grades, "true grade": n_grades})
         check_size({"label": len(labels), "grade": n_grades})
@@ -77,7 +57,7 @@ class Crowd:
         gold_pairs = np.flatnonzero(self.gold >= 0)
         self.gold_cells = gold_pairs, self.gold[gold_pairs]
         self.fixed_prior = _parse_prior(prior, n_grades)
-        self.tolerance, self.iterations = tolerance, iterations
+        self.tie, self.seed = ties
 
     def run_em(
         self,
@@ -124,7 +104,8 @@ class Crowd:
         return odds / total, evidence, float((largest + np.log(total)).sum())
 
     def consensus(self, **values: Any) -> Consensus:
-        return Consensus(labels=self.labels, gold=self.gold >= 0, notes=self.notes, **values)
+        values |= {"gold": self.gold >= 0, "notes": self.notes}
+        return Consensus(labels=self.labels, tie=self.tie, seed=self.seed, **values)
 
 
 def safe_log(probabilities: Floats) -> Floats:
@@ -215,7 +196,7 @@ def dawid_skene(
     """
     check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
     check_choice("unmet", unmet, UNMET)
-    crowd = Crowd(labels, gold, prior, tolerance, iterations)
+    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
 
     # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
@@ -232,14 +213,12 @@ def dawid_skene(
         posterior, evidence, value = crowd.posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    state, fit = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
-    table, grade_prior = state
+    start = maximise(crowd.initial_posterior())
+    (table, grade_prior), fit = crowd.run_em(start, expect, maximise)
     fit["evidence"] = crowd.expect(table, grade_prior)[1]
     return crowd.consensus(
         **fit,
         method="dawid-skene",
-        tie=tie,
-        seed=seed,
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
         parts=lambda: crowd.counts.parts(safe_log(table)),
@@ -279,7 +258,7 @@ def one_coin(
     >>> one_coin(read_labels(rows)).quality.round(4).tolist()
     [1.0, 1.0, 0.3333]
     """
-    crowd = Crowd(labels, gold, prior, tolerance, iterations)
+    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
     size = labels.grades.size
     n_labels = np.bincount(labels.worker, minlength=len(labels.workers))
 
@@ -295,13 +274,11 @@ def one_coin(
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(table(state[0]), state[1])
 
-    state, fit = crowd.run_em(maximise(crowd.initial_posterior()), expect, maximise)
-    accuracy, grade_prior = state
+    start = maximise(crowd.initial_posterior())
+    (accuracy, grade_prior), fit = crowd.run_em(start, expect, maximise)
     return crowd.consensus(
         **fit,
         method="one-coin",
-        tie=tie,
-        seed=seed,
         prior=grade_prior,
         quality=accuracy,
         parts=lambda: crowd.counts.parts(safe_log(table(accuracy))),
@@ -366,10 +343,9 @@ def glad(
 
     check_number("spread", spread, _MIN_SPREAD)
     if isinstance(prior, str) and prior == "estimated":
-        raise PolicyError(
-            "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
-        )
-    crowd = Crowd(labels, gold, prior, tolerance, iterations)
+        reason = "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
+        raise PolicyError(reason)
+    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
     grade_prior = np.asarray(crowd.fixed_prior)
     n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
     log_prior, log_others = safe_log(grade_prior), np.log(max(1, shape[1] - 1))
@@ -418,8 +394,6 @@ def glad(
         objective=np.array(objective),
         converged=result.success,
         method="glad",
-        tie=tie,
-        seed=seed,
         prior=grade_prior,
         quality=expit(ability),
         parts=lambda: one_hot(labels, logits + log_others),
@@ -483,7 +457,7 @@ def mace(
     [1, 0, 1]
     """
     check_arguments(mace, locals())
-    crowd = Crowd(labels, gold, prior, tolerance, iterations)
+    crowd = Crowd(labels, gold, prior, (tolerance, iterations), (tie, seed))
     n_workers, size = len(labels.workers), labels.grades.size
     label_counts = np.zeros((n_workers, size))
     np.add.at(label_counts, (labels.worker, labels.level), 1.0)
@@ -533,8 +507,6 @@ def mace(
     return crowd.consensus(
         **fit,
         method="mace",
-        tie=tie,
-        seed=seed,
         prior=state[3],
         quality=copying[:, 0],
         parts=lambda: crowd.counts.parts(safe_log(table(state))),

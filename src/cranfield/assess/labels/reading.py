@@ -1,8 +1,8 @@
-"""Read labels and gold grades from files, data frames, rows or mappings."""
+"""Read labels and gold grades from files, data and exports of annotation tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import Annotated, Any
@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.labels.exports import columns_of_export
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import (
@@ -20,6 +19,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
+    in_source,
     quoted,
     warn,
 )
@@ -33,7 +33,7 @@ from cranfield.collection.files.grade_maps import (
     set_grade_kind,
 )
 from cranfield.collection.files.lines import Layout, detect_layout, read_frames, read_head
-from cranfield.collection.files.named_columns import DOC, TOPIC
+from cranfield.collection.files.named_columns import DOC, GRADED, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
@@ -45,15 +45,158 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import (
-    SUMMARIES,
-    Column,
-    Schema,
-    optional,
-    schema_of_lines,
-    spelt,
+from cranfield.sources.schemas import SUMMARIES, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.values import (
+    GRADE,
+    GRADE_OR_NONE,
+    ID,
+    NO_GRADE,
+    NUMBER,
+    Cells,
+    absent,
+    finite,
 )
-from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NO_GRADE, NUMBER, absent, finite
+
+_VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
+
+
+_Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and answers
+
+
+def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Return the columns and tasks of the labels of an export; None for other data."""
+    if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
+        return None
+    reader = _reader_of(data[0])
+    if reader is None:
+        return None
+    n_skipped, rows, labels = 0, list[int](), list[_Label]()
+    with in_source(source):
+        for row, task in enumerate(data):
+            if not isinstance(task, Mapping):
+                raise InputError(f"task {row + 1} is not a record")
+            for label in reader(task, row + 1):
+                if label is None:
+                    n_skipped += 1
+                else:
+                    rows.append(row)
+                    labels.append(label)
+    if n_skipped:
+        warn(f"{source}: {counted(n_skipped, 'skipped task')} excluded", stacklevel=5)
+    questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
+    columns: dict[str, Cells] = {}
+    for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
+        columns[name] = [label_columns.get(name) for label_columns, _ in labels]
+    for name in questions:
+        keeps_name = len(questions) > 1 or GRADED.named_in([name])
+        columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
+    return columns, rows
+
+
+def _reader_of(task: Mapping[Any, Any]) -> Any:
+    """Return the reader for the tool that exported a task; None for other records."""
+    if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
+        return _label_studio
+    if isinstance(task.get("answer"), str) and ("_input_hash" in task or "accept" in task):
+        return _prodigy
+    if isinstance(task.get("label"), list) and "id" in task:
+        return _doccano
+    if isinstance(task.get("labels"), list) and "externalId" in task:
+        return _kili
+    return None
+
+
+def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
+    return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
+
+
+def _scalar_values(record: Any) -> dict[str, Any]:
+    """Return the values of a record that are neither lists nor records."""
+    items = record.items() if isinstance(record, Mapping) else ()
+    return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
+
+
+def _single_value(values: Any, position: str) -> Any:
+    """Return the value of a list with at most one; None for an empty list."""
+    if not isinstance(values, list):
+        return values
+    if len(values) > 1:
+        listing = ", ".join(map(quoted, values[:3]))
+        raise InputError(f"{position}: expected one label, got {listing}")
+    return values[0] if values else None
+
+
+def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    position = f"task {quoted(task.get('id', number))}"
+    if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
+        raise InputError(f"{position}: expected data and annotations")
+    columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            yield None
+            continue
+        worker = annotation.get("completed_by")
+        if isinstance(worker, Mapping):
+            worker = worker.get("email") or worker.get("id")
+        answers = {}
+        for result in annotation.get("result") or ():
+            question, value = result.get("from_name"), result.get("value")
+            kind = next((kind for kind in _VALUES if kind in (value or {})), None)
+            if question is None or kind is None:
+                continue
+            if question in answers:
+                raise InputError(f"{position}: {quoted(question)} is answered twice")
+            answers[question] = _single_value(value[kind], position)
+        yield {**columns, "worker": worker}, answers
+
+
+def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the last label of each person for a Kili asset."""
+    position = f"asset {quoted(task.get('externalId'))}"
+    columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
+    for label in task.get("labels") or ():
+        if label.get("isLatestLabelForUser") is False:
+            continue
+        if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
+            # Predictions, and labels that were not submitted.
+            yield None
+            continue
+        answers = {}
+        for job, answer in (label.get("jsonResponse") or {}).items():
+            answers[job] = answer.get("text")
+            if (categories := answer.get("categories")) is not None:
+                names = [category.get("name") for category in categories]
+                answers[job] = _single_value(names, position)
+        author = label.get("author") or {}
+        yield {**columns, "worker": author.get("email") or author.get("id")}, answers
+
+
+def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the label of a Prodigy task: the accepted option, or 1 (accept) and 0 (reject)."""
+    answer = task.get("answer")
+    if answer == "ignore" or ("accept" in task and answer != "accept"):
+        yield None
+        return
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
+    columns = {name: value for name, value in columns.items() if name not in tool_columns}
+    columns = _add_doc(columns, task.get("_input_hash"))
+    worker = task.get("_annotator_id") or task.get("_session_id")
+    grade: Any = int(answer == "accept")
+    if "accept" in task:
+        grade = _single_value(task["accept"], f"task {number}")
+    yield {**columns, "worker": worker}, {"grade": grade}
+
+
+def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+    """Yield the label of a doccano document; an export is the file of one annotator."""
+    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
+    if not DOC.named_in([*columns]):
+        columns["doc"] = columns.pop("id", None)
+    position = f"document {quoted(task.get('id', number))}"
+    yield columns, {"grade": _single_value(task.get("label"), position)}
+
 
 LABELS = Schema(
     "table of labels",
@@ -85,9 +228,7 @@ WORKER_JUDGMENTS = replace(
 
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
-ITERATIONS = ("0", "Q0")
-"""Values of the second column of TREC qrels, which no collection has as its only document ids."""
-
+ITERATIONS = ("0", "Q0")  # Second column of TREC qrels; never the only ids of documents
 _FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
@@ -102,11 +243,9 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
         raise LABELS.empty(source.name)
     fields = _FIELDS_BY_NUMBER.get(n_fields) if columns is None else columns
     if fields is None:
-        raise InputError(
-            f"expected lines of 4 or 5 fields, got {n_fields}; name the fields, such as"
-            " columns='worker doc grade'",
-            source=source.name,
-        )
+        reason = f"expected lines of 4 or 5 fields, got {n_fields}"
+        remedy = "name the fields, such as columns='worker doc grade'"
+        raise InputError(f"{reason}; {remedy}", source=source.name)
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
@@ -117,24 +256,20 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
     line_map = LineMap()
     frame = pl.concat(read_frames(source, layout, line_map))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
-        raise InputError(
-            "expected labels of several workers, got TREC judgments; name their assessor with"
-            f" NAME={source.name} (a mapping of names to files), or use"
-            f" columns='{fields}' if these are labels",
-            source=source.name,
-        )
+        reason = "expected labels of several workers, got TREC judgments"
+        assessor = f"name their assessor with NAME={source.name} (a mapping of names to files)"
+        remedy = f"{assessor}, or use columns='{fields}' if these are labels"
+        raise InputError(f"{reason}; {remedy}", source=source.name)
     if columns is None:
         n_docs, n_workers = frame["doc"].n_unique(), frame["worker"].n_unique()
         topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
             other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
-            raise InputError(
-                f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers and"
-                f" column 3 ({n_workers:,}, most in one topic) like documents; use"
-                f" columns='{other}', or columns='{fields}' if the columns are in this order",
-                source=source.name,
-            )
+            workers = f"column 2 ({counted(n_docs, 'value')}, in several topics) looks like workers"
+            docs = f"column 3 ({n_workers:,}, most in one topic) like documents"
+            remedy = f"columns='{other}', or columns='{fields}' if the columns are in this order"
+            raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
     return Table(frame.with_columns(**nulls), source.name, (), line_map)
@@ -143,8 +278,7 @@ def read_lines(source: Source, columns: str | Sequence[str] | None, encoding: st
 REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
-NO_TOPIC = "all"
-"""Topic of the items of labels without topics."""
+NO_TOPIC = "all"  # Topic of the items of labels without topics
 
 
 def read_labels(
@@ -230,9 +364,8 @@ def read_labels(
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
-            raise InputError(
-                f"worker must be text or an integer, got {quoted(worker)}", source="labels"
-            )
+            reason = f"worker must be text or an integer, got {quoted(worker)}"
+            raise InputError(reason, source="labels")
         table = reader.read_worker(judgments)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
         table, worker_notes = reader.apply_policies(table)
@@ -260,17 +393,12 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
 
 
 def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Columns, int]:
-    """Convert a table with a column for each worker to a table with a row for each label.
-
-    Also return the number of empty cells.
-    """
+    """Convert columns of workers to a row for each label; also return the number of empty cells."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
-        raise InputError(
-            f"worker_columns: unknown column {quoted(unknown)}; expected some of:"
-            f" {some_of(map(quoted, names), 8)}",
-            source=table.source,
-        )
+        reason = f"worker_columns: unknown column {quoted(unknown)}"
+        expected = f"expected some of: {some_of(map(quoted, names), 8)}"
+        raise InputError(f"{reason}; {expected}", source=table.source)
     if len({*workers}) < len(workers) or not workers:
         raise PolicyError("worker_columns must name at least one column, and each only once")
     grades = [table.cells(names.index(worker)) for worker in workers]
@@ -284,18 +412,12 @@ def _unpivot(table: Columns, schema: Schema, workers: Sequence[str]) -> tuple[Co
         raise schema.empty(table.source)
     rows = [row for row, _ in labels]
     # Other columns of workers or grades, such as gold grades.
-    unused = [
-        name
-        for name in names
-        if name not in workers and schema.column_of(name) in {"worker", "grade"}
-    ]
+    others = [k for k, name in enumerate(names) if name not in workers]
+    unused = [names[k] for k in others if schema.column_of(names[k]) in {"worker", "grade"}]
     if unused:
         warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}", stacklevel=5)
-    columns: dict[str, Any] = {
-        name: [cells[row] for row in rows]
-        for name, cells in zip(names, map(table.cells, range(len(names))), strict=True)
-        if name not in workers and name not in unused
-    }
+    cells_by_name = {names[k]: table.cells(k) for k in others if names[k] not in unused}
+    columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     lines = None if table.lines is None else [table.lines[row] for row in rows]
@@ -323,29 +445,23 @@ class _Reader:
         form = FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) if is_path else None
         if is_path and form not in LABELS.formats:
             if columns is not None and not is_field_list:
-                raise PolicyError(
-                    "for lines without a header, columns must list the fields, such as"
-                    f" columns='worker doc grade', got {quoted(dict(columns))}"
-                )
+                expected = "columns must list the fields, such as columns='worker doc grade'"
+                reason = f"for lines without a header, {expected}"
+                raise PolicyError(f"{reason}, got {quoted(dict(columns))}")
             if workers is not None:
-                raise PolicyError(
-                    "worker_columns applies to tables with a header, got lines of text"
-                )
+                reason = "worker_columns applies to tables with a header, got lines of text"
+                raise PolicyError(reason)
             if self.grade_map is not None:
                 raise PolicyError("a mapping of grades applies to tables with a header")
             return read_lines(Source(fspath(data)), columns, encoding)
         if is_field_list:
-            raise PolicyError(
-                "for a table with a header, columns must be a mapping of column names, such as"
-                f" columns={{'worker': ...}}, got {quoted(columns)}"
-            )
+            expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
+            raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.own_names(columns)
         if workers is not None and (own := {"worker", "grade"} & {*own_names}):
-            raise PolicyError(
-                "worker_columns names the columns of grades, so that columns must not name"
-                f" {' or '.join(sorted(own))}"
-            )
+            reason = "worker_columns names the columns of grades, so that columns must not name"
+            raise PolicyError(f"{reason} {' or '.join(sorted(own))}")
         if form is not None:
             table = columns_of_file(Source(fspath(data)).in_encoding(encoding, form), schema, form)
         elif encoding != "utf-8":
@@ -375,12 +491,11 @@ class _Reader:
             got = "judgments" if source is None else f"lines of judgments in {source.name}"
             raise PolicyError(f"columns applies to tables and lines of labels, got {got}")
         if self.repeats == "keep" and source is not None:
-            raise PolicyError(
-                "repeats='keep' applies to tables, got judgments with one grade per document"
-            )
-        options: Any = {"encoding": self.encoding, "ungraded": self.missing}
+            reason = "repeats='keep' applies to tables, got judgments with one grade per document"
+            raise PolicyError(reason)
+        options: Any = {"encoding": self.encoding, "grades": self.grade_map}
+        options |= {"ungraded": self.missing}
         options |= {"on_duplicate": "last" if self.repeats == "last" else "error"}
-        options |= {"grades": self.grade_map}
         try:
             qrels = read_qrels(judgments, **options)
         except InputError as error:
@@ -399,11 +514,8 @@ class _Reader:
         summaries = [label for label in ids if spelt(label) in SUMMARIES]
         if summaries and len(summaries) < len(ids):
             listed = some_of(map(quoted, summaries), 3)
-            warn(
-                f"{table.source}: {name} {listed} looks like a row of totals or means, but is read"
-                " as labels; remove it if it summarises others",
-                stacklevel=4,
-            )
+            note = f"{name} {listed} looks like a row of totals or means, but is read as labels"
+            warn(f"{table.source}: {note}; remove it if it summarises others", stacklevel=4)
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
             notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
@@ -431,8 +543,7 @@ class _Reader:
         if self.repeats == "error":
             hint = "use repeats='last' to keep the last label, or repeats='keep' to keep all"
             table.refuse(
-                is_repeat,
-                lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}",
+                is_repeat, lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}"
             )
         elif n_repeats and self.repeats == "keep":
             notes.append(f"{counted(n_repeats, 'repeated label')} kept")
@@ -524,12 +635,10 @@ def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
         scale = ", ".join(map(str, labels.grades[:8].tolist()))
-        raise InputError(
-            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})",
-            source=qrels.origin.name,
-            topic=topic,
-            doc=doc,
+        reason = (
+            f"gold grade {grades[outside_rows[0]]} is outside the scale of the labels ({scale})"
         )
+        raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
     if unused := len(qrels) - rows.size:
         notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label ignored")

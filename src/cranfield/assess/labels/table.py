@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-MAX_ENTRIES = 1 << 28
-"""Maximum number of entries of a dense table."""
+MAX_ENTRIES = 1 << 28  # Maximum number of entries of a dense table
 
 
 def check_size(sizes: Mapping[str, int]) -> None:
@@ -104,7 +103,6 @@ class Labels(Result):
         return self.pair.size
 
     def heading(self) -> list[str]:
-        """Return one line: the number of labels, pairs, topics and workers, and the scale."""
         topics = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
         scale = ", ".join(map(str, self.grades.tolist()))
         if self.grades.size > 6:
@@ -209,8 +207,7 @@ class Labels(Result):
         return self.pairs[self.pair].with_columns(workers, pl.Series("grade", self.grade), *order)
 
 
-MIN_LABELS = 10
-"""Minimum number of labels of a worker for which a single grade is an anomaly."""
+MIN_LABELS = 10  # Minimum number of labels of a worker for which a single grade is an anomaly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,13 +268,11 @@ class Overview(Result):
         return pl.DataFrame({"grade": grades, "labels": n_labels, "share": share})
 
     def heading(self) -> list[str]:
-        """Return lines on sizes, on notes from reading, and on anomalies."""
         pairs, workers = map(_range_text, (self.labels_per_pair, self.labels_per_worker))
         ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
         return [*self.labels.heading(), ranges, *self.labels.notes, *self.anomalies()]
 
 
 def _range_text(sizes: Ints) -> str:
-    """Format the minimum, maximum and median."""
     low, high = int(sizes.min()), int(sizes.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {np.median(sizes):,g}"

@@ -14,8 +14,7 @@ from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
 from cranfield.collection.judged.rows import ranges
 
-TIE_TOLERANCE = 1e-12
-"""Values that differ by less are tied, so that rounding errors do not break ties."""
+TIE_TOLERANCE = 1e-12  # Values that differ by less are tied, despite rounding errors
 
 
 class DocumentState(MethodState):
@@ -364,7 +363,11 @@ class BanditState(DocumentState):
             is_best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(is_best, groups)
         )
         cells = groups * values.shape[1] + run
-        docs = self._next_free(cells)
+        cell_list = cells.tolist()
+        for cell in cell_list:
+            while not self._free[self._ranked[self._next[cell]]]:
+                self._next[cell] += 1
+        docs = np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
         self._source[docs] = cells
         self.is_free[docs] = False
         self.n_left.ravel()[self.cells[self.rows_of(docs)]] -= 1
@@ -398,14 +401,6 @@ class BanditState(DocumentState):
     def mean(self, topics: Indices) -> Floats:
         """Return the proportion of relevant among judged documents of each run; 0 without any."""
         return self.relevant[topics] / np.maximum(self.judged[topics], 1)
-
-    def _next_free(self, cells: Indices) -> Indices:
-        """Return the first free document of each ranking; each must have one."""
-        cell_list = cells.tolist()
-        for cell in cell_list:
-            while not self._free[self._ranked[self._next[cell]]]:
-                self._next[cell] += 1
-        return np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
 
 
 class Random(Bandit):
@@ -506,5 +501,4 @@ class MaxMean(Bandit):
 
 _LARGEST = np.finfo(np.float64).max
 
-_RESTRICT_INTERVAL = 32
-"""Number of steps after which judged documents are removed from the sums."""
+_RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

@@ -58,12 +58,9 @@ class Method(Spec):
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """Source of the definition."""
-    learns: ClassVar[bool] = False
-    """Whether the next document depends on the judgments so far."""
-    draws: ClassVar[bool] = False
-    """Whether it draws random numbers other than for ties."""
+    source: ClassVar[str] = ""  # Source of the definition
+    learns: ClassVar[bool] = False  # Whether the next document depends on the judgments so far
+    draws: ClassVar[bool] = False  # Whether it draws random numbers other than for ties
 
     @property
     def random(self) -> bool:

@@ -22,9 +22,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
 
-DEPTH = 100
-"""Default depth of a pool."""
-
+DEPTH = 100  # Default depth of a pool
 UNJUDGED_POLICIES = ("nonrelevant", "unknown")
 
 
@@ -153,7 +151,6 @@ class Order(Result):
         return Qrels(names, codes.astype(np.int32), ids, grades, origin=origin)
 
     def heading(self) -> list[str]:
-        """Return one line: the method, and the number of documents, topics and judgments."""
         n_unjudged = int((self.grades == UNJUDGED).sum())
         size = f"{counted(len(self.pool), 'document')} of {counted(len(self.pool.topics), 'topic')}"
         counts = f", {self.relevant.sum():,} relevant, {n_unjudged:,} unjudged"
@@ -304,7 +301,6 @@ class NextDocuments(Result):
         return self.documents.size
 
     def heading(self) -> list[str]:
-        """Return one line: the method, and the number of documents and judgments."""
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
         counts = {"ahead of the method": self.ahead, "outside the pool": self.outside}
         counts["below 0"] = self.negative
@@ -404,10 +400,7 @@ def next_documents(
 def _choose_documents(
     state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
 ) -> Indices:
-    """Choose documents in batches, and learn from judged ones after each batch of a group.
-
-    With `wait`, stop at the first batch with unjudged documents, and return only these.
-    """
+    """Choose documents in batches, and learn after each; or `wait` for the unjudged of a batch."""
     remaining = np.diff(state.starts)
     active = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]

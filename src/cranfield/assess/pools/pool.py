@@ -32,9 +32,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.fusion.rankings import Rankings, all_topics, number_jointly, top_rows, warn_of_runs
 from cranfield.result import Column, Columns, Result
 
-UNJUDGED = -(2**31)
-"""Grade that marks an unjudged document."""
-
+UNJUDGED = -(2**31)  # Grade that marks an unjudged document
 NEGATIVE = ("judged", "unjudged")
 
 
@@ -189,7 +187,6 @@ class Pool(Result, Rankings):
         return len(self.docs)
 
     def heading(self) -> list[str]:
-        """Return one line: the number of topics, systems and documents, and the depth."""
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
         return [f"{size}, depth {self.depth}: {counted(len(self), 'document')}"]
 
@@ -233,7 +230,6 @@ class Unjudged(Result):
         return int(self.missing.sum())
 
     def heading(self) -> list[str]:
-        """Return one line: the number of unjudged documents, and of topics with any."""
         n_topics = np.unique(self.pool.topic[self.missing]).size
         return [
             f"{len(self):,} of {counted(len(self.pool), 'pooled document')},"
@@ -241,7 +237,6 @@ class Unjudged(Result):
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `documents`, `topics` and `systems`."""
         documents = self.pool.to_polars().filter(pl.Series(self.missing))
         return {"documents": documents, "topics": self.by_topic(), "systems": self.by_system()}
 

@@ -55,23 +55,13 @@ class ModelEvaluation(Result):
             "log-likelihood": Column(r"Sum of :math:`\ln q_r` over all results.", decimals=2),
             "by page": Column("Log-likelihood divided by the number of pages."),
             "by result": Column("Log-likelihood divided by the number of results."),
-            "by rank of page": Column(
-                r"Mean over pages of the mean of :math:`\ln q_r` over the ranks of the page, as"
-                " in PyClick."
-            ),
+            "by rank of page": Column(r"Mean over pages of means of :math:`\ln q_r` (PyClick)."),
             "perplexity": Column("Mean over ranks; 1 is best."),
-            "conditional perplexity": Column(
-                "Mean over ranks of the perplexity given the clicks above; 1 is best."
-            ),
-            "AUC": Column(
-                "Probability that P(C=1) is higher for a clicked result than for another result;"
-                " ties count one half."
-            ),
+            "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
+            "AUC": Column("P(a clicked result has a higher P(C=1) than another); ties count half."),
             "RMSE": Column("Root mean square of C - P(C=1)."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
-            "impossible": Column(
-                "Number of observations whose probability given the clicks above is 0."
-            ),
+            "impossible": Column("Number of observations of probability 0 given the clicks above."),
         },
         "ranks": {
             "model": Column("Click model.", key=True),
@@ -120,10 +110,6 @@ def evaluate_models(
         Pages on which the models were not trained.
     qrels
         Judgments with the grades of results, for models tied by grade and a log without grades.
-
-    Returns
-    -------
-    ModelEvaluation
 
     Notes
     -----
@@ -254,10 +240,7 @@ class PerplexityGain(Result):
         "model": Column("Click model B.", key=True),
         "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
-        "low": Column(
-            "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
-            " one query."
-        ),
+        "low": Column("Lower bound of the interval over resampled queries; NaN for one query."),
         "high": Column("Upper bound of the interval."),
         "queries": Column("Number of queries."),
     }
@@ -321,10 +304,6 @@ def perplexity_gain(
         Number of bootstrap resamples of the queries.
     seed
         Seed of the bootstrap.
-
-    Returns
-    -------
-    PerplexityGain
 
     Examples
     --------
@@ -497,10 +476,6 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     model
         Click model, such as `SDBN`; :func:`models` lists them.
 
-    Returns
-    -------
-    RatePrediction
-
     Notes
     -----
     The model is trained once per document, which takes long for large logs.
@@ -529,7 +504,6 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 def _predict_query(
     log: QueryLog, query: str, model: Model
 ) -> Iterable[tuple[str, str, int, float, float]]:
-    """Predict the click rates of the documents of a query."""
     query_log = log.where(pl.col("query") == query)
     items = Items.from_log(query_log, None)
     pages = patterns_of(query_log, items)

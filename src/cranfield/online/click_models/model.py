@@ -111,13 +111,10 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Distinct pages with their frequencies; equal pages have the same items and clicks.
+    """Distinct pages, by items and clicks, with their frequencies."""
 
-    Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
-    so that the patterns with results at a rank are always the first ones: no padding is needed, and
-    a pass over ranks works on slices.
-    """
-
+    # Results are sorted by rank, then by pattern. Patterns are sorted by length, the longest first,
+    # so that those with results at a rank are the first ones, and passes over ranks have no gaps.
     starts: Indices  # Start of each rank, and the number of results; shape (ranks + 1,)
     # Item of each result, or the number of items if unknown; shape (results,)
     codes: Indices
@@ -261,16 +258,7 @@ def values_at(values: Floats, rank: int | Indices) -> Floats:
 
 
 class Model(Spec):
-    """A click model: the behaviour of users on a page, with probabilities as parameters.
-
-    Its text form is its identity, as for measures; :func:`parse_model` parses it.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> cf.online.parse_model("dbn")(gamma=0.9)
-    DBN(gamma=0.9)
-    """
+    """A click model: the behaviour of users on a page, with probabilities as parameters."""
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the model

@@ -500,10 +500,6 @@ def train(
     qrels
         Judgments with the grades to tie by, for a log without grades of results.
 
-    Returns
-    -------
-    ClickModel
-
     Raises
     ------
     InputError

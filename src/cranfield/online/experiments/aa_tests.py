@@ -15,8 +15,7 @@ from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.online.experiments.design import check_weights, chi_square, hash_md5
-from cranfield.online.experiments.estimates import Effects
-from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
+from cranfield.online.experiments.estimates import THETAS, Effects, Moments, arm_means, read_metrics
 from cranfield.online.experiments.units import (
     MISSING,
     Units,
@@ -53,16 +52,10 @@ class AATests(Result):
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or the sample ratio.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column(
-            "Proportion of simulated tests in which the null hypothesis is rejected."
-        ),
+        "rejected": Column("Proportion of simulated tests that reject the null hypothesis."),
         "low": Column("Lower bound of the 0.95 confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the interval."),
-        "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if"
-            " there are too few distinct p-values, as with counts of a few hundred units.",
-            pvalue=True,
-        ),
+        "uniform p": Column("Kolmogorov-Smirnov p-value; NaN for few distinct p.", pvalue=True),
     }
 
     source: str

@@ -29,15 +29,13 @@ from cranfield.online.experiments.estimates import (
     LIFTS,
     MIN_UNITS,
     SEQUENTIAL,
+    THETAS,
     WEIGHTS,
+    ArmMeans,
     CriticalValue,
     Effects,
-    Sequential,
-)
-from cranfield.online.experiments.metrics import (
-    THETAS,
-    ArmMeans,
     Metric,
+    Sequential,
     arm_means,
     moments,
     read_metrics,

@@ -19,32 +19,28 @@ from cranfield.base.proportions import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
+    ArmMeans,
     Bounds,
     CriticalValue,
     Effects,
-    Sequential,
-    always_valid,
-    half_width,
-    percentiles,
-    resample_means,
-    two_sided_pvalue,
-)
-from cranfield.online.experiments.metrics import (
-    ArmMeans,
     Metric,
     MetricColumns,
     Moments,
+    Sequential,
+    always_valid,
     arm_means,
+    half_width,
     moments,
+    percentiles,
+    resample_means,
     squared_error,
+    two_sided_pvalue,
 )
 from cranfield.online.experiments.units import Units
 from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
 from cranfield.significance.resampling import as_integers
 
-SKEWNESS_FACTOR = 355
-"""A mean needs more units than 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
-
+SKEWNESS_FACTOR = 355  # Units per squared skewness that a mean needs (Boos and Hughes-Oliver, 2000)
 MAX_ENUMERATED = 50_000  # Maximum number of assignments that are enumerated
 TOLERANCE = 1e-12  # Largest relative difference of statistics that counts as rounding error
 
@@ -224,8 +220,7 @@ class Options:
 
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
-Row = dict[str, Any]
-"""A comparison with the control on a metric: columns of the report, and the `distortion`."""
+Row = dict[str, Any]  # A comparison: columns of the report, and the `distortion`
 
 
 def compare_variants(
@@ -268,8 +263,9 @@ def compare_variants(
             values = permutations.inference(effect, level)
         elif test != "bootstrap":
             critical: CriticalValue = partial(t_quantile, level)
-            if options.sequential is not None:
-                critical = _make_critical_value(options.sequential, effect, options.alpha)
+            if (method := options.sequential) is not None:
+                ratio = method.prior_variance_ratio(effect.error**2, effect.count, options.alpha)
+                critical = partial(np.full_like, fill_value=half_width(ratio, options.alpha))
             *bounds, pvalue = effect.inference(critical, options.lift)
             values = (*bounds, last_pvalues.get((name, treatment), pvalue))
         # Neither method is valid for few units.
@@ -318,11 +314,6 @@ def _choose_test(
     # Permutations would change the standard deviations in an overall criterion.
     is_possible = bool(np.isfinite(effect.error)) and is_metric
     return "permutation" if is_requested and is_possible else "delta"
-
-
-def _make_critical_value(method: Sequential, effect: Effects, alpha: float) -> CriticalValue:
-    width = half_width(method.prior_variance_ratio(effect.error**2, effect.count, alpha), alpha)
-    return lambda df: np.broadcast_to(width, np.shape(df))
 
 
 def _test_margin(

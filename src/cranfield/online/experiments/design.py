@@ -269,7 +269,6 @@ def read_ids(path: str, column: str) -> pl.Series:
 
 
 def _check_lines(columns: FileColumns) -> None:
-    """Refuse lines that are rows of a table, which has several columns or a header."""
     ids = columns.cells(0)
     expected = "expected one id per line"
     remedy = "a table of several columns requires the suffix .csv or .tsv"
@@ -357,9 +356,7 @@ class ExperimentSize(Result):
     name: ClassVar[str] = "size"
     columns: ClassVar[Columns] = {
         "mean": Column("Mean of the metric over units of the control."),
-        "deviation": Column(
-            "Standard deviation of the metric over units, after adjustment for a covariate."
-        ),
+        "deviation": Column("Standard deviation over units, after adjustment for a covariate."),
         "lift": Column("Lift to detect: the difference relative to the mean of the control."),
         "power": Column("Probability of detecting the lift."),
         "units": Column("Number of units of both variants."),

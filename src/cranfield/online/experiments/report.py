@@ -152,12 +152,13 @@ _METRIC_COLUMNS = {
     "metric": Column("Metric.", key=True),
     "variant": Column("Variant other than the control.", key=True),
 }
+_PVALUE_COLUMNS = {
+    "p": Column("p-value.", pvalue=True),
+    "adjusted p": Column("p-value after the correction.", pvalue=True),
+}
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
-    "low": Column(
-        "Lower bound of the confidence interval of the difference: simultaneous with `bonferroni`"
-        " and `sidak`, otherwise unadjusted."
-    ),
+    "low": Column("Lower bound of the interval, simultaneous for `bonferroni` and `sidak` only."),
     "high": Column("Upper bound of the interval."),
     "lift": Column("Difference relative to the mean of the control."),
     "lift low": Column("Lower bound of the confidence interval of the lift."),
@@ -219,13 +220,9 @@ class ExperimentReport(Result):
             "control mean": Column("Mean of the control."),
             "mean": Column("Mean of the variant."),
             **_EFFECT_COLUMNS,
-            "p": Column("p-value.", pvalue=True),
-            "adjusted p": Column("p-value after the correction.", pvalue=True),
+            **_PVALUE_COLUMNS,
             "p not worse": Column("One-sided p-value of non-inferiority.", pvalue=True),
-            "verdict": Column(
-                "`better`, `worse`, `not worse`, `undecided`, or `no verdict` for a sample ratio"
-                " mismatch."
-            ),
+            "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
         "sample-ratio": SampleRatio.columns,
         "sample-ratios": {
@@ -241,16 +238,15 @@ class ExperimentReport(Result):
             **_METRIC_COLUMNS,
             "units": Column("Number of units of both variants."),
             **_EFFECT_COLUMNS,
+            **_PVALUE_COLUMNS,
             "p": Column("p-value; NaN for fewer than ten units in a variant.", pvalue=True),
-            "adjusted p": Column("p-value after the correction.", pvalue=True),
         },
         "interactions": {
             "segment": Column("Segment.", key=True),
             **_METRIC_COLUMNS,
             "statistic": Column("Cochran's Q of equal effects at all levels."),
             "df": Column("Degrees of freedom."),
-            "p": Column("p-value.", pvalue=True),
-            "adjusted p": Column("p-value after the correction.", pvalue=True),
+            **_PVALUE_COLUMNS,
         },
         "looks": {
             **_METRIC_COLUMNS,
@@ -339,7 +335,6 @@ class ExperimentReport(Result):
         }
 
     def heading(self) -> list[str]:
-        """Return a summary in a few lines, the sample ratio first."""
         lines = self.sample_ratio.heading()
         mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         for by, level, p in mismatches.select("by", "level", "p").iter_rows():

@@ -16,16 +16,14 @@ from cranfield.base.text import some_of
 from cranfield.online.experiments.analysis import SRM, analyse_experiment, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights
-from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS
-from cranfield.online.experiments.metrics import Metric, MetricColumns, Moments
+from cranfield.online.experiments.estimates import LIFTS, MIN_UNITS, Metric, MetricColumns, Moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MAX_ROWS = 1_000_000  # Maximum number of units with a row of 0 or 1 each
 
-Total = tuple[float, float] | tuple[float, float, float]
-"""Successes and number of units of a variant; or sum, sum of squares and number of units."""
+Total = tuple[float, float] | tuple[float, float, float]  # Successes, units; or sum, squares, units
 
 _ASSUMPTION = "Welch's test assumes that the means are nearly normal"
 _UNKNOWN_SKEWNESS = f"totals do not show the skewness of the values: {_ASSUMPTION}"
@@ -122,7 +120,11 @@ def analyse_totals(
     if not is_mean and n_units <= MAX_ROWS:
         options: Any = {"srm": srm, "lift": lift, "correction": correction, "alpha": alpha}
         metrics = {name: Metric("success", good=good, margin=margin)}
-        rows = _make_rows(totals)
+        frames = [
+            pl.DataFrame({"success": (np.arange(total[-1]) < total[0]) * 1.0, "variant": variant})
+            for variant, total in totals.items()
+        ]
+        rows = pl.concat(frames)
         return analyse_experiment(rows, metrics, control=control, weights=weights, **options)
     labels = pl.Series(list(totals), dtype=pl.String)
     control = None if control is None else str(control)
@@ -150,13 +152,7 @@ def analyse_totals(
 
 
 def parse_totals(text: str) -> dict[str, Total]:
-    """Read totals such as `control=500/10000,new=575/10100`, or `control=52000:310000/10000`.
-
-    >>> parse_totals("control=500/10000,new=575/10100")
-    {'control': (500.0, 10000.0), 'new': (575.0, 10100.0)}
-    >>> parse_totals("control=52000:310000/10000,new=53000:320000/10000")["control"]
-    (52000.0, 310000.0, 10000.0)
-    """
+    """Read totals such as `control=500/10000,new=575/10100`, or `control=52000:310000/10000`."""
     totals: dict[str, Total] = {}
     for entry in text.split(","):
         name, sign, value = entry.rpartition("=")
@@ -196,15 +192,6 @@ def _check_totals(totals: Any) -> dict[str, Total]:
             bound = f"{squares} is at least {total[0] ** 2 / units:g}, got {total[1]:g}"
             raise PolicyError(f"variant {quoted(name)}: {bound}")
     return {str(name): total for name, total in totals.items()}
-
-
-def _make_rows(totals: Mapping[str, Total]) -> pl.DataFrame:
-    frames = []
-    for name, (successes, units) in totals.items():  # type: ignore[misc]
-        values = np.zeros(int(units))
-        values[: int(successes)] = 1.0
-        frames.append(pl.DataFrame({"success": values}).with_columns(variant=pl.lit(name)))
-    return pl.concat(frames)
 
 
 def _compute_moments(totals: list[Total]) -> Moments:

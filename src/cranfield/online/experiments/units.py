@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.online.experiments.metrics import (
+from cranfield.online.experiments.estimates import (
     ONES_COLUMN,
     Metric,
     MetricColumns,
@@ -25,13 +26,7 @@ from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.sources.columns import (
-    Columns,
-    Table,
-    columns_of_mapping,
-    error_at_row,
-    read_columns,
-)
+from cranfield.sources.columns import Columns, Table, columns_of_mapping, error_at_row, read_columns
 from cranfield.sources.schemas import GROUPS, TOTALS, Column, Schema, spelt, totals
 from cranfield.sources.values import ID, NO_NAME, NUMBER, TAG, Cells, Kind, absent, finite
 
@@ -144,8 +139,7 @@ def read_units(
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         sorted_table = replace(table, frame=frame)
-        once = _find_unit_covariates(frame, unit, metrics)
-        _check_sums(frame, unit, metrics, once, source)
+        once = _check_sums(frame, unit, metrics, source)
         frame, unit_notes = _sum_by_unit(sorted_table, unit, variant, names, labels, mixed, once)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
@@ -186,132 +180,123 @@ TIMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour", "p
 """Columns that are labels of rows even if their values are numbers."""
 
 
-def check_rows(
-    columns: Columns, schema: Schema, variant: str | None, metrics: Names, denominators: Names
-) -> None:
-    """Refuse rows that are parts of a unit, or totals of many units.
+class _UnitTable:
+    """Columns of a table of units as text, with their uses, before values are converted."""
 
-    There are four signs: ids of users or sessions repeat; values of any column repeat, and each
-    occurs in one variant only; a column has numbers of units, counts or weights; or labels such as
-    a day or country occur once in each variant. If the ids of users are all different, rows are
-    users, and a column whose values each occur in one variant only causes a warning.
-    """
-    positions = schema.places(columns.names, columns.source)
-    _check_last_row(columns, {*positions.values()})
-    divisors = {positions[name] for name in denominators}
-    unit_schema = replace(schema, decisive=("user", "session", "units", "count", "weight"))
-    *_, kinds = unit_schema.unused(columns.names, {*positions.values()} - divisors)
-    has_user_rows, has_missing_ids = False, dict[int, int]()
-    for kind in ("user", "session"):
-        for k in (k for k in kinds if kinds[k] == kind):
-            cells = columns.cells(k)
-            values = [] if isinstance(cells, pl.Series) else cells
-            if nested_values := [value for value in values if isinstance(value, (list, dict))]:
-                reason = f"expected text or a number in {quoted(columns.names[k])}"
-                raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=columns.source)
-            ids = _texts(cells).replace("", None)
-            n_ids, n_rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
-            if 0 < n_ids < n_rows:
-                raise _make_cluster_error(columns, k, n_rows, n_ids)
-            has_user_rows |= n_ids == ids.len() and kind == "user"
-            if kind == "user" and 0 < n_ids < ids.len():
-                has_missing_ids[k] = ids.null_count()
-    if variant is not None:
-        _check_clusters(columns, {*positions.values()}, positions[variant], has_user_rows)
-    if has_user_rows:
-        return
-    for k, n_missing in has_missing_ids.items():
-        problem = f"{quoted(columns.names[k])} is empty in {counted(n_missing, 'row')}"
-        remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
-        raise PolicyError(f"{columns.source}: {problem}: {remedy}")
-    for k, kind in kinds.items():
-        # The denominator of a metric may be a number of impressions, but not of users.
-        if kind in {"count", "weight", "units"} and (kind == "units" or k not in divisors):
-            numbers = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
-            is_constant = kind == "weight" and numbers.n_unique() < 2
-            if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
-                raise _make_totals_error(columns, f"a column {quoted(columns.names[k])}")
-    if variant is not None:
-        _check_labels(columns, positions[variant], {positions[name] for name in metrics})
+    def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
+        self.columns, self.schema, self.source = columns, schema, columns.source
+        self.names = [*map(str, columns.names)]
+        self.spellings = [*map(spelt, columns.names)]
+        self.places = schema.places(columns.names, columns.source)
+        self.variant = None if variant is None else self.places[variant]
+        self.unused = [k for k in range(len(self.names)) if k not in self.places.values()]
+        self.texts = cache(lambda k: _convert_to_text(columns.cells(k)))
+
+    def is_number(self, k: int) -> bool:
+        """Return whether all values of a column are numbers or missing."""
+        texts = self.texts(k)
+        return texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
+
+    def count_ids(self, k: int) -> tuple[int, int]:
+        """Return the numbers of ids and of rows with an id; refuse lists and records."""
+        cells = self.columns.cells(k)
+        values = () if isinstance(cells, pl.Series) else cells
+        if nested_values := [value for value in values if isinstance(value, (list, dict))]:
+            reason = f"expected text or a number in {quoted(self.names[k])}"
+            raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=self.source)
+        ids = self.texts(k).replace("", None).drop_nulls()
+        return ids.n_unique(), len(ids)
+
+    def count_clusters(self, k: int) -> int:
+        """Return the number of values of a column if each repeats in one variant only; else 0."""
+        rows = pl.DataFrame({"value": self.texts(k), "arm": self.texts(self.variant)}).drop_nulls()
+        values = rows.group_by("value").agg(pl.col("arm").n_unique())
+        n_repeats, n_arms = rows.height - values.height, rows["arm"].n_unique()
+        is_cluster = n_repeats >= _MIN_REPEATS and values["arm"].max() == 1
+        is_time = self.spellings[k] in TIMES
+        return values.height if is_cluster and values.height > 2 * n_arms and not is_time else 0
 
 
-def _check_last_row(columns: Columns, used_columns: set[int]) -> None:
-    """Refuse a last row with a name of totals in a column that is not used."""
-    for k in sorted({*range(len(columns.names))} - used_columns):
-        last = _texts(columns.cells(k)[-1:]).to_list()
-        if last and spelt(last[0]) in TOTALS and _texts(columns.cells(k)).n_unique() > 1:
-            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
-            raise error_at_row(len(columns.cells(k)) - 1, reason, columns.source, columns.lines)
-
-
-def _check_clusters(
-    columns: Columns, used_columns: set[int], variant: int, has_user_rows: bool
-) -> None:
-    """Refuse columns whose values are each in one variant only; only warn if rows are users."""
-    for k in sorted({*range(len(columns.names))} - used_columns):
-        n_values = _count_clusters(columns, k, variant)
-        if n_values and not has_user_rows:
-            raise _make_cluster_error(columns, k, len(columns.cells(k)), n_values)
-        if n_values:
-            name = columns.names[k]
-            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
-            remedy = f"if it is the unit that was randomised, set unit={name!r}"
-            warn(f"{columns.source}: {note}; {remedy}", stacklevel=6)
-
-
-_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
-
-
-def _count_clusters(columns: Columns, column: int, variant: int) -> int:
-    """Return the number of values of a column if each repeats in one variant only; else 0."""
-    if spelt(columns.names[column]) in TIMES:
-        return 0
-    value, arm = (_texts(columns.cells(k)) for k in (column, variant))
-    rows = pl.DataFrame({"value": value, "arm": arm}).drop_nulls()
-    values = rows.group_by("value").agg(pl.col("arm").n_unique())
-    has_few_values = values.height <= 2 * rows["arm"].n_unique()
-    if has_few_values or rows.height - values.height < _MIN_REPEATS or values["arm"].max() != 1:
-        return 0
-    return values.height
-
-
-def _make_cluster_error(columns: Columns, column: int, n_rows: int, n_values: int) -> PolicyError:
-    name = columns.names[column]
-    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
-    problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
-    remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
-    return PolicyError(f"{columns.source}: {problem}: {remedy}")
-
-
-def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
-    """Refuse tables with one row per variant and label."""
-    arm = _texts(columns.cells(variant))
-    labels = {}
-    for k in sorted({*range(len(columns.names))} - {variant} - metrics):
-        values = _texts(columns.cells(k))
-        is_text = values.cast(pl.Float64, strict=False).null_count() > values.null_count()
-        if is_text or spelt(columns.names[k]) in TIMES:
-            labels[str(columns.names[k])] = values
-    rows = pl.DataFrame({"(arm)": arm, **labels}).drop_nulls("(arm)")
-    n_arms = rows["(arm)"].n_unique()
-    for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
-        if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
-            sizes = rows.group_by(names).len()["len"]
-            if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
-                label_list = " and ".join(map(quoted, names))
-                raise _make_totals_error(columns, f"one row per variant and {label_list}")
-
-
-def _texts(cells: Cells) -> pl.Series:
+def _convert_to_text(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         return cells.cast(pl.String, strict=False)
     return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
-def _make_totals_error(columns: Columns, evidence: str) -> PolicyError:
-    problem = f"expected one row per unit, got {evidence}, so rows seem to be totals of many units"
+_MIN_REPEATS = 10  # All are in one variant with probability 2^-10 by chance
+
+
+def check_rows(table: _UnitTable, metrics: Names, denominators: Names) -> None:
+    """Refuse rows that are parts of a unit, or totals of many units."""
+    for k in table.unused:
+        last = table.texts(k).tail(1).to_list()
+        if last and spelt(last[0]) in TOTALS and table.texts(k).n_unique() > 1:
+            reason = f"{quoted(last[0])} seems to be a row of totals; remove it"
+            raise error_at_row(len(table.texts(k)) - 1, reason, table.source, table.columns.lines)
+    schema = replace(table.schema, decisive=("user", "session", "units", "count", "weight"))
+    divisors = {table.places[name] for name in denominators}
+    *_, kinds = schema.unused(table.names, {*table.places.values()} - divisors)
+    users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
+    id_counts = {k: table.count_ids(k) for k in users + sessions}
+    for k, (n_ids, n_rows) in id_counts.items():
+        if 0 < n_ids < n_rows:
+            raise _make_cluster_error(table, k, n_rows, n_ids)
+    height = len(table.columns.cells(0))
+    # If the ids of users are all different, rows are users.
+    has_user_rows = any(id_counts[k][0] == height for k in users)
+    for k in table.unused if table.variant is not None else ():
+        n_values = table.count_clusters(k)
+        if n_values and not has_user_rows:
+            raise _make_cluster_error(table, k, height, n_values)
+        if n_values:
+            name = table.names[k]
+            note = f"column not used: {quoted(name)}, whose values are each in one variant only"
+            remedy = f"if it is the unit that was randomised, set unit={name!r}"
+            warn(f"{table.source}: {note}; {remedy}", stacklevel=5)
+    if has_user_rows:
+        return
+    for k in users:
+        if 0 < (n_rows := id_counts[k][1]) < height:
+            problem = f"{quoted(table.names[k])} is empty in {counted(height - n_rows, 'row')}"
+            remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
+            raise PolicyError(f"{table.source}: {problem}: {remedy}")
+    # The denominator of a metric may be a number of impressions, but not of users.
+    kinds = {k: kind for k, kind in kinds.items() if kind == "units" or k not in divisors}
     remedy = "pass the rows of the units, or set unit='row' if each row was randomised as a whole"
-    return PolicyError(f"{columns.source}: {problem}: {remedy}")
+    for evidence in _find_totals(table, kinds, metrics):
+        problem = f"got {evidence}, so rows seem to be totals of many units"
+        raise PolicyError(f"{table.source}: expected one row per unit, {problem}: {remedy}")
+
+
+def _make_cluster_error(table: _UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
+    name = table.names[k]
+    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
+    problem = f"expected one row per unit, got {sizes}, whose rows are not independent"
+    remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
+    return PolicyError(f"{table.source}: {problem}: {remedy}")
+
+
+def _find_totals(table: _UnitTable, kinds: Mapping[int, str], metrics: Names) -> Iterator[str]:
+    """Yield signs that rows are totals of many units."""
+    for k, kind in kinds.items():
+        numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
+        is_constant = kind in {"user", "session"} or (kind == "weight" and numbers.n_unique() < 2)
+        if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
+            yield f"a column {quoted(table.names[k])}"
+    if table.variant is None:
+        return
+    used = {table.variant, *(table.places[name] for name in metrics)}
+    labels = {}
+    for k, name in enumerate(table.names):
+        if k not in used and (table.spellings[k] in TIMES or not table.is_number(k)):
+            labels[name] = table.texts(k)
+    rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
+    n_arms = rows["(arm)"].n_unique()
+    for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
+        if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
+            sizes = rows.group_by(names).len()["len"]
+            if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
+                yield f"one row per variant and {' and '.join(map(quoted, names))}"
 
 
 def _read_table(
@@ -325,52 +310,51 @@ def _read_table(
     mapping = columns_of_mapping(name)
     schema = Schema(name, schema_columns, mapping=mapping, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
-    if variant is not None and variant in columns.names:
-        _check_second_variants(columns, list(columns.names).index(variant))
-    if variant is not None and spelt(variant) not in map(spelt, columns.names):
+    spellings = [*map(spelt, columns.names)]
+    if variant is not None and spelt(variant) not in spellings:
         named = [quoted(name) for name in columns.names if spelt(name) in _VARIANT_NAMES]
         hint = f"if the variants are in {named[0]}, set variant={named[0]}" if named else ""
         # Braces in a hint are replaced.
         hint = hint.replace("{", "{{").replace("}", "}}") or "variant=... names another column"
         schema = replace(schema, hint=f"; {hint}")
-    if unit == ROW and ROW not in map(spelt, columns.names):
+    is_by_row = unit == ROW and ROW not in spellings
+    if is_by_row:
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
-    elif unit is None:
+    unit_table = _UnitTable(columns, schema, variant)
+    _check_second_variants(unit_table)
+    if unit is None and not is_by_row:
         metrics = [name for name, kind in kinds.items() if kind is _METRIC]
-        check_rows(columns, schema, variant, metrics, denominators)
+        check_rows(unit_table, metrics, denominators)
     table = columns.table(schema)
     if unit:
         table.check(totals(unit))
-    return table, unit, _note_unused_labels(columns, schema)
+    return table, unit, _note_unused_labels(unit_table)
 
 
 _VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
 
 
-def _check_second_variants(columns: Columns, variant: int) -> None:
+def _check_second_variants(table: _UnitTable) -> None:
     """Refuse a second column of variants that contradicts the first."""
-    arms = _texts(columns.cells(variant))
-    for k, name in enumerate(columns.names):
-        if k != variant and spelt(name) in _VARIANT_NAMES:
-            other_arms = _texts(columns.cells(k))
-            n_pairs = pl.DataFrame({"arm": arms, "other": other_arms}).n_unique()
-            if other_arms.n_unique() <= arms.n_unique() < n_pairs:
-                pair = f"{quoted(columns.names[variant])} and {quoted(name)}"
-                reason = f"has two columns of variants that contradict each other: {pair}"
-                raise InputError(f"{reason}; remove one", source=columns.source)
+    if (variant := table.variant) is None:
+        return
+    for k in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
+        arms = pl.DataFrame({"arm": table.texts(variant), "other": table.texts(k)})
+        if arms["other"].n_unique() <= arms["arm"].n_unique() < arms.n_unique():
+            pair = f"{quoted(table.names[variant])} and {quoted(table.names[k])}"
+            reason = f"has two columns of variants that contradict each other: {pair}"
+            raise InputError(f"{reason}; remove one", source=table.source)
 
 
-def _note_unused_labels(columns: Columns, schema: Schema) -> list[str]:
+def _note_unused_labels(table: _UnitTable) -> list[str]:
     """Return a note on unused columns that divide rows into groups; numbers are other metrics."""
-    positions = schema.places(columns.names, columns.source).values()
-    unused, *_ = replace(schema, is_selected=False).unused(columns.names, positions)
+    schema = replace(table.schema, is_selected=False)
+    unused, *_ = schema.unused(table.names, table.places.values())
     labels = []
-    for k in (k for k in unused if spelt(columns.names[k]) not in TIMES - {"period"}):
-        texts = _texts(columns.cells(k))
-        is_number = texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
-        n_values = texts.n_unique()
-        if n_values == 2 or (2 < n_values < len(texts) and not is_number):
-            labels.append(quoted(columns.names[k]))
+    for k in (k for k in unused if table.spellings[k] not in TIMES - {"period"}):
+        n_values = table.texts(k).n_unique()
+        if n_values == 2 or (2 < n_values < len(table.texts(k)) and not table.is_number(k)):
+            labels.append(quoted(table.names[k]))
     return [f"columns not used: {some_of(labels, 12)}"] if labels else []
 
 
@@ -401,22 +385,6 @@ def _convert_times(times: pl.Series, source: str) -> pl.Series:
     return times
 
 
-def _find_unit_covariates(
-    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric]
-) -> set[str]:
-    """Return the columns of covariates that belong to the unit and are repeated in its rows."""
-    if frame[unit].n_unique() == frame.height:
-        return set()
-    parts = [metric.parts() for metric in metrics.values()]
-    summed_columns = {name for value in parts for name in value[:2]}
-    once = set()
-    for covariate in ({*value[2:]} - {""} for value in parts):
-        is_constant = frame.group_by(unit).agg(pl.col(sorted(covariate)).n_unique() == 1)
-        if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
-            once |= covariate
-    return once
-
-
 _RATES = {"rate", "ratio", "ctr", "cvr", "pct", "percent", "percentage", "position", "score"}
 _MEANS = {"avg", "average", "mean", "median"}
 _WORD = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -430,16 +398,22 @@ def _is_rate(name: str) -> bool:
 
 
 def _check_sums(
-    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], once: set[str], source: str
-) -> None:
-    """Refuse rates that would be summed over rows of a unit; warn if values may be rates."""
+    frame: pl.DataFrame, unit: str, metrics: Mapping[str, Metric], source: str
+) -> set[str]:
+    """Refuse sums of rates over rows of a unit; return covariates that its rows repeat."""
     if frame[unit].n_unique() == frame.height:
-        return
+        return set()
     parts = [metric.parts() for metric in metrics.values()]
+    summed_columns = {name for part in parts for name in part[:2]}
+    once = set()
+    for covariate in ({*part[2:]} - {""} for part in parts):
+        is_constant = frame.group_by(unit).agg(pl.col(sorted(covariate)).n_unique() == 1)
+        if not covariate & summed_columns and all(is_constant[name].all() for name in covariate):
+            once |= covariate
     sums = {part[k] for part in parts for k in (0, 2) if not part[k + 1]} - once - {""}
+    ratio = "a ratio such as clicks/impressions has the sums of two columns"
     for name in sorted(sums):
         values = frame[name].drop_nulls()
-        ratio = "a ratio such as clicks/impressions has the sums of two columns"
         if _is_rate(name):
             expected = f"expected a column that can be summed over the rows of each {unit}"
             remedy = f"{ratio}; if {name} is an amount, rename it, such as total_{name}"
@@ -447,6 +421,7 @@ def _check_sums(
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
             note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
             warn(f"{source}: {note} {unit}; if they are rates, {ratio}", stacklevel=5)
+    return once
 
 
 def _sum_by_unit(
@@ -489,16 +464,24 @@ def _sum_by_unit(
             note = f"{counted(n_several, 'unit')} with several values of {name}"
             notes.append(f"{note}: the value of the {row} row is used")
     mixed_units = units.filter(pl.col("(variants)") > 1)[unit]
-    if len(mixed_units):
-        count = f"{counted(len(mixed_units), 'unit')} in more than one variant"
-        example = f"such as {quoted(mixed_units[0])}"
-        if mixed == "error":
-            raise InputError(f"{count}, {example}", source=table.source)
-        if len(mixed_units) == units.height:
-            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
-            raise InputError(reason, source=table.source)
-        notes.append(f"{count} excluded")
+    notes += _note_mixed_units(mixed_units, units.height, unit, mixed, table.source)
     return units.filter(pl.col("(variants)") < 2), notes
+
+
+def _note_mixed_units(
+    mixed_units: pl.Series, n_units: int, unit: str, mixed: str, source: str
+) -> list[str]:
+    """Return a note on excluded units in several variants; refuse them if these are all units."""
+    if mixed_units.is_empty():
+        return []
+    count = f"{counted(len(mixed_units), 'unit')} in more than one variant"
+    example = f"such as {quoted(mixed_units[0])}"
+    if mixed == "error":
+        raise InputError(f"{count}, {example}", source=source)
+    if len(mixed_units) == n_units:
+        reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+        raise InputError(reason, source=source)
+    return [f"{count} excluded"]
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")  # Default controls, in any case
@@ -633,15 +616,7 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     groups = pages.drop_nulls(unit).group_by(unit, maintain_order=True)
     n_variants = groups.agg(pl.col("variant").n_unique())
     mixed_units = n_variants.filter(pl.col("variant") > 1)[unit]
-    if len(mixed_units):
-        count = f"{len(mixed_units):,} {unit}s in more than one variant"
-        if mixed == "error":
-            raise CranfieldError(f"{log.source}: {count}, such as {quoted(mixed_units[0])}")
-        if len(mixed_units) == n_variants.height:
-            reason = f"expected a unit that was randomised, got {unit!r}"
-            example = f"each is in more than one variant, such as {quoted(mixed_units[0])}"
-            raise InputError(f"{reason}: {example}", source=log.source)
-        notes.append(f"{count} excluded")
+    notes += _note_mixed_units(mixed_units, n_variants.height, unit, mixed, log.source)
     is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 

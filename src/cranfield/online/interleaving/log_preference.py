@@ -25,7 +25,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
 MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
@@ -143,13 +143,8 @@ def number_units(
 ) -> tuple[str, Indices, list[str]]:
     """Return the name of the unit, the number of each page's unit, and all notes."""
     pages, notes = log.pages[credits.pages], list(credits.notes)
-    for name in ("user", "session") if unit is None else ():
-        ids = pages[name].drop_nulls() if name in pages.columns else pl.Series()
-        if ids.n_unique() < len(ids):
-            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), 'page')}"
-            problem = f"{name}s have several pages ({sizes}), so pages are not independent"
-            remedy = f"set unit={name!r}, or unit='impression' to treat pages as independent"
-            raise PolicyError(f"{problem}: {remedy}")
+    if unit is None:
+        check_independence(pages, "page", "impression")
     unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":

@@ -149,8 +149,7 @@ class Distribution:
     probabilities: Floats
     imbalance: Floats | None = None
 
-    width = 1
-    """Number of random numbers per draw."""
+    width = 1  # Number of random numbers per draw
 
     def __len__(self) -> int:
         return len(self.lists)

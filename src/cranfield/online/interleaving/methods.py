@@ -8,7 +8,7 @@ a turn. Sums over paths are computed rank by rank, for many lists at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -70,7 +70,11 @@ class Balanced(InterleavingMethod):
     def lists(self, rankings: Rankings, length: int) -> Distribution:
         lists = np.full((2, length), NOBODY, dtype=np.intp)
         for coin, row in enumerate(lists):
-            codes = _merge_rankings(rankings, coin, length)
+            order = [coin, 1 - coin]
+            pairs, (size, other_size) = rankings.orders[order].T, rankings.sizes[order]
+            # The rankings take turns; the one that ends first gives the last document.
+            n_turns = max(2 * size - 1 if size <= other_size else 2 * other_size, 0)
+            codes = list(dict.fromkeys(pairs.ravel()[:n_turns].tolist()))[:length]
             row[: len(codes)] = codes
         nobody = np.full_like(lists, NOBODY)
         return Distribution(rankings, lists, nobody, np.array([0.5, 0.5])).merge_teams()
@@ -82,16 +86,6 @@ class Balanced(InterleavingMethod):
         # A missing document is not among the top k, even if its nominal rank is.
         is_within = (ranks <= depth[:, None]) & ~rankings.is_missing[:, lists]
         return np.asarray((is_within & clicks).sum(axis=2, dtype=np.float64).T)
-
-
-def _merge_rankings(rankings: Rankings, coin: int, length: int) -> list[int]:
-    """Merge two rankings in turns until one ends; ranking `coin` begins."""
-    first, second = rankings.orders[[coin, 1 - coin]].tolist()
-    sizes = rankings.sizes[[coin, 1 - coin]]
-    # The ranking that ends first gives the last document.
-    n_turns = int(2 * sizes[0] - 1 if sizes[0] <= sizes[1] else 2 * sizes[1])
-    codes = list(chain.from_iterable(zip(first, second, strict=True)))[: max(n_turns, 0)]
-    return list(dict.fromkeys(codes))[:length]
 
 
 class TeamDraft(InterleavingMethod):
@@ -381,7 +375,7 @@ class PairwisePreference(InterleavingMethod):
 def weigh_pairs(rankings: Rankings, length: int) -> Floats:
     """Compute the weights of pairs of documents, by the best ranks of the better and the worse one.
 
-    Shape (length + 1, length + 1). The weight is 1 / w, where w is the product over ranks x, from
+    The weight is 1 / w, where w is the product over ranks x, from
     the better rank to just before the worse, of 1 - 1 / n(x), and n(x) is the number of documents
     in the top x of any ranker minus the x - 1 that are shown above.
     """
@@ -418,16 +412,11 @@ def minimise_in_order(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> 
         is_optimal = (reduced_costs <= _ZERO_TOLERANCE) | (optimum.x > _ZERO_TOLERANCE)
         point, columns = optimum.x[is_optimal], columns[is_optimal]
     solution = np.zeros(matrix.shape[1])
-    solution[columns] = _polish_solution(point, matrix[:, columns], sums)
-    return solution
-
-
-def _polish_solution(point: Floats, matrix: Floats, sums: Floats) -> Floats:
-    """Adjust the nonzero variables until the residuals are rounding errors."""
-    solution = np.where(point > _ZERO_TOLERANCE, point, 0.0)
+    solution[columns] = np.where(point > _ZERO_TOLERANCE, point, 0.0)
+    # The nonzero variables are adjusted until the residuals are rounding errors.
     nonzero = np.flatnonzero(solution)
     for _ in range(3):
-        error = sums - matrix @ solution
+        error = sums - matrix[:, columns] @ solution[columns]
         solution[nonzero] += np.linalg.lstsq(matrix[:, nonzero], error, rcond=None)[0]
     return np.maximum(solution, 0.0)
 
@@ -436,8 +425,6 @@ _BIAS_TOLERANCE = 1e-9  # Largest difference of expected credit that counts as u
 
 
 class _OptimisedMethod(InterleavingMethod):
-    """Base class of optimised methods: credit by rank, constraints, linear program."""
-
     credit: str
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME)
     slack: float | None = parameter(
@@ -468,7 +455,14 @@ class _OptimisedMethod(InterleavingMethod):
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
-        codes = self._allowed_lists(rankings, length)
+        # Prefixes of lists are unions of prefixes of the rankings; lists are sorted by codes.
+        distribution = StepwiseDistribution(rankings, length, _list_candidates)
+        if (enumeration := distribution.enumerate(self.candidates)) is not None:
+            codes = enumeration.lists
+        else:
+            samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
+            long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
+            codes = np.unique(np.concatenate([long_rankings, samples]), axis=0)
         credits = np.c_[self.click_credits(rankings), np.zeros(len(rankings.rankers))][:, codes]
         # One row per pair of rankers and rank, sorted by pair
         pairs = combinations(credits.cumsum(axis=2), 2)
@@ -500,16 +494,6 @@ class _OptimisedMethod(InterleavingMethod):
             costs = [list_cost + self.slack * scale * bias_cost, tie_cost]
         p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * n_rows)])[:n_lists]
         return np.asarray(p / p.sum())
-
-    def _allowed_lists(self, rankings: Rankings, length: int) -> Indices:
-        """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
-        distribution = StepwiseDistribution(rankings, length, _list_candidates)
-        enumeration = distribution.enumerate(self.candidates)
-        if enumeration is not None:
-            return enumeration.lists
-        samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
-        long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
-        return np.unique(np.concatenate([long_rankings, samples]), axis=0)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.click_credits(rankings)[:, lists], 0.0)

@@ -160,7 +160,6 @@ class PreferenceMatrix(Result):
 
 
 def _shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
-    """Find a shortest cycle of a strongly connected group of rankers."""
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
     graph = csr_array(is_preferred_in_group)
     shortest = list(range(len(group) + 1))
@@ -318,16 +317,6 @@ def bradley_terry(wins: Floats) -> Floats:
     Strengths of mean 0 maximise :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}`
     (Bradley and Terry 1952), by Newton's method. They are NaN if the maximum is not finite, because
     a group of systems has no win against the other systems (Ford 1957).
-
-    Parameters
-    ----------
-    wins
-        Wins of the system of the row against that of the column; shape (..., systems, systems).
-
-    Examples
-    --------
-    >>> bradley_terry(np.array([[0, 3], [1, 0]])).round(4).tolist()
-    [0.5493, -0.5493]
     """
     n_systems = wins.shape[-1]
     tables = wins.reshape(-1, n_systems, n_systems).astype(np.float64)
@@ -400,10 +389,7 @@ class SideBySide(Result):
             "wins": Column("Number of comparisons in which the system is preferred."),
             "losses": Column("Number of comparisons in which the other system is preferred."),
             "ties": Column("Number of comparisons without a preference."),
-            "strength": Column(
-                "Bradley-Terry strength, with mean 0; a difference is the log odds of a win. Null"
-                " if not finite."
-            ),
+            "strength": Column("Bradley-Terry strength (log odds), mean 0; null if not finite."),
             "low": Column("Lower bound of the percentile interval, by a bootstrap of topics."),
             "high": Column("Upper bound of the interval."),
         },
@@ -421,12 +407,10 @@ class SideBySide(Result):
     notes: tuple[str, ...]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """Return the tables `strengths`, `pairs` and, if orders are known, `position`."""
         frames = {"strengths": self.strengths, "pairs": self.matrix.to_polars()}
         return frames | ({} if self.position is None else {"position": self.position.to_polars()})
 
     def heading(self) -> list[str]:
-        """Return the numbers of systems and topics, and how often the first position wins."""
         sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
         intervals = f"Bradley-Terry strengths, {self.confidence:g} intervals by {resamples}"

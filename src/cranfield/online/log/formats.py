@@ -91,10 +91,7 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
 def read_records(
     raw: bytes, source: str, record_name: str, types: Types | None = None
 ) -> pl.DataFrame:
-    """Read JSON objects, one per line, with their :data:`LINE`.
-
-    `types` are those of the fields to read, text for any scalar; by default all are read as text.
-    """
+    """Read JSON objects, one per line, with their :data:`LINE`; by default all fields, as text."""
     raw = extract_documents(raw, source)
     if b"\\u" in raw and (surrogate := _LONE_SURROGATE.search(raw)):
         line = raw.count(b"\n", 0, surrogate.start()) + 1
@@ -320,11 +317,8 @@ EVENTS: dict[str, Any] = {
 def read_ubi(
     queries: tuple[bytes, str], events: tuple[bytes, str] | None, click_actions: Sequence[str]
 ) -> SourceTables:
-    """Read UBI queries and their events, from bytes and the names of their sources.
-
-    The results of a page are the documents of its `impression` events with a position or, without
-    such events, the hits of the query. Attributes are where :meth:`QueryLog.write` writes them.
-    """
+    """Read UBI queries and their events, from bytes and the names of their sources."""
+    # The results of a page are its `impression` events with a position, or the hits of the query.
     raw = extract_documents(*queries, events=False)
     query_rows = read_records(raw, queries[1], "UBI queries", QUERIES)
     query_rows = query_rows.unnest("query_attributes")
@@ -408,11 +402,8 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
 
 
 def read_yandex(raw: bytes, source: str) -> SourceTables:
-    """Read records of the relevance prediction challenge of 2012, separated by tabs.
-
-    A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
-    is on the last page of its session above it. Times count from the start of the session.
-    """
+    """Read records of the relevance prediction challenge of 2012, separated by tabs."""
+    # A click is on the last page of its session above it. Times count from the session's start.
     frame = _split_lines(raw, source).with_columns(pl.col("text").str.strip_chars_end("\r\n\t "))
     frame = frame.filter(pl.col("text") != "").with_columns(cells=pl.col("text").str.split("\t"))
     cell = pl.col("cells").list

@@ -127,7 +127,6 @@ def number_pages(frame: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _encode_positions(frame: pl.DataFrame) -> pl.Series:
-    """Encode page and rank as one integer."""
     return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
@@ -219,12 +218,9 @@ def _check_results(
 def keep_first_records(
     table: Table, anomalies: Anomalies, *, drop_duplicates: bool = True
 ) -> Table:
-    """Keep the first record of each page in a table of results, and count the other rows.
-
-    A second record of a page starts at its first repeated rank or, without ranks, at its first
-    repeated document. A row that repeats the row above it is a duplicate; with
-    `drop_duplicates=False` it is not removed, as each row of a flat table may have its own click.
-    """
+    """Keep the first record of each page in a table of results, and count the other rows."""
+    # A second record of a page starts at its first repeated rank or, without ranks, document. A row
+    # that repeats the row above it is a duplicate, but in a flat table it may have its own click.
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)
@@ -270,7 +266,6 @@ _LONG_DWELL = 3600.0  # Median dwell in seconds above which it may be in millise
 def _check_clicks(
     table: Table, pages: pl.DataFrame, results: pl.DataFrame, anomalies: Anomalies
 ) -> pl.DataFrame:
-    """Return clicks on results, by page and time."""
     source = table.source
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=source)

@@ -69,18 +69,18 @@ def _make_events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.Dat
     )
 
 
+# All but `id` and `query` are optional.
 PAGE_TYPES: dict[str, Any] = {
     **dict.fromkeys(("id", "query", "user", "session"), pl.String),
     **{"time": UTC, "variant": pl.String, "found": pl.Int64, "method": pl.String},
 }
-"""Columns of pages; all but `id` and `query` are optional."""
 
 _KEY_TYPES: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
+# All but the first three are optional.
 RESULT_TYPES = {**_KEY_TYPES, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
-"""Columns of results; all but the first three are optional."""
 
+# `time`, `dwell` and `censored` are optional.
 CLICK_TYPES = {**_KEY_TYPES, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
-"""Columns of clicks; `time`, `dwell` and `censored` are optional."""
 
 
 def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
@@ -102,7 +102,6 @@ MISSING_TABLES = {
     "results": "the results of pages",
     "clicks": "clicks, but the log has no table or column of clicks",
 }
-"""Descriptions of missing tables, for messages."""
 
 _TABLES = ("pages", "results", "clicks")
 
@@ -280,6 +279,17 @@ def log_from_tables(
         source,
         has_clicks=clicks is not None,
     )
+
+
+def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:
+    """Refuse pages or lists as independent units if users or sessions have several of them."""
+    for name in ("user", "session"):
+        ids = rows[name].drop_nulls() if name in rows.columns else pl.Series()
+        if ids.n_unique() < len(ids):
+            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), noun)}"
+            problem = f"{name}s have several {noun}s ({sizes}), so {noun}s are not independent"
+            remedy = f"set unit={name!r}, or unit={unit!r} to treat {noun}s as independent"
+            raise PolicyError(f"{source}{problem}: {remedy}")
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # Seconds of each unit of time

@@ -25,7 +25,6 @@ from cranfield.sources.columns import Columns, Table
 from cranfield.sources.schemas import spelt
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
-"""Formats of logs."""
 
 ON_ANOMALY = ("refuse", "count")  # Treatments of repeated pages, and of clicks before their page
 
@@ -145,7 +144,6 @@ def _read_tables(
     on_anomaly: str,
     click_actions: Sequence[str] | None,
 ) -> SourceTables:
-    """Read the tables of a log, in the chosen or the detected format."""
     # A second table has clicks, or in the format of tables perhaps results, which is detected.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
@@ -190,7 +188,12 @@ def _read_one_source(
         anomalies = Anomalies(on_anomaly == "refuse")
         columns = formats.open_columns(source, FLAT)
         flat_table = formats.open_table(columns, FLAT)
-        _refuse_row_ids(columns, flat_table)
+        name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
+        ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
+        if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
+            reason = f"column {quoted(name)} has another value in each row, but ranks go above 1"
+            remedy = "name the column page that has one value for all results of a page"
+            raise InputError(f"{reason}; {remedy}", source=flat_table.source)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)._replace(anomalies=anomalies)
     if log_format == "sessions":
@@ -265,16 +268,6 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
         warn(f"{note}, where they are read as UTC", stacklevel=4)
 
 
-def _refuse_row_ids(columns: Columns, table: Table) -> None:
-    """Refuse a column `id` that numbers the results, not their pages."""
-    name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
-    has_several_ranks = table.frame["rank"].n_unique() > 1 and table.frame["rank"].min() == 1
-    if spelt(name) == "id" and has_several_ranks and table.frame["page"].is_unique().all():
-        reason = f"column {quoted(name)} has another value in each row, but ranks go above 1"
-        remedy = "name the column page that has one value for all results of a page"
-        raise InputError(f"{reason}; {remedy}", source=table.source)
-
-
 def _looks_like_results(clicks: Table) -> bool:
     """Return whether clicks have each rank of their pages once, from 1 down to some rank."""
     names = {*clicks.names}
@@ -337,7 +330,6 @@ _PATTERNS = (
 
 
 def _detect_format(source: Any, has_tables: bool) -> str:
-    """Detect the format of a log, from the first lines if it is a file."""
     if isinstance(source, Sessions):
         return "sessions"
     table = "tables" if has_tables else "flat"

@@ -30,13 +30,13 @@ _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
 }
 
 _TEXT_TYPES = {nw.String, nw.Categorical, nw.Enum}
+# Types of columns other than text: a description, and a test of the type.
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("rank", "found", "grade"), ("an integer", lambda t: t.is_integer())),
     **dict.fromkeys(("propensity", "dwell"), ("a number", lambda t: t.is_numeric())),
     **dict.fromkeys(("time", "end"), ("a time", lambda t: t == nw.Datetime)),
     "censored": ("true or false", lambda t: t == nw.Boolean),
 }
-"""Types of columns other than text: a description, and a test of the type."""
 _TEXT = ("text or an integer", lambda t: t.is_integer() or t in _TEXT_TYPES)
 
 

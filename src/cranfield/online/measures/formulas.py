@@ -1,4 +1,4 @@
-"""Definitions of the online measures, one function each.
+"""Definitions of the online measures of pages, sessions and users, one function each.
 
 A function has the parameters of the measure and returns :class:`Sums` over columns of the table of
 pages, such as `clicked@3`; see :func:`~cranfield.online.measures.online_measure.column_count`.
@@ -77,9 +77,6 @@ def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Return the seconds between two times; null if the end is before the start."""
     duration = (end - start).dt.total_microseconds()
     return pl.when(duration >= 0).then(duration / MICROSECONDS)
-
-
-# Clicks of a page.
 
 
 @online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, "higher")
@@ -197,9 +194,6 @@ def pSkip(over: str = OVER_PAGES) -> Sums:
     return _down_to_lowest(LOWEST - pl.col("clicked"), over)
 
 
-# Times of a page.
-
-
 def _sat(seconds: float) -> pl.Expr:
     return pl.col(f"sat@{seconds}")
 
@@ -248,9 +242,6 @@ def Dwell() -> Sums:
     return Sums(pl.col("dwell") / MICROSECONDS, uncensored, censored=censored, missing=missing)
 
 
-# Satisfied and dissatisfied clicks.
-
-
 def _satisfied(seconds: float, unknown: str) -> pl.Expr:
     return _sat(seconds) + _unsure(seconds) if unknown == "sat" else _sat(seconds)
 
@@ -293,9 +284,6 @@ def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Proportion of the clicks that are dissatisfied, by their dwell."""
     return _per_click(_dissatisfied(seconds, unknown), seconds, unknown)
-
-
-# Abandoned and reformulated queries.
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, "lower")
@@ -361,9 +349,6 @@ def Reformulation(
     return Sums(_indicator(pl.when(LAST).then(False).otherwise(is_reformulated)))
 
 
-# Sessions.
-
-
 @online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, level="session", **QUERIES)
 def QueriesPerSession() -> Sums:
     """Number of queries (pages) of a session."""
@@ -424,8 +409,6 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
         until=pl.len().cast(pl.Float64),
     )
 
-
-# Users.
 
 _DAYS = TIME.dt.date().drop_nulls().n_unique()
 

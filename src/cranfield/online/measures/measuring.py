@@ -11,14 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    check_choice,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted, warn
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
@@ -228,11 +221,9 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        """Return the table for display, with one column per measure if values are by unit."""
         return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
-        """Return a line with the source and the units."""
         by = f", by {', '.join(self.by)}" if self.by else ""
         return [f"Online measures of {self.source}{by}"]
 

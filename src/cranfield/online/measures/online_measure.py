@@ -176,11 +176,7 @@ ANY_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 
 def column_count(column: str) -> Count | None:
-    """Return the definition of a count in the table of pages; None for other columns.
-
-    The column `clicked@3` is the count `clicked` with the number 3, a rank or a dwell; without a
-    number, a count is over all ranks.
-    """
+    """Return the definition of a count such as `clicked@3`, with a rank or a dwell; else None."""
     name, _, number_text = column.partition("@")
     number = float(number_text) if number_text else ANY_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
@@ -418,11 +414,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function that returns its sums for given parameters.
-
-    The measure has the name and docstring of the function, and the parameters of its signature.
-    Without a unit it is a proportion, from 0 to 1 unless another `range` is declared.
-    """
+    """Declare a measure by a function of its parameters; without a unit it is a proportion."""
     members = {"formula": formula, "source": source, "better": better, **attributes}
     if "unit" not in members:
         members.setdefault("range", (0.0, 1.0))

@@ -50,10 +50,7 @@ class SurvivalCurve:
         return float((start + end) / 2)
 
     def restricted_mean(self, horizon: float) -> tuple[float, float]:
-        """Compute the restricted mean up to the horizon, and its standard error (Greenwood).
-
-        The error is NaN if there are events at fewer than two times before the horizon.
-        """
+        """Compute the restricted mean up to the horizon, and its standard error (Greenwood)."""
         if not np.isfinite(self.longest):
             return float("nan"), float("nan")
         is_before = self.times < horizon
@@ -248,11 +245,7 @@ def survival(
 def survival_tables(
     log: QueryLog, measures: Sequence[str | OnlineMeasure]
 ) -> dict[str, pl.DataFrame]:
-    """Concatenate the survival tables of several measures of a log, by variant if it has variants.
-
-    The tables of :func:`survival` get a first column `measure`; `survival` also has the `horizon`,
-    and `logrank` is only returned for several variants.
-    """
+    """Concatenate the survival tables of several measures of a log, by variant if it has any."""
     by = "variant" if "variant" in log.pages.columns else None
     tables: dict[str, list[pl.DataFrame]] = {"survival": [], "logrank": []}
     for measure in measures:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, MeasureError, PolicyError, as_numbers, check_number
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
@@ -21,16 +21,22 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import UNITS, choose_unit, list_ranks, unit_codes
-from cranfield.online.off_policy.value import TOLERANCE, PolicyValue, WeightSummary, compare_ratios
+from cranfield.online.off_policy.policy_value import (
+    TOLERANCE,
+    UNITS,
+    PolicyValue,
+    WeightSummary,
+    compare_ratios,
+    list_ranks,
+    read_units,
+)
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
 
-FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Decreasing lower bounds of the number of non-clicks in a cell, for a stable maximisation."""
+FLOORS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)  # Decreasing lower bounds of non-clicks in a cell
 
 
 class RankPairs(NamedTuple):
@@ -74,7 +80,11 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
     has_pairs = np.bincount(pair_sums.rank, minlength=depth + 1) > 0
     value[has_pairs[1:] & (clicks[1:] == 0)] = 0.0
-    is_linked = _find_linked_ranks(pair_sums, clicks > 0, depth)
+    # Ranks with clicks that pairs link with rank 1, directly or indirectly.
+    is_linked = (clicks > 0) & (np.arange(depth + 1) == 1)
+    for _ in range(depth):
+        is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
+        is_linked &= clicks > 0
     value[0], error[0] = 1.0, 0.0
     is_used = is_linked[pair_sums.rank] & is_linked[pair_sums.other_rank]
     if not is_used.any():
@@ -109,7 +119,6 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
 
 
 def _compute_odds_and_slope(z: Floats) -> tuple[Floats, Floats]:
-    """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
 
@@ -144,16 +153,6 @@ def _newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     return beta
 
 
-def _find_linked_ranks(pair_sums: RankPairs, has_clicks: Bools, depth: int) -> Bools:
-    """Return the ranks with clicks that pairs link with rank 1, directly or indirectly."""
-    is_linked = np.zeros(depth + 1, dtype=bool)
-    is_linked[1] = has_clicks[1]
-    for _ in range(depth):
-        is_linked[pair_sums.other_rank[is_linked[pair_sums.rank]]] = True
-        is_linked &= has_clicks
-    return is_linked
-
-
 METHODS = ("swaps", "AllPairs", "EM")  # Estimators of the examination of ranks
 
 
@@ -181,13 +180,8 @@ class RankPropensities(TableResult):
     name: ClassVar[str] = "propensities"
     columns: ClassVar[Columns] = {
         "rank": Column("Rank, from 1.", key=True),
-        "propensity": Column(
-            "Probability of examining the rank, relative to rank 1; null if the log does not"
-            " determine it."
-        ),
-        "low": Column(
-            "Lower bound of the confidence interval, not adjusted for the number of ranks."
-        ),
+        "propensity": Column("P(examination) relative to rank 1; null if it cannot be estimated."),
+        "low": Column("Lower bound of the confidence interval, for this rank alone."),
         "high": Column("Upper bound of the interval."),
     }
 
@@ -405,8 +399,7 @@ def run_value(
     page, n_pages = results["page"].to_numpy(), log.pages.height
     values = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(values, axis=1)
-    unit = unit or choose_unit(log.pages, log.source)
-    code, n_units = unit_codes(log.pages, unit, log.source)
+    unit, code, n_units = read_units(log.pages, unit, log.source)
     means = compare_ratios(totals, np.ones((n_pages, 2)), code, n_units, interval)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())

@@ -169,12 +169,6 @@ def check_folder(folder: Path) -> None:
         raise InputError(reason, source=str(folder))
 
 
-def create_private_folder(path: Path) -> Path:
-    """Create a folder that only its owner can read (mode 0700), unless it exists."""
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path
-
-
 CHUNK = 1 << 20
 """Number of bytes that are read at a time."""
 
@@ -193,8 +187,8 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
     target = object_path(folder, sha256)
     if not target.parent.is_dir():
-        create_private_folder(folder / OBJECTS)
-        create_private_folder(target.parent)
+        (folder / OBJECTS).mkdir(mode=0o700, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         sync_folder(folder / OBJECTS)
     digest, size = hashlib.sha256(), 0
     with (

@@ -32,7 +32,6 @@ from cranfield.campaign.store.records import (
     RULES,
     SCORES,
     check_folder,
-    create_private_folder,
 )
 from cranfield.campaign.store.registry import (
     KEYS,
@@ -355,7 +354,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             with whole_file(new_folder / name, private=True, synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
-            create_private_folder(new_folder / name)
+            (new_folder / name).mkdir(mode=0o700)
         create_registry(new_folder / REGISTRY)
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.

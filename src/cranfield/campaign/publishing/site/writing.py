@@ -34,8 +34,7 @@ from cranfield.campaign.publishing.site.releases import (
     read_releases,
     task_leaderboard,
 )
-from cranfield.campaign.results.sheet import Sheet, rank_sentence
-from cranfield.campaign.results.sheet_files import sheet_values
+from cranfield.campaign.results.sheet import Sheet, rank_sentence, sheet_values
 from cranfield.campaign.rules.task_rules import time_text
 from cranfield.campaign.store.records import REGISTRY, RELEASES, ReleaseRecord, check_folder
 from cranfield.reporting.page.html import Html, asset, label, text, whole_page
@@ -71,12 +70,6 @@ def site_assets() -> tuple[str, str]:
 
 SHADES = 9
 """Number of shades of the heat map, from the worst to the best score."""
-
-TOTAL_WIDTH, MIN_WIDTH, MAX_WIDTH, HEIGHT = 940, 7, 18, 12
-"""Width of all columns of the heat map, bounds of the width of a cell, and height of a row."""
-
-LABEL_WIDTH, LABEL_HEIGHT, KEY_HEIGHT = 90, 22, 34
-"""Space on the heat map for labels (left and above) and for the colour key (below)."""
 
 MAX_CELLS = 40_000
 """Maximum number of cells of a legible heat map."""
@@ -220,46 +213,19 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     values = ordered_scores(leaderboard, scores, topics)
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
-    min_value, max_value = float(np.nanmin(values)), float(np.nanmax(values))
-    level = np.zeros(values.shape)
-    if max_value > min_value:
-        level = (values - min_value) / (max_value - min_value)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    level = (values - low) / (high - low) if high > low else np.zeros(values.shape)
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
-    rows, columns = values.shape
-    cell = max(MIN_WIDTH, min(MAX_WIDTH, TOTAL_WIDTH // columns))
-    square = f"h{cell - 1}v{HEIGHT - 1}h{1 - cell}z"
-    paths = [
-        "".join(
-            f"M{LABEL_WIDTH + column * cell} {LABEL_HEIGHT + row * HEIGHT}{square}"
-            for row, column in np.argwhere(shades == shade).tolist()
-        )
-        for shade in range(SHADES)
-    ]
-    step = 1 if cell == MAX_WIDTH else 10
-    names = [
-        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in map(label, topics)
-    ]
-    key_top = LABEL_HEIGHT + rows * HEIGHT + 12
+    names = list(map(label, topics))
     return {
         "too_large": None,
-        "width": LABEL_WIDTH + max(columns * cell, 240),
-        "height": LABEL_HEIGHT + rows * HEIGHT + KEY_HEIGHT,
-        "best": min_value if scores.lower_is_better else max_value,
-        "worst": max_value if scores.lower_is_better else min_value,
-        "shades": paths,
-        "columns": [
-            (k + 1, LABEL_WIDTH + k * cell + cell // 2, LABEL_HEIGHT - 6)
-            for k in range(columns)
-            if k == 0 or (k + 1) % step == 0
-        ],
-        "rows": [
-            (name, LABEL_WIDTH - 5, LABEL_HEIGHT + 9 + k * HEIGHT) for k, name in enumerate(names)
-        ],
-        "key": [f"M{LABEL_WIDTH + 45 + 16 * k} {key_top}h15v11h-15z" for k in range(SHADES)],
-        "key_y": key_top + 9,
-        "key_start": LABEL_WIDTH + 40,
-        "key_end": LABEL_WIDTH + 50 + 16 * SHADES,
+        "best": low if scores.lower_is_better else high,
+        "worst": high if scores.lower_is_better else low,
+        # Rows and columns of the cells of each shade.
+        "cells": [np.argwhere(shades == shade).tolist() for shade in range(SHADES)],
+        "n_runs": values.shape[1],
+        "topics": [f"{x[: MAX_NAME - 1]}…" if len(x) > MAX_NAME else x for x in names],
     }
 
 

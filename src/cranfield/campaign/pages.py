@@ -12,6 +12,7 @@ from markupsafe import Markup
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
+from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import format_number
 
@@ -31,6 +32,11 @@ def render_page(template: str, title: str, **values: object) -> str:
 
 def render_text(template: str, **values: object) -> str:
     """Render a template of plain text or Markdown, which escapes values by filters."""
+    return text_environment().get_template(template).render(values)
+
+
+@cache
+def text_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -38,7 +44,7 @@ def render_text(template: str, **values: object) -> str:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
-    return environment.get_template(template).render(values)
+    return environment
 
 
 @cache
@@ -51,6 +57,7 @@ def page_environment() -> Environment:
         "newline": Markup("\n"),
     }
     environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
+    environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
     environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
     return environment
 

@@ -195,8 +195,8 @@ def _run_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
-    day = pl.col("received").map_elements(_parse_day, pl.Date)
-    about_runs = runs.select("team", entry="tag", date=day)
+    days = pl.Series([_parse_day(text or "") for text in runs["received"]], dtype=pl.Date)
+    about_runs = runs.select("team", entry="tag", date=days)
     return values.join(about_runs, on="entry", maintain_order="left").with_columns(
         own=False,
         collection=pl.lit("{}/{}, judgments {}".format(*collection)),

@@ -256,28 +256,26 @@ def _leaderboard(
     runs = [runs_by_tag[tag] for tag in frame["tag"]]
     values = frame[names[0]].cast(pl.Float64).to_numpy()
     lower_is_better = evaluation.measures[0].info.lower_is_better
-    coverage = evaluation.coverage.systems
-    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in coverage]
+    unjudged = [row.unjudged_10 / max(1, row.retrieved_10) for row in evaluation.coverage.systems]
     frame = frame.with_columns(
         pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
         pl.Series("unjudged@10", unjudged, pl.Float64),
-    )
-    frame = frame.sort("rank", "tag")
+    ).sort("rank", "tag")
     unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     notes = []
     if 0 < len(unpooled) < frame.height:
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
+    schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
+    groups = pl.DataFrame(schema=schema)
     if isinstance(comparison, str):
         notes.append(f"runs are not compared: {comparison}")
     else:
         notes = [*comparison.notes, *notes]
-        frame = frame.join(comparison.frame, on="tag", how="left", maintain_order="left")
-    for name, dtype in {"groups": pl.String, "low": pl.Float64, "high": pl.Float64}.items():
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, dtype).alias(name))
+        groups = pl.concat([groups, comparison.frame], how="diagonal")
+    frame = frame.join(groups, on="tag", how="left", maintain_order="left")
     order = [
         column for name in Leaderboard.columns for column in (names if name == "*" else [name])
     ]

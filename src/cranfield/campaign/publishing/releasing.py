@@ -40,6 +40,7 @@ from cranfield.campaign.results.sheet_making import (
     sheet_files,
     sheet_measures,
     sort_topics,
+    write_files,
 )
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
@@ -272,28 +273,26 @@ def write_payload(folder: Path, payload: Payload) -> None:
         _write_runs(folder / "runs", payload)
         qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
-    _write_text(folder / "runs.csv", _runs_table(payload).write_csv())
-    names = {run.team: payload.teams.get(run.team, run.team) for run in payload.public_runs}
+    runs = payload.public_runs
+    metadata = {run.tag: run.metadata for run in runs if run.metadata}
+    names = {run.team: payload.teams.get(run.team, run.team) for run in runs}
     teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
-    _write_text(folder / "teams.csv", teams.write_csv())
-    toml = rules_text(rules, payload.campaign.folder, [payload.task.name])
-    _write_text(folder / "rules.toml", toml)
-    _write_scores(folder / "scores", released)
-    board, statistics = leaderboard(released, payload.public_runs), _statistics(released, payload)
-    _write_text(folder / "leaderboard.csv", board.to_csv())
-    _write_text(folder / "topic-statistics.csv", statistics.write_csv())
+    texts = {
+        "runs.csv": _runs_table(payload).write_csv(),
+        "teams.csv": teams.write_csv(),
+        "rules.toml": rules_text(rules, payload.campaign.folder, [payload.task.name]),
+        "leaderboard.csv": leaderboard(released, runs).to_csv(),
+        "topic-statistics.csv": _statistics(released, payload).write_csv(),
+        **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
+        "about.json": json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n",
+    }
+    version, teams_by_id = payload.judgments.version, payload.teams
     inputs = SheetInputs(
-        evaluation,
-        payload.public_runs,
-        rules,
-        payload.task,
-        payload.judgments.version,
-        payload.teams,
-        metadata={run.tag: run.metadata for run in payload.public_runs if run.metadata},
+        evaluation, runs, rules, payload.task, version, teams_by_id, metadata=metadata
     )
-    (folder / "sheets").mkdir()
-    for name, content in sheet_files(inputs.sheets()):
-        (folder / "sheets" / name).write_bytes(content)
+    sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
+    write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
+    _write_scores(folder / "scores", released)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
@@ -301,24 +300,16 @@ def write_payload(folder: Path, payload: Payload) -> None:
         comparisons = [result for result in results if not isinstance(result, str)]
         contents = comparisons if len(comparisons) == len(results) else released
         report(contents, folder / "report.html", title=title, date=payload.date, jobs=1)
-    for run in payload.public_runs:
-        if run.metadata:
-            _write_text(folder / "metadata" / f"{run.tag}.yml", run.metadata)
-    about = json.dumps(payload.about, indent=1, ensure_ascii=False)
-    _write_text(folder / "about.json", f"{about}\n")
-    readme = render_text(
-        "release.md", about=payload.about, exists=lambda name: (folder / name).exists()
-    )
-    _write_text(folder / "README.md", readme)
+    about, exists = payload.about, (lambda name: (folder / name).exists())
+    readme = render_text("release.md", about=about, exists=exists)
+    (folder / "README.md").write_bytes(encode_text(readme))
 
 
 def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the scores by public tag, in this order, because the order of real tags is private."""
-    columns = {tag: k for k, tag in enumerate(evaluation.systems)}
-    order = [columns[run.record.tag] for run in runs]
     tags = tuple(run.run.tag for run in runs)
-    rows = evaluation.coverage.systems
-    coverage = (replace(rows[k], system=tag) for k, tag in zip(order, tags, strict=True))
+    rows = dict(zip(evaluation.systems, evaluation.coverage.systems, strict=True))
+    coverage = (replace(rows[run.record.tag], system=run.run.tag) for run in runs)
     # The order of topics of sheets, so that the cached comparison of the scores is used.
     topics = tuple(sort_topics(evaluation.topics))
     scores = {
@@ -392,11 +383,6 @@ def _statistics(evaluation: Evaluation, payload: Payload) -> pl.DataFrame:
             frame = frame.filter(pl.col("group") != "all") if key else frame
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
     return pl.concat(frames)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(encode_text(text))
 
 
 @dataclass(frozen=True)

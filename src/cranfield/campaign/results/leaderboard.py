@@ -98,10 +98,8 @@ def separation(
     comparison = compare_if_possible(scores, alpha, max_runs)
     if isinstance(comparison, str):
         return comparison
-    letters = comparison.groups()
-    frame = pl.DataFrame(
-        {"tag": comparison.systems, "groups": [letters[system] for system in comparison.systems]}
-    )
+    letters = [comparison.groups()[system] for system in comparison.systems]
+    frame = pl.DataFrame({"tag": comparison.systems, "groups": letters})
     notes = [
         "groups: two runs share a letter exactly when they are not significantly different"
         f" ({comparison.method}, alpha {alpha:g})"
@@ -195,23 +193,18 @@ class Leaderboard(TableResult):
             Maximum number of rows; by default all rows.
         """
         rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
-        empty = [name for name in ("type", "groups", "low", "high") if _is_empty(rows[name])]
-        if not rows["late"].any():
-            empty.append("late")
+        optional = ("type", "groups", "low", "high")
+        empty = [name for name in optional if {*rows[name]} <= {None, ""}]
+        empty += [] if rows["late"].any() else ["late"]
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        table = table_from_frame(
-            rows.drop(empty)[:max_runs], f"{title}: {counted(rows.height, 'run')}"
-        )
-        is_cut = max_runs is not None and rows.height > max_runs
-        cuts = [f"the first {max_runs:,} of {rows.height:,} runs are shown"] if is_cut else []
-        return [replace(table, remarks=[*self.remarks, *cuts])]
+        title += f": {counted(rows.height, 'run')}"
+        remarks = list(self.remarks)
+        if max_runs is not None and rows.height > max_runs:
+            remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
+        return [replace(table_from_frame(rows.drop(empty)[:max_runs], title), remarks=remarks)]
 
     def __repr__(self) -> str:
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
-
-
-def _is_empty(column: pl.Series) -> bool:
-    return not any(cell not in (None, "") for cell in column)
 
 
 def leaderboard(
@@ -318,8 +311,8 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
         return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
     result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
     if not isinstance(result, str):
-        about = {"method": result.method, "verdict": result.verdict}
-        about |= {"notes": "\n".join(result.notes)}
+        notes = "\n".join(result.notes)
+        about = {"method": result.method, "verdict": result.verdict, "notes": notes}
         cache_table(campaign, judgments, basis, result.frame, about)
     return result
 

@@ -105,12 +105,11 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         **{f"chart-{name}": chart["heading"] for name, chart in charts.items()},
         "files": "Files",
     }
-    runs, n_topics = counted(overview.leaderboard.rows.height, "run"), overview.topics.height
-    counts = f"{runs}, {counted(n_topics, 'topic')}, judgments {label(overview.judgments)}"
+    sizes = counted(overview.leaderboard.rows.height, "run"), counted(topics.height, "topic")
     return render_page(
         "overview.html",
         label(overview.title),
-        counts=counts,
+        counts=f"{', '.join(sizes)}, judgments {label(overview.judgments)}",
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
@@ -194,12 +193,11 @@ def write_overview(
     )
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
+    latex = leaderboard_table(overview).to_latex(caption=True, long=True)
     files = {
         "leaderboard.csv": rows.write_csv().encode(),
         "leaderboard.parquet": parquet.getvalue(),
-        "leaderboard.tex": encode_text(
-            leaderboard_table(overview).to_latex(caption=True, long=True)
-        ),
+        "leaderboard.tex": encode_text(latex),
         "topics.csv": overview.topics.write_csv().encode(),
     }
     svgs: dict[str, bytes] = {}

@@ -46,11 +46,9 @@ def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str
     'above the median, not separated from the best'
     """
     relations: dict[str, str] = {}
-    for against, difference, significant in frame.select(
-        "against", "difference", "significant"
-    ).iter_rows():
-        above = "above" if (difference > 0) != lower_is_better else "below"
-        relations[against] = above if significant else "not separated from"
+    for row in frame.iter_rows(named=True):
+        above = "above" if (row["difference"] > 0) != lower_is_better else "below"
+        relations[row["against"]] = above if row["significant"] else "not separated from"
     if relations[BEST] == "above":
         return "above the best"
     if relations[MEDIAN] != "above":
@@ -369,9 +367,9 @@ def _standing(
     **about: Any,
 ) -> Standing:
     """Compare a run with the best and the median of the other runs, and with any baseline."""
-    reference = scores.select(systems=other_tags)
-    means = dict(zip(scores.systems, scores.mean().tolist(), strict=True))
-    keys = without_noise(scores.mean()) * (1.0 if reference.lower_is_better else -1.0)
+    reference, mean_scores = scores.select(systems=other_tags), scores.mean()
+    means = dict(zip(scores.systems, mean_scores.tolist(), strict=True))
+    keys = without_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
@@ -413,12 +411,9 @@ def _standing(
 
 def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
-    judged = evaluation.judged
-    column = judged.systems.index(run)
-    proportions = {}
+    column, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
-        top = judged.top(n_documents)
-        retrieved = int(top.retrieved[:, column].sum())
+        top = evaluation.judged.top(n_documents)
         n_judged = int(top.judged().count[:, column].sum())
-        proportions[n_documents] = 1 - n_judged / max(1, retrieved)
+        proportions[n_documents] = 1 - n_judged / max(1, int(top.retrieved[:, column].sum()))
     return proportions

@@ -1,15 +1,21 @@
-"""Templates of pages, rendered with escaped values."""
+"""Templates of pages, rendered with escaped values, and folders of pages."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
+from os import fspath
+from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
+from cranfield.campaign.opened_campaign import PathName
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
@@ -98,3 +104,39 @@ def lower_is_better(name: str) -> bool:
         return parse_measure(name).info.lower_is_better
     except ValueError:
         return False
+
+
+SHEETS = "runs"
+"""Folder of the sheets; separate from the index, because a tag may be `index`."""
+
+
+def encode_text(text: str) -> bytes:
+    # Names of files may have surrogates, which UTF-8 cannot encode.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_files(
+    folder: PathName, files: Mapping[str, bytes], *, private: bool = False
+) -> tuple[Path, ...]:
+    """Write files by name into a folder, unless it has sheets of other runs."""
+    target = Path(fspath(folder))
+    for subfolder in sorted({(target / name).parent for name in files}):
+        if subfolder.name == SHEETS and subfolder.is_dir():
+            names = {path.name for path in subfolder.iterdir()}
+            if extra := sorted(names - {Path(name).name for name in files}):
+                reason = "which belongs to no current run; remove it, or choose another folder"
+                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
+        make_folder(subfolder)
+    for name, content in files.items():
+        with whole_file(target / name, private=private) as out:
+            out.write(content)
+    return tuple(target / name for name in files)
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        # A null character in the name raises a ValueError.
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be created: {reason}", source=str(folder)) from error

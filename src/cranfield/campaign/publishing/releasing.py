@@ -28,19 +28,17 @@ from cranfield.base.version import __version__
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.pages import render_text
+from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
 from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
-    encode_text,
     groups_by,
     public_run_metadata,
     sheet_files,
     sheet_measures,
     sort_topics,
-    write_files,
 )
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
@@ -195,11 +193,11 @@ def _anonymise(text: bytes, alias: str, form: str) -> bytes:
 def _columns(text: bytes, form: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
-    lines = read_lines([text], faults, form)
+    rows, _, _ = read_lines([text], faults, form)
     for fault in faults.sorted_faults():
         if fault.code != "empty":
             raise InputError(fault.message, source="the run", line=fault.line)
-    return lines.rows.select(*RUN.columns)
+    return rows.select(*RUN.columns)
 
 
 def compress(text: bytes) -> bytes:
@@ -222,54 +220,20 @@ class Payload:
     teams: Mapping[str, str]  # names of the teams that are not anonymous, by id
     judgments: Judgments
     evaluation: Evaluation  # of the accepted runs, by submitted tag
-    excluded: tuple[str, ...]  # descriptions of excluded data
-    scores_only: bool = False
-    date: str | None = None
-    note: str = ""
+    about: Mapping[str, Any]  # contents of `about.json`
 
     @property
     def public_runs(self) -> tuple[Submission, ...]:
         """The runs, with public fields only."""
         return tuple(run.run for run in self.runs)
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """Contents of `about.json`."""
-        rules = self.campaign.rules
-        return {
-            "campaign": rules.id,
-            "campaign_title": rules.title,
-            "description": rules.description,
-            "consent": rules.consent,
-            "task": self.task.name,
-            "title": self.task.title or self.task.name,
-            "date": self.date,
-            "note": self.note,
-            "judgments": self.judgments.version,
-            "measures": [*self.scores],
-            "categories": [*self.task.categories],
-            "median": self.task.median,
-            "runs": len(self.runs),
-            "teams": len({run.run.team for run in self.runs}),
-            "hidden_teams": len({run.run.team for run in self.runs if run.hidden}),
-            "topics": len(self.evaluation.topics),
-            "scores_only": self.scores_only,
-            "excluded": [*self.excluded],
-        }
-
-    @property
-    def scores(self) -> Mapping[str, Any]:
-        """The scores by the measures of the rules."""
-        measures = parse_measures(self.task.measures, compat=self.evaluation.compat)
-        return {str(measure): self.evaluation[measure] for measure in measures}
-
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
-    rules = payload.campaign.rules
+    rules, about = payload.campaign.rules, payload.about
     evaluation = _with_public_tags(payload.evaluation, payload.runs)
-    released = replace(evaluation, scores={name: evaluation[name] for name in payload.scores})
-    if not payload.scores_only:
+    released = replace(evaluation, scores={name: evaluation[name] for name in about["measures"]})
+    if not about["scores_only"]:
         _write_runs(folder / "runs", payload)
         qrels = read_stored_qrels(payload.campaign, payload.task, payload.judgments)
         write_qrels(qrels, folder / "judgments.txt")
@@ -284,7 +248,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         "leaderboard.csv": leaderboard(released, runs).to_csv(),
         "topic-statistics.csv": _statistics(released, payload).write_csv(),
         **{f"metadata/{tag}.yml": text for tag, text in metadata.items()},
-        "about.json": json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n",
+        "about.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
     }
     version, teams_by_id = payload.judgments.version, payload.teams
     inputs = SheetInputs(
@@ -293,15 +257,14 @@ def write_payload(folder: Path, payload: Payload) -> None:
     sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
     _write_scores(folder / "scores", released)
-    title = f"{rules.title}: {payload.task.title or payload.task.name}"
+    title = f"{rules.title}: {about['title']}"
     # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
         results = [compare_if_possible(scores) for scores in released.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
         contents = comparisons if len(comparisons) == len(results) else released
-        report(contents, folder / "report.html", title=title, date=payload.date, jobs=1)
-    about, exists = payload.about, (lambda name: (folder / name).exists())
-    readme = render_text("release.md", about=about, exists=exists)
+        report(contents, folder / "report.html", title=title, date=about["date"], jobs=1)
+    readme = render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
     (folder / "README.md").write_bytes(encode_text(readme))
 
 
@@ -471,10 +434,10 @@ def release(
     except (TypeError, ValueError):
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
-    name, version = payload.task.name, payload.judgments.version
-    about = {
+    about, name, version = payload.about, payload.task.name, payload.judgments.version
+    bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
-        "External-Description": f"{campaign.rules.title}: {payload.task.title or name}",
+        "External-Description": f"{campaign.rules.title}: {about['title']}",
         **({"Bagging-Date": date} if date else {}),
     }
     options = {
@@ -488,7 +451,7 @@ def release(
         new_folder = Path(folder)
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
-        manifest = write_bag(new_folder, about)
+        manifest = write_bag(new_folder, bag_info)
         _sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
@@ -505,17 +468,16 @@ def release(
             sync_folder(target.parent)
             created, path = utc_text(campaign.clock()), f"{RELEASES}/{release_id}"
             tx.insert(ReleaseRecord(release_id, name, created, version, path, manifest))
-    sizes = payload.about
     return Release(
         id=release_id,
         task=name,
         judgments=version,
         path=target,
         manifest=manifest,
-        runs=sizes["runs"],
-        teams=sizes["teams"],
-        hidden=sizes["hidden_teams"],
-        excluded=payload.excluded,
+        runs=about["runs"],
+        teams=about["teams"],
+        hidden=about["hidden_teams"],
+        excluded=tuple(about["excluded"]),
     )
 
 
@@ -562,20 +524,29 @@ def _make_payload(
         f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
         "runs and judgments; only results computed from them are included": scores_only,
     }
-    excluded = (*EXCLUDED, *(text for text, applies in conditional.items() if applies))
-    return Payload(
-        campaign=campaign,
-        task=rules,
-        submissions=submissions,
-        runs=public_runs,
-        teams={team.id: team.name for team in teams if team.id not in hidden},
-        judgments=version,
-        evaluation=evaluation,
-        excluded=excluded,
-        scores_only=scores_only,
-        date=day,
-        note=note,
-    )
+    excluded = [*EXCLUDED, *(text for text, applies in conditional.items() if applies)]
+    about = {
+        "campaign": campaign.rules.id,
+        "campaign_title": campaign.rules.title,
+        "description": campaign.rules.description,
+        "consent": campaign.rules.consent,
+        "task": rules.name,
+        "title": rules.title or rules.name,
+        "date": day,
+        "note": note,
+        "judgments": version.version,
+        "measures": [*map(str, parse_measures(rules.measures, compat=evaluation.compat))],
+        "categories": [*rules.categories],
+        "median": rules.median,
+        "runs": len(public_runs),
+        "teams": len({run.run.team for run in public_runs}),
+        "hidden_teams": len({run.run.team for run in public_runs if run.hidden}),
+        "topics": len(evaluation.topics),
+        "scores_only": scores_only,
+        "excluded": excluded,
+    }
+    names = {team.id: team.name for team in teams if team.id not in hidden}
+    return Payload(campaign, rules, submissions, public_runs, names, version, evaluation, about)
 
 
 def _changed_error(task: str) -> CranfieldError:

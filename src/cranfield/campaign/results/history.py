@@ -86,7 +86,6 @@ class _EntryReader:
     unreadable: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
-        """Return the entries of a source, with the columns of `ENTRIES`."""
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         frames = [pl.DataFrame(schema=ENTRIES)]

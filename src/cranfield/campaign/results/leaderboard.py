@@ -309,7 +309,8 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     if cached := read_cached_table(campaign, judgments.task, basis):
         frame, about = cached
         return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
-    result = separation(scoring.for_measure(first).evaluation()[str(first)], alpha)
+    scoring.measures = [first]
+    result = separation(scoring.evaluation()[str(first)], alpha)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
         about = {"method": result.method, "verdict": result.verdict, "notes": notes}

@@ -23,16 +23,10 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import render_page
+from cranfield.campaign.pages import encode_text, render_page, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import score_runs
-from cranfield.campaign.results.sheet_making import (
-    encode_text,
-    scored_runs,
-    sort_topics,
-    task_measures,
-    write_files,
-)
+from cranfield.campaign.results.sheet_making import scored_runs, sort_topics, task_measures
 from cranfield.campaign.results.stored_inputs import find_judgments
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules

@@ -148,15 +148,12 @@ class CachedRuns(Scorable):
 
     @property
     def max_grade(self) -> int:
-        """The highest grade of all judgments."""
         return self.highest_grade
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by each measure, shape (topics, systems)."""
         return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies, and the scale of grades."""
         return judging_settings(self.policies, measure, self.max_grade)
 
 
@@ -187,10 +184,6 @@ class Scoring:
     def objects(self) -> dict[str, str]:
         """SHA-256 of the bytes of each run by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
-
-    def for_measure(self, measure: Measure) -> Scoring:
-        """Return the scoring by a single measure."""
-        return Scoring(self.campaign, self.rules.name, [measure], self.judgments.version)
 
     def basis(self, all_runs: bool = False) -> str:
         """Return a hash of everything that scores depend on, except the run and the measure.

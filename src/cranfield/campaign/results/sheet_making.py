@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from os import fspath
 from pathlib import Path
 from typing import Annotated, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -16,13 +15,20 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import competition_ranks
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
 from cranfield.campaign.checks.checking import public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import render_page, render_text
+from cranfield.campaign.pages import (
+    SHEETS,
+    encode_text,
+    make_folder,
+    render_page,
+    render_text,
+    write_files,
+)
 from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet import (
@@ -383,10 +389,6 @@ def sheet_page(sheet: Sheet) -> str:
     return render_page("sheet.html", title, counts=counts, skip=skip, **values)
 
 
-RUNS = "runs"
-"""Folder of the sheets; separate from the index, because a tag may be `index`."""
-
-
 def write_sheets(
     campaign: OpenedCampaign,
     task: str | None,
@@ -428,7 +430,7 @@ def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
     yield "index.html", encode_text(_index(sheets))
     for name, content in sheet_files(sheets):
-        yield f"{RUNS}/{name}", content
+        yield f"{SHEETS}/{name}", content
 
 
 def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
@@ -437,38 +439,6 @@ def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
         yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
         yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
         yield f"{sheet.tag}.json", encode_text(sheet.to_json())
-
-
-def encode_text(text: str) -> bytes:
-    # Names of files may have surrogates, which UTF-8 cannot encode.
-    return text.encode("utf-8", "backslashreplace")
-
-
-def write_files(
-    folder: PathName, files: Mapping[str, bytes], *, private: bool = False
-) -> tuple[Path, ...]:
-    """Write files by name into a folder, unless it has sheets of other runs."""
-    target = Path(fspath(folder))
-    for subfolder in sorted({(target / name).parent for name in files}):
-        if subfolder.name == RUNS and subfolder.is_dir():
-            names = {path.name for path in subfolder.iterdir()}
-            if extra := sorted(names - {Path(name).name for name in files}):
-                reason = "which belongs to no current run; remove it, or choose another folder"
-                raise PolicyError(f"{subfolder} contains {quoted(extra[0])}, {reason}")
-        make_folder(subfolder)
-    for name, content in files.items():
-        with whole_file(target / name, private=private) as out:
-            out.write(content)
-    return tuple(target / name for name in files)
-
-
-def make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        # A null character in the name raises a ValueError.
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be created: {reason}", source=str(folder)) from error
 
 
 def _index(sheets: Sequence[Sheet]) -> str:

@@ -67,7 +67,6 @@ class Table:
 
     @property
     def sql(self) -> str:
-        """The statement that creates the table."""
         types = {column.name: _SQL_TYPES[str(column.type)] for column in fields(self.record_type)}
         declarations = {**types, **self.declarations}.items()
         columns = [f"{name} {text.format(name=name)}" for name, text in declarations]
@@ -76,14 +75,12 @@ class Table:
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
     def row(self, record: Any) -> Row:
-        """Return a record as a row."""
         return {
             name: canonical_json(value) if isinstance(value, dict) else value
             for name, value in vars(record).items()
         }
 
     def record(self, row: sqlite3.Row | Row) -> Any:
-        """Return a row as a record."""
         values = dict(row)
         for column in fields(self.record_type):
             if column.type in _FROM_SQL:
@@ -149,12 +146,10 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
 
 
 def canonical_json(value: object) -> str:
-    """Return the canonical JSON text of a value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def insert(connection: sqlite3.Connection, table: str, row: Row) -> int | None:
-    """Insert a row into a table, and return its rowid."""
     # Only names of columns, which come from the code, become SQL text.
     parameters = ", ".join(f":{name}" for name in row)
     query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({parameters})"
@@ -420,7 +415,6 @@ class Transaction(RegistryReader):
         return stored
 
     def update(self, record: Record) -> Record:
-        """Replace the record with the same key."""
         self._check_file(record)
         table = TABLES[type(record)]
         row = table.row(record)
@@ -434,7 +428,6 @@ class Transaction(RegistryReader):
         return record
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
-        """Add the faults of a submission."""
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
             insert(self._connection, "fault", row)

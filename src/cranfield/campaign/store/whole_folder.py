@@ -236,7 +236,6 @@ def _verify(folder: Path) -> Verification:
 
 
 def _verify_once(folder: Path) -> Verification:
-    """Compare all files of a folder with their hashes."""
     findings: list[Finding] = []
     n_files, n_events = 1, 0
     recorded_hashes: _Hashes | None = None

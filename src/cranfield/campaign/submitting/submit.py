@@ -87,7 +87,6 @@ class Declaration:
 
 
 def _check_reason(reason: str) -> None:
-    """Check that a reason is printable and not empty."""
     if problem := _unprintable_error("reason", reason) if reason.strip() else "reason is missing":
         raise PolicyError(problem)
 

@@ -59,7 +59,6 @@ def page(
 
 @cache
 def site_assets() -> tuple[str, str]:
-    """Return the style and the script of the site."""
     style, script = (
         (files(__package__) / "assets" / name).read_text("utf-8")
         for name in ("site.css", "site.js")
@@ -308,8 +307,9 @@ def write_site_from(folder: PathName, site: PathName) -> tuple[tuple[Path, ...],
     resolved = folder.resolve()
     owner = resolved.parent if resolved.name == RELEASES else resolved
     if (owner / REGISTRY).exists():
-        check_folder(folder if owner == resolved else owner)
-        campaign = OpenedCampaign(folder if owner == resolved else owner)
+        owner = folder if owner == resolved else owner
+        check_folder(owner)
+        campaign = OpenedCampaign(owner)
         files = write_site(campaign, site)
         recorded_ids = {record.id for record in campaign.registry.releases()}
         ids = [release.id for release in read_releases(owner / RELEASES)]

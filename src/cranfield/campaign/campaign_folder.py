@@ -16,7 +16,6 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import time_text
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing
@@ -247,13 +246,8 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
-        dates = []
-        for task in rules.tasks.values():
-            times = {"opens": task.opens, "closes": task.closes}
-            texts = [f"{verb} at {time_text(time)}" for verb, time in times.items() if time]
-            dates += [(task.name, texts)] if texts else []
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
-        readme = render_text("pack.md", rules=rules, dates=dates, files=files, all_files=all_files)
+        readme = render_text("pack.md", rules=rules, files=files, all_files=all_files)
         (new_folder / PACK_README).write_bytes(readme.encode())
     return Path(fspath(folder))

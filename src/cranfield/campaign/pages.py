@@ -16,6 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.text import capitalised, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
+from cranfield.campaign.rules.task_rules import time_text
 from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, sections_page, templates
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
@@ -50,6 +51,7 @@ def text_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
+    environment.filters["time"] = time_text
     return environment
 
 

@@ -30,7 +30,7 @@ from cranfield.campaign.pages import (
     write_files,
 )
 from cranfield.campaign.results.leaderboard import compare_if_possible
-from cranfield.campaign.results.scoring import score_runs
+from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet import (
     Category,
     Number,
@@ -42,7 +42,6 @@ from cranfield.campaign.results.sheet import (
     sheet_values,
     team_label,
 )
-from cranfield.campaign.results.stored_inputs import find_judgments
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
 from cranfield.campaign.store.records import ACCEPTED, Submission
@@ -198,8 +197,8 @@ def sheet_inputs(
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
     names = [*sheet_measures(rules), *([] if measure is None else [measure])]
-    evaluation = score_runs(campaign, rules.name, measures=names, judgments=judgments)
-    runs = scored_runs(campaign, rules.name, evaluation)
+    scoring = Scoring(campaign, rules.name, names, judgments)
+    evaluation, runs = scoring.evaluation(), scoring.submissions
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -209,19 +208,12 @@ def sheet_inputs(
         runs,
         campaign.rules,
         rules,
-        find_judgments(campaign, rules.name, judgments).version,
+        scoring.judgments.version,
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
         metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
         measure=measure,
     )
-
-
-def scored_runs(campaign: OpenedCampaign, task: str, evaluation: Evaluation) -> list[Submission]:
-    """Return the accepted runs that have scores, in order of arrival."""
-    # Runs that were submitted after the scoring have no scores.
-    accepted = campaign.registry.submissions(task, (ACCEPTED,))
-    return [run for run in accepted if run.tag in evaluation.systems]
 
 
 def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:

@@ -31,7 +31,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
-from cranfield.campaign.results.scoring import score_runs
+from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
     groups_by,
@@ -41,7 +41,6 @@ from cranfield.campaign.results.sheet_making import (
     sort_topics,
 )
 from cranfield.campaign.results.stored_inputs import (
-    find_judgments,
     intact_submissions,
     no_readable_run_error,
     read_stored_qrels,
@@ -52,7 +51,6 @@ from cranfield.campaign.rules.task_rules import TaskRules, utc_text
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     RELEASES,
-    UNFINISHED_PREFIX,
     Judgments,
     ReleaseRecord,
     Submission,
@@ -493,11 +491,9 @@ def _make_payload(
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
     rules = campaign.rules.task(task)
-    version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    evaluation = score_runs(
-        campaign, rules.name, measures=sheet_measures(rules), judgments=version.version
-    )
+    scoring = Scoring(campaign, rules.name, sheet_measures(rules), judgments)
+    evaluation, version = scoring.evaluation(), scoring.judgments
     runs = [
         run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
     ]
@@ -563,8 +559,7 @@ def _secret(campaign: OpenedCampaign, seed: int) -> str:
 
 def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder, which is removed unless it was renamed."""
-    prefix = f"{UNFINISHED_PREFIX}{name}"
-    return tempfile.TemporaryDirectory(prefix=prefix, dir=folder, ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f".{name}", dir=folder, ignore_cleanup_errors=True)
 
 
 def _sync(folder: Path) -> None:
@@ -578,10 +573,6 @@ def _sync(folder: Path) -> None:
                 os.fsync(file.fileno())
     for path in (*folders, folder):
         sync_folder(path)
-
-
-RETRACTED = "retracted"
-"""State of a retracted release."""
 
 
 def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
@@ -608,7 +599,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         if release not in releases:
             names = ", ".join(releases) or "none"
             raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
-        if releases[release].state == RETRACTED:
+        if releases[release].state == "retracted":
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": utc_text(campaign.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
@@ -617,4 +608,4 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
         about = {"reason": reason, "retraction": sha256(text).hexdigest()}
-        tx.update(replace(releases[release], state=RETRACTED, **about))
+        tx.update(replace(releases[release], state="retracted", **about))

@@ -70,11 +70,7 @@ ENTRIES = {
 
 @dataclass
 class _EntryReader:
-    """Reads the entries of sources, with options of :func:`history`.
-
-    `used_options` are the options `task`, `columns` and `own` that apply to any source;
-    `unreadable` are the reasons why runs of campaigns cannot be read.
-    """
+    """Reads the entries of sources, with options of :func:`history`."""
 
     measure: str
     task: str | None
@@ -82,8 +78,8 @@ class _EntryReader:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool
-    used_options: set[str] = field(default_factory=set)
-    unreadable: list[str] = field(default_factory=list)
+    used_options: set[str] = field(default_factory=set)  # that apply to any source
+    unreadable: list[str] = field(default_factory=list)  # reasons, for runs of campaigns
 
     def read(self, source: PathName) -> pl.DataFrame:
         if not isinstance(source, str | PathLike):

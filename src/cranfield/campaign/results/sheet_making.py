@@ -108,9 +108,6 @@ def reference_groups(
     return {tag: group if group in allowed else None for tag, group in group_of.items()}
 
 
-LEVELS = tuple(f"{k / 10:g}" for k in range(11))
-"""Levels of recall, as names of topics."""
-
 NAMING_OF_OTHERS = ("named", "hidden")
 """Options: whether a sheet names runs that are not significantly different from its run."""
 
@@ -309,8 +306,10 @@ class SheetInputs:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         if group is None:
             return {}, [], {}
-        levels = [self.scores_by(name).overall() for name in task_measures(self.task, RECALL)]
-        curves = Scores(np.stack(levels), LEVELS, self.scores.systems, "IPrec")
+        names = task_measures(self.task, RECALL)
+        levels = np.stack([self.scores_by(name).overall() for name in names])
+        # The topics of these scores are the levels of recall.
+        curves = Scores(levels, names, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)

@@ -67,6 +67,7 @@ def page_environment() -> Environment:
     environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
     environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
     environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
+    environment.filters["time"] = time_text
     return environment
 
 

@@ -140,6 +140,10 @@ class _EntryReader:
             board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
+        if not all(runs["received"]):
+            raise InputError(
+                "does not state when runs of anonymous teams arrived", source=str(folder)
+            )
         return _run_entries(values, runs, (about["campaign"], task, about["judgments"]), measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
@@ -190,7 +194,7 @@ def _run_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
-    days = pl.Series([_parse_day(text or "") for text in runs["received"]], dtype=pl.Date)
+    days = pl.Series([_parse_day(text) for text in runs["received"]], dtype=pl.Date)
     about_runs = runs.select("team", entry="tag", date=days)
     return values.join(about_runs, on="entry", maintain_order="left").with_columns(
         own=False,

@@ -292,9 +292,6 @@ def _label(key: Key) -> str:
     return f"table {key[0]}, row {' '.join(map(str, key[1]))}"
 
 
-_FAULT_COLUMNS = "code, severity, message, line, topic, doc, count"
-
-
 class RegistryReader:
     """Queries of the registry that return records."""
 
@@ -338,7 +335,8 @@ class RegistryReader:
 
         Private faults, which name other teams, are included only if `private` is True.
         """
-        query = f"SELECT {_FAULT_COLUMNS} FROM fault WHERE submission = ? ORDER BY number"
+        columns = "code, severity, message, line, topic, doc, count"
+        query = f"SELECT {columns} FROM fault WHERE submission = ? ORDER BY number"
         with self._connect() as connection:
             faults = [Fault(**dict(row)) for row in connection.execute(query, (submission_id,))]
         return tuple(fault for fault in faults if private or fault.severity != PRIVATE)

@@ -9,7 +9,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from os import fspath
@@ -35,11 +34,9 @@ from cranfield.campaign.publishing.site.releases import (
     task_leaderboard,
 )
 from cranfield.campaign.results.sheet import Sheet, rank_sentence, sheet_values
-from cranfield.campaign.rules.task_rules import time_text
 from cranfield.campaign.store.records import REGISTRY, RELEASES, ReleaseRecord, check_folder
 from cranfield.reporting.page.html import Html, asset, label, text, whole_page
 from cranfield.scores import Scores
-from cranfield.tabular import Table
 
 Links = Sequence[tuple[str, str]]
 """Texts and targets of links."""
@@ -87,8 +84,8 @@ def task_pages(
     yield page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
-        teams=teams_table(leaderboard),
-        rules=rules_table(release),
+        teams=runs_by_team(leaderboard),
+        rules=release.rules,
         rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.path("report.html").is_file(),
         lead=lead,
@@ -121,8 +118,8 @@ def task_pages(
 def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
-    teams = len({row["team"] for row in leaderboard.rows if row.get("team")})
-    counts = [counted(len(leaderboard.rows), "run"), counted(teams, "team") if teams else ""]
+    n_teams = len(runs_by_team(leaderboard))
+    counts = [counted(len(leaderboard.rows), "run"), counted(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
     if release.about.get("judgments"):
@@ -131,48 +128,13 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     return ", ".join(filter(None, counts))
 
 
-RULES = {
-    "opens": "submissions open",
-    "closes": "submissions close",
-    "late": "late runs",
-    "runs_per_team": "maximum number of runs per team",
-    "max_per_topic": "maximum number of documents per topic",
-    "types": "types of runs",
-    "measures": "measures",
-    "feedback": "feedback before the release",
-}
-"""Rules that the page of a task shows, with their labels."""
-
-
-def rules_table(release: StoredRelease) -> Table | None:
-    """Return the released rules of a task as a table, or None if there are none."""
-    rows = []
-    for key, title in RULES.items():
-        value = release.rules.get(key)
-        if isinstance(value, datetime):
-            value = time_text(value)
-        elif isinstance(value, list):
-            value = ", ".join(map(str, value))
-        elif key == "late":
-            value = {"mark": "accepted and marked", "refuse": "refused"}.get(str(value))
-        if value is not None:
-            rows.append([title, label(str(value))])
-    return Table("Rules of the task", ["rule", ""], rows, (0, 1)) if rows else None
-
-
-def teams_table(leaderboard: TaskLeaderboard) -> Table | None:
-    """Return the teams as a table, in order of their best runs."""
+def runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each team, in order of their best runs."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in leaderboard.rows:
         if row.get("team"):
             runs.setdefault(row["team"], []).append(row)
-    rows = []
-    for team, (best_run, *others) in runs.items():
-        name = leaderboard.team_of(best_run)
-        text = name if name == team else f"{name} ({team})"
-        rows.append([text, 1 + len(others), best_run["tag"], best_run.get("rank", "")])
-    head = ["team", "runs", "best run", "rank"]
-    return Table("Teams, by their best run", head, rows, (0, 2)) if rows else None
+    return runs
 
 
 def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:

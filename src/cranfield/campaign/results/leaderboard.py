@@ -98,8 +98,9 @@ def separation(
     comparison = compare_if_possible(scores, alpha, max_runs)
     if isinstance(comparison, str):
         return comparison
-    letters = [comparison.groups()[system] for system in comparison.systems]
-    frame = pl.DataFrame({"tag": comparison.systems, "groups": letters})
+    letters = comparison.groups()
+    groups = [letters[system] for system in comparison.systems]
+    frame = pl.DataFrame({"tag": comparison.systems, "groups": groups})
     notes = [
         "groups: two runs share a letter exactly when they are not significantly different"
         f" ({comparison.method}, alpha {alpha:g})"

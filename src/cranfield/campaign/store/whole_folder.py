@@ -353,7 +353,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             with whole_file(new_folder / name, private=True, synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
-            (new_folder / name).mkdir(mode=0o700)
+            (new_folder / name).mkdir(mode=0o700, exist_ok=True)
         create_registry(new_folder / REGISTRY)
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.

@@ -31,7 +31,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.pages import encode_text, render_text, write_files
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_possible, leaderboard
-from cranfield.campaign.results.scoring import Scoring
+from cranfield.campaign.results.scoring import score_runs
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
     groups_by,
@@ -41,6 +41,7 @@ from cranfield.campaign.results.sheet_making import (
     sort_topics,
 )
 from cranfield.campaign.results.stored_inputs import (
+    find_judgments,
     intact_submissions,
     no_readable_run_error,
     read_stored_qrels,
@@ -491,9 +492,10 @@ def _make_payload(
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
     rules = campaign.rules.task(task)
+    version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    scoring = Scoring(campaign, rules.name, sheet_measures(rules), judgments)
-    evaluation, version = scoring.evaluation(), scoring.judgments
+    measures = sheet_measures(rules)
+    evaluation = score_runs(campaign, rules.name, measures=measures, judgments=version.version)
     runs = [
         run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
     ]
